@@ -1,1 +1,34 @@
-//! austerity
+//! Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
+//!
+//! An acceptance decision compares the mean of a **finite population of numbers** with a threshold. The
+//! rule that decides never sees a model, a parameter or a data set: it sees a population it may reveal
+//! step by step, a known offset, and randomness.
+//!
+//! ```text
+//!             propose                     compare                    decide
+//!  state θ ───────────▶ candidate θ' ───────────────▶ population ───────────────▶ Decision ──▶ state, trace
+//!             + log q ratio                {l_i}, N, offset            rule               accepted, used, looks,
+//!             + log prior ratio            (revealed in blocks)        (own randomness)   mean, sd, threshold
+//! ```
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`population`] | the seam: populations, their block-wise reveal, mergeable moments |
+//! | [`rule`] | who decides: exact, sequential |
+//! | [`model`] | posteriors: generalised linear models, the toy of the paper, the user's own |
+//! | [`proposal`] | where to go next: random walks, adaptive, mixtures |
+//! | [`kernel`] | one step of a chain |
+//! | [`run`] | settings, chains on threads, budgets, progress, checkpoints |
+//! | [`diagnostics`] | R-hat, effective sample size, Monte Carlo error, intervals |
+//! | [`simd`] | vectorised exp, expm1, log1p and their dispatch |
+//!
+//! Symbols, used alike everywhere: N rows in all, n rows revealed, m first look, ε error allowed per look,
+//! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
+
+pub mod error;
+pub mod model;
+pub mod population;
+pub mod rng;
+pub mod rule;
+
+pub use error::{Error, Result};

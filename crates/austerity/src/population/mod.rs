@@ -1,0 +1,125 @@
+//! The seam: N numbers whose mean matters, and how they are revealed.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`moments`] | [`Moments`]: all a rule may know about the rows revealed so far |
+//! | [`order`] | [`BlockOrder`]: which blocks come next, without replacement, fresh at every decision |
+//! | [`reveal`] | [`BlockReveal`]: a cursor that joins a population to an order |
+//!
+//! A model builds a [`Population`] for a pair of states; a rule sees a [`Reveal`]. Raw numbers never cross
+//! from one to the other, only merged [`Moments`], so that a population may live on disk or on other hosts.
+
+pub mod moments;
+pub mod order;
+pub mod reveal;
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+
+pub use moments::Moments;
+pub use order::BlockOrder;
+pub use reveal::{BlockReveal, Cost, Reveal};
+
+/// Likelihood evaluations that one row costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowCost {
+    /// When revealed in a block: 2 for a difference of two log-likelihoods.
+    pub revealed: u64,
+    /// When scanned by [`Population::total`]: 1 with a cache of the current state, 0 with sufficient statistics.
+    pub scanned: u64,
+}
+
+/// Numbers that a default implementation computes at once.
+const CHUNK: usize = 64;
+
+/// N numbers whose mean matters, addressed by their position in storage, which is shuffled once at load.
+///
+/// A number may be −∞ (the candidate is impossible); NaN and +∞ are errors that name the row. In moments,
+/// −∞ shows as the minimum, whatever the other fields then hold.
+pub trait Population {
+    /// N.
+    fn len(&self) -> usize;
+
+    /// Whether there is no row at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes the numbers at storage positions `rows` to `out`, which has their length.
+    fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()>;
+
+    /// Adds to `moments` the numbers of each block: block `b` is the positions
+    /// `b·block_rows .. (b+1)·block_rows`, cut at N.
+    fn summarize(&mut self, blocks: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
+        let len = self.len();
+        let mut buffer = [0.0; CHUNK];
+        for &block in blocks {
+            let mut start = block as usize * block_rows;
+            let end = (start + block_rows).min(len);
+            while start < end {
+                let stop = (start + CHUNK).min(end);
+                let out = &mut buffer[..stop - start];
+                self.reveal(start..stop, out)?;
+                merge_checked(out, start, moments)?;
+                start = stop;
+            }
+        }
+        Ok(())
+    }
+
+    /// The moments of all N numbers, added in storage order: the exact answer.
+    ///
+    /// A population that knows its sum in closed form may leave the central sums as NaN.
+    fn total(&mut self) -> Result<Moments> {
+        let mut moments = Moments::EMPTY;
+        let len = self.len();
+        self.summarize(&[0], len.max(1), &mut moments)?;
+        Ok(moments)
+    }
+
+    /// A hint that these blocks will be asked for soon.
+    fn prefetch(&self, _blocks: &[u32], _block_rows: usize) {}
+
+    /// Likelihood evaluations per row.
+    fn row_cost(&self) -> RowCost {
+        RowCost {
+            revealed: 2,
+            scanned: 2,
+        }
+    }
+}
+
+/// Merges `values`, the numbers at positions `start..`, refusing NaN and +∞.
+pub(crate) fn merge_checked(values: &[f64], start: usize, moments: &mut Moments) -> Result<()> {
+    let part = Moments::of(values);
+    if part.m2.is_finite() {
+        moments.merge(&part);
+        return Ok(());
+    }
+    for (i, &value) in values.iter().enumerate() {
+        if value.is_nan() {
+            return Err(Error::NotANumber { row: start + i });
+        }
+        if value == f64::INFINITY {
+            return Err(Error::InfiniteRatio { row: start + i });
+        }
+    }
+    moments.merge(&part);
+    Ok(())
+}
+
+/// A population that is simply a list of numbers: for tests, simulations and teaching.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers(pub Vec<f64>);
+
+impl Population for Numbers {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        out.copy_from_slice(&self.0[rows]);
+        Ok(())
+    }
+}
