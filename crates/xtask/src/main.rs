@@ -1,2 +1,99 @@
-//! Project tasks.
-fn main() {}
+//! Project tasks, run as `cargo xtask <task>`: every check in one command, and the benches.
+//!
+//! Standard library only, so that the checks compile in a second and can judge a broken workspace.
+
+mod checks;
+mod command;
+mod steps;
+mod suite;
+mod tree;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The tasks and what each does; documented commands are checked against this list.
+pub(crate) const TASKS: &[(&str, &str)] = &[
+    (
+        "test",
+        "run every check: format, lints, tests, doc tests, docs, project rules",
+    ),
+    (
+        "bench",
+        "run the criterion benches of every crate (further arguments go to `cargo bench`)",
+    ),
+    ("help", "print this text"),
+];
+
+/// Exit code of a call that could not be understood.
+const USAGE_ERROR: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let root = project_root();
+    match arguments.first().map(String::as_str) {
+        Some("test") if arguments.len() == 1 => suite::run(&root),
+        Some("bench") => bench(&root, &arguments[1..]),
+        Some("help" | "--help" | "-h") => {
+            print!("{}", usage());
+            ExitCode::SUCCESS
+        }
+        None => {
+            eprint!("{}", usage());
+            ExitCode::from(USAGE_ERROR)
+        }
+        Some(_) => {
+            eprintln!("error: unknown task or argument: `{}`\n", arguments.join(" "));
+            eprint!("{}", usage());
+            ExitCode::from(USAGE_ERROR)
+        }
+    }
+}
+
+fn bench(root: &std::path::Path, further: &[String]) -> ExitCode {
+    let mut arguments = vec!["bench", "--workspace"];
+    arguments.extend(further.iter().map(String::as_str));
+    match command::run(&mut command::cargo(root, &arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("Usage: cargo xtask <task>\n\nTasks:\n");
+    for (name, purpose) in TASKS {
+        text.push_str(&format!("  {name:<7}{purpose}\n"));
+    }
+    text
+}
+
+/// The workspace's root: cargo tells where this package lives; it is two folders below the root.
+fn project_root() -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package
+        .ancestors()
+        .nth(2)
+        .map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn usage_names_every_task() {
+        let text = super::usage();
+        for (name, purpose) in super::TASKS {
+            assert!(
+                text.contains(name) && text.contains(purpose),
+                "{name} is missing from:\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn root_holds_the_workspace_manifest() {
+        assert!(super::project_root().join("Cargo.lock").is_file());
+    }
+}

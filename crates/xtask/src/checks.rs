@@ -1,0 +1,14 @@
+//! The project's own rules: what each reads is a [`Tree`](crate::tree::Tree), what it says an
+//! [`Outcome`](crate::steps::Outcome).
+//!
+//! | module | rules |
+//! |---|---|
+//! | [`sources`] | length of files, opening of modules, places of unsafe code |
+//! | [`manifests`] | minimum Rust version |
+//! | [`documents`] | documented commands |
+//! | [`words`] | the words of Rust code without comments and strings |
+
+pub(crate) mod documents;
+pub(crate) mod manifests;
+pub(crate) mod sources;
+mod words;
