@@ -32,3 +32,6 @@ pub mod rng;
 pub mod rule;
 
 pub use error::{Error, Result};
+
+/// Rows that are stored, and by default drawn, together.
+pub const BLOCK_ROWS: usize = 32;

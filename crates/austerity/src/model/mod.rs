@@ -9,17 +9,9 @@ pub mod prior;
 use crate::error::Result;
 use crate::population::Population;
 
+pub use crate::population::Access;
 pub use data::CheckedData;
 pub use prior::Prior;
-
-/// How a rule is going to read the population, so that a model can prepare for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Random blocks: a cache of the current state would go stale unread.
-    Blocks,
-    /// All rows in storage order at every decision: a per-row cache of the current state pays.
-    Scan,
-}
 
 /// A posterior over states, given N rows.
 pub trait Model: Sync {

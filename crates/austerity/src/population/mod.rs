@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 
 pub use moments::Moments;
 pub use order::BlockOrder;
-pub use reveal::{BlockReveal, Cost, Reveal};
+pub use reveal::{Access, BlockReveal, Cost, Reveal};
 
 /// Likelihood evaluations that one row costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,15 @@
 use crate::error::Result;
 use crate::population::{BlockOrder, Moments, Population};
 
+/// How a rule is going to read a population, so that a model can prepare for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Random blocks: a cache of the current state would go stale unread.
+    Blocks,
+    /// All rows in storage order at every decision: a per-row cache of the current state pays.
+    Scan,
+}
+
 /// What a decision has cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {

@@ -1,1 +1,173 @@
-//! Who decides.
+//! Who decides: rules that answer "is the total above a random threshold?" about a finite population.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`exact`] | [`Exact`]: reads everything; Metropolis–Hastings as it always was |
+//! | [`sequential`] | [`Sequential`]: the sequential test of Korattikara, Chen & Welling (2014), generalised |
+//! | [`looks`] | [`Looks`]: when the test looks at the data |
+//! | [`bound`] | [`Bound`], [`Statistic`]: how extreme the statistic must be at each look |
+//! | [`law`] | [`Law`]: the random threshold (Metropolis, compensated, logistic) |
+//! | [`guard`] | [`Guard`]: when a sample is too odd for a normal approximation |
+//!
+//! A rule draws its own randomness and never sees a model, a parameter or a data set.
+
+pub mod bound;
+pub mod exact;
+pub mod guard;
+pub mod law;
+pub mod looks;
+pub mod sequential;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::population::{Access, Reveal};
+use crate::rng::Rng;
+
+pub use bound::{Bound, Shape, Statistic, Time};
+pub use exact::Exact;
+pub use guard::Guard;
+pub use law::Law;
+pub use looks::Looks;
+pub use sequential::{Look, Sequential, SequentialSettings};
+
+/// Why a decision ended when it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Stopped {
+    /// Every row was read: the decision is exact.
+    Exhausted,
+    /// The statistic passed the bound of its look.
+    Bound,
+    /// The standard error of the total log ratio fell below the absolute tolerance τ.
+    Tolerance,
+    /// A row is impossible under the candidate (log-likelihood −∞): rejected.
+    Impossible,
+    /// The prior or the proposal rules the candidate out (offset −∞): rejected without reading a row.
+    Offset,
+}
+
+/// The outcome of one decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Whether the candidate becomes the state.
+    pub accepted: bool,
+    /// Rows the decision rests on, at most N.
+    pub used: u64,
+    /// Likelihood evaluations spent, passes for ties included.
+    pub evaluations: u64,
+    /// How often the test looked.
+    pub looks: u32,
+    /// Mean of the rows used.
+    pub mean: f64,
+    /// Standard deviation of the rows used (NaN when a closed form did not need it).
+    pub sd: f64,
+    /// μ0: the threshold on the mean.
+    pub threshold: f64,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// How often the guard asked for more data.
+    pub guarded: u32,
+}
+
+impl Decision {
+    /// The rejection of a candidate that the offset rules out.
+    #[must_use]
+    pub fn ruled_out() -> Self {
+        Self {
+            accepted: false,
+            used: 0,
+            evaluations: 0,
+            looks: 0,
+            mean: f64::NAN,
+            sd: f64::NAN,
+            threshold: f64::INFINITY,
+            stopped: Stopped::Offset,
+            guarded: 0,
+        }
+    }
+}
+
+/// Decides about a population it may reveal.
+///
+/// The candidate is accepted when Σ l_i + `offset` exceeds a random threshold; `offset` holds what is known
+/// exactly: log prior ratio and log proposal ratio.
+pub trait Rule<P: ?Sized> {
+    /// One decision.
+    fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision>;
+
+    /// How the rule reads, so that a model can prepare.
+    fn access(&self) -> Access;
+
+    /// Rows of the first look: what the next decision is sure to read.
+    fn first_look(&self) -> usize;
+}
+
+/// A rule as plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "rule", rename_all = "snake_case")]
+pub enum RuleSettings {
+    /// Reads everything.
+    Exact {
+        /// The random threshold.
+        law: Law,
+    },
+    /// The sequential test.
+    Sequential(SequentialSettings),
+}
+
+impl Default for RuleSettings {
+    fn default() -> Self {
+        Self::Exact { law: Law::Metropolis }
+    }
+}
+
+impl RuleSettings {
+    /// Builds the rule for a population of `rows` rows, checking every value.
+    pub fn build(&self, rows: usize) -> Result<AnyRule> {
+        match self {
+            Self::Exact { law } => Ok(AnyRule::Exact(Exact::new(*law)?)),
+            Self::Sequential(settings) => Ok(AnyRule::Sequential(Sequential::new(settings, rows)?)),
+        }
+    }
+
+    /// Rows that are drawn together.
+    #[must_use]
+    pub fn block_rows(&self) -> usize {
+        match self {
+            Self::Exact { .. } => crate::BLOCK_ROWS,
+            Self::Sequential(settings) => settings.block_rows,
+        }
+    }
+}
+
+/// Any rule of the library, chosen at run time.
+#[derive(Clone, Debug)]
+pub enum AnyRule {
+    /// Reads everything.
+    Exact(Exact),
+    /// The sequential test.
+    Sequential(Sequential),
+}
+
+impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
+    fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision> {
+        match self {
+            Self::Exact(rule) => rule.decide(population, offset, rng),
+            Self::Sequential(rule) => rule.decide(population, offset, rng),
+        }
+    }
+
+    fn access(&self) -> Access {
+        match self {
+            Self::Exact(rule) => Rule::<P>::access(rule),
+            Self::Sequential(rule) => Rule::<P>::access(rule),
+        }
+    }
+
+    fn first_look(&self) -> usize {
+        match self {
+            Self::Exact(rule) => Rule::<P>::first_look(rule),
+            Self::Sequential(rule) => Rule::<P>::first_look(rule),
+        }
+    }
+}
