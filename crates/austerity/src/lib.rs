@@ -26,8 +26,10 @@
 //! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
 
 pub mod error;
+pub mod kernel;
 pub mod model;
 pub mod population;
+pub mod proposal;
 pub mod rng;
 pub mod rule;
 

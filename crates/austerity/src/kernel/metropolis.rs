@@ -1,0 +1,152 @@
+//! Metropolis–Hastings with a replaceable decision.
+//!
+//! Proposes θ', puts log prior ratio and log proposal ratio into the offset, builds the population of
+//! log-likelihood differences and lets the rule decide. Exact or approximate as the rule is. Cost: the rule's
+//! likelihood evaluations, and O(d) to O(d²) for the proposal; no allocation after the first step.
+
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::model::Model;
+use crate::population::{BlockOrder, BlockReveal, Population, Reveal};
+use crate::proposal::Proposal;
+use crate::rng::Streams;
+use crate::rule::{Decision, Rule};
+
+/// Blocks of the next decision that are fetched ahead: the kernel fetches further ones itself while it works.
+const FETCH_AHEAD: usize = 2;
+
+/// Propose, compare, decide.
+#[derive(Debug)]
+pub struct Metropolis<'m, M: Model, P, R> {
+    model: &'m M,
+    proposal: P,
+    rule: R,
+    scratch: M::Scratch,
+    order: BlockOrder,
+    candidate: M::State,
+    log_prior: f64,
+}
+
+impl<'m, M, P, R> Metropolis<'m, M, P, R>
+where
+    M: Model,
+    P: Proposal<M::State>,
+    R: for<'r> Rule<dyn Reveal + 'r>,
+{
+    /// A kernel whose chain is at `state`, revealing blocks in `order`.
+    ///
+    /// Refuses a state with prior density 0 or NaN; the likelihood is the caller's to check
+    /// ([`check_start`]), since that costs a pass.
+    pub fn new(model: &'m M, proposal: P, rule: R, order: BlockOrder, state: &M::State) -> Result<Self> {
+        let log_prior = model.log_prior(state);
+        if log_prior.is_nan() || log_prior == f64::NEG_INFINITY || log_prior == f64::INFINITY {
+            return Err(Error::ImpossibleStart {
+                density: if log_prior.is_nan() {
+                    "not a number"
+                } else {
+                    "zero or infinite"
+                }
+                .into(),
+                why: format!("the log prior is {log_prior}"),
+            });
+        }
+        let scratch = model.scratch(rule.access());
+        Ok(Self {
+            model,
+            proposal,
+            rule,
+            scratch,
+            order,
+            candidate: state.clone(),
+            log_prior,
+        })
+    }
+
+    /// The proposal, as adapted so far.
+    pub fn proposal(&self) -> &P {
+        &self.proposal
+    }
+}
+
+impl<M, P, R> Kernel for Metropolis<'_, M, P, R>
+where
+    M: Model,
+    P: Proposal<M::State>,
+    R: for<'r> Rule<dyn Reveal + 'r>,
+{
+    type State = M::State;
+
+    fn step(&mut self, state: &mut M::State, streams: &mut Streams) -> Result<Decision> {
+        let log_proposal = self
+            .proposal
+            .propose(state, &mut self.candidate, &mut streams.proposal)?;
+        let log_prior = self.model.log_prior(&self.candidate);
+        if log_prior.is_nan() {
+            return Err(Error::PriorNotANumber);
+        }
+        let offset = (log_prior - self.log_prior) + log_proposal;
+        if offset == f64::NEG_INFINITY {
+            return Ok(Decision::ruled_out());
+        }
+        let step = streams.step();
+        let decision = {
+            let mut ratio = self.model.compare(state, &self.candidate, &mut self.scratch);
+            let mut cursor = BlockReveal::new(&mut ratio, &mut self.order, step);
+            let decision = self
+                .rule
+                .decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
+            let first = self.rule.first_look();
+            if first < self.model.len() {
+                self.order.begin(step + 1);
+                let block_rows = self.order.block_rows();
+                let blocks = FETCH_AHEAD.min(first.div_ceil(block_rows));
+                ratio.prefetch(self.order.first(blocks), block_rows);
+            }
+            decision
+        };
+        if decision.accepted {
+            std::mem::swap(state, &mut self.candidate);
+            self.log_prior = log_prior;
+            self.model.accepted(&mut self.scratch);
+        }
+        Ok(decision)
+    }
+
+    fn learn(&mut self, decision: &Decision, step: u64) {
+        self.proposal.learn(decision.accepted, step);
+    }
+}
+
+/// Refuses a start at which the prior or the likelihood of some row is zero or not a number. Costs one pass.
+pub fn check_start<M: Model>(model: &M, state: &M::State) -> Result<()> {
+    let log_prior = model.log_prior(state);
+    if !log_prior.is_finite() {
+        return Err(Error::ImpossibleStart {
+            density: if log_prior.is_nan() {
+                "not a number"
+            } else {
+                "zero or infinite"
+            }
+            .into(),
+            why: format!("the log prior is {log_prior}"),
+        });
+    }
+    let mut scratch = model.scratch(crate::population::Access::Blocks);
+    let total = model.compare(state, state, &mut scratch).total();
+    match total {
+        Ok(moments) if moments.sum().is_finite() => Ok(()),
+        Ok(_) => Err(Error::ImpossibleStart {
+            density: "zero".into(),
+            why: "the log-likelihood is infinite".into(),
+        }),
+        Err(Error::NotANumber { row }) => Err(Error::ImpossibleStart {
+            density: "zero or not a number".into(),
+            why: format!("see the log-likelihood of row {row}"),
+        }),
+        Err(Error::InfiniteRatio { row }) => Err(Error::ImpossibleStart {
+            density: "zero".into(),
+            why: format!("row {row} has no probability"),
+        }),
+        Err(other) => Err(other),
+    }
+}

@@ -1,0 +1,79 @@
+//! Where to go next: proposals, each with its log density ratio log q(back) − log q(forth).
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`random_walk`] | [`RandomWalk`]: Gaussian steps, isotropic, diagonal or dense |
+//! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
+//! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
+//!
+//! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
+
+pub mod adaptive;
+pub mod mixture;
+pub mod random_walk;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::rng::Rng;
+
+pub use adaptive::RobustAdaptive;
+pub use mixture::Mixture;
+pub use random_walk::{RandomWalk, Shape};
+
+/// Proposes a candidate.
+pub trait Proposal<S> {
+    /// Writes a candidate to `to` and returns log q(from|to) − log q(to|from).
+    fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<f64>;
+
+    /// Learns from warm-up step number `step` (from 1), whose candidate was accepted or not.
+    fn learn(&mut self, _accepted: bool, _step: u64) {}
+}
+
+/// Any proposal of the library for vector states, chosen at run time and stored in checkpoints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnyProposal {
+    /// Gaussian random walk.
+    RandomWalk(RandomWalk),
+    /// Robust adaptive Metropolis.
+    Adaptive(RobustAdaptive),
+    /// A random choice among several.
+    Mixture(Mixture<AnyProposal>),
+}
+
+impl Proposal<Vec<f64>> for AnyProposal {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+        match self {
+            Self::RandomWalk(walk) => walk.propose(from, to, rng),
+            Self::Adaptive(walk) => walk.propose(from, to, rng),
+            Self::Mixture(mixture) => mixture.propose(from, to, rng),
+        }
+    }
+
+    fn learn(&mut self, accepted: bool, step: u64) {
+        match self {
+            Self::RandomWalk(_) => {}
+            Self::Adaptive(walk) => walk.learn(accepted, step),
+            Self::Mixture(mixture) => mixture.learn(accepted, step),
+        }
+    }
+}
+
+impl From<RandomWalk> for AnyProposal {
+    fn from(walk: RandomWalk) -> Self {
+        Self::RandomWalk(walk)
+    }
+}
+
+impl From<RobustAdaptive> for AnyProposal {
+    fn from(walk: RobustAdaptive) -> Self {
+        Self::Adaptive(walk)
+    }
+}
+
+impl From<Mixture<AnyProposal>> for AnyProposal {
+    fn from(mixture: Mixture<AnyProposal>) -> Self {
+        Self::Mixture(mixture)
+    }
+}
