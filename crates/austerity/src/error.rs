@@ -157,3 +157,12 @@ pub(crate) fn setting(name: &str, value: impl std::fmt::Display, allowed: &str) 
         allowed: allowed.into(),
     }
 }
+
+/// The message of a panic caught on its way.
+pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into())
+}

@@ -32,6 +32,7 @@ pub mod population;
 pub mod proposal;
 pub mod rng;
 pub mod rule;
+pub mod run;
 
 pub use error::{Error, Result};
 

@@ -56,6 +56,11 @@ pub trait Model: Sync {
         position
     }
 
+    /// Bytes of the data held, for the estimate printed before a run.
+    fn data_bytes(&self) -> usize {
+        0
+    }
+
     /// Bytes of working memory per chain under `access`, for the estimate printed before a run.
     fn scratch_bytes(&self, _access: Access) -> usize {
         0

@@ -47,7 +47,7 @@ pub enum Stopped {
 }
 
 /// The outcome of one decision.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Whether the candidate becomes the state.
     pub accepted: bool,

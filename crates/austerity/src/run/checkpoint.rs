@@ -1,0 +1,60 @@
+//! All a run needs to go on, bit for bit: settings, states, proposals, step counters.
+//!
+//! No generator state (streams are addressed by seed, chain and step), no index array (the block order is a
+//! function of the same), no cache (recomputed to the same bits). Plain serde data; who writes it to a file
+//! must keep every bit of an f64.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::run::{Counters, Settings};
+
+/// Where one chain stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChainCheckpoint<S, P> {
+    /// Its state.
+    pub state: S,
+    /// Its proposal, as adapted.
+    pub proposal: P,
+    /// Steps made.
+    pub step: u64,
+    /// Counts of the warm-up.
+    pub warmup: Counters,
+    /// Counts after the warm-up.
+    pub sampling: Counters,
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint<S, P> {
+    /// Version of the library that wrote it.
+    pub version: String,
+    /// The settings it ran with.
+    pub settings: Settings,
+    /// N.
+    pub rows: usize,
+    /// Names of the parameters.
+    pub names: Vec<String>,
+    /// One entry per chain.
+    pub chains: Vec<ChainCheckpoint<S, P>>,
+}
+
+impl<S, P> Checkpoint<S, P> {
+    /// Refuses to go on under settings or data that would change a draw, naming the difference. The number of
+    /// draws, the limits and the threads may change.
+    pub fn check(&self, settings: &Settings, rows: usize, names: &[String]) -> Result<()> {
+        let differ = |what: &str, stored: String, found: String| {
+            if stored == found { Ok(()) } else { Err(Error::Resume { what: what.into(), stored, found }) }
+        };
+        let old = &self.settings;
+        differ("the number of rows", self.rows.to_string(), rows.to_string())?;
+        differ("the list of parameters", self.names.join(", "), names.join(", "))?;
+        differ("the seed", old.seed.to_string(), settings.seed.to_string())?;
+        differ("the number of chains", old.chains.to_string(), settings.chains.to_string())?;
+        differ("the first chain", old.first_chain.to_string(), settings.first_chain.to_string())?;
+        differ("the warm-up", old.warmup.to_string(), settings.warmup.to_string())?;
+        differ("the thinning", old.thin.to_string(), settings.thin.to_string())?;
+        differ("the rule", format!("{:?}", old.rule), format!("{:?}", settings.rule))?;
+        differ("the number of chain states", self.chains.len().to_string(), settings.chains.to_string())
+    }
+}

@@ -1,0 +1,58 @@
+//! The memory a run will take, known before it starts.
+
+use std::fmt;
+
+use crate::model::Model;
+use crate::population::Access;
+use crate::rule::{AnyRule, Decision, Rule};
+use crate::run::Settings;
+
+/// Bytes by purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// The data, held once for all chains.
+    pub data: usize,
+    /// The order of the blocks, for all chains.
+    pub order: usize,
+    /// Working memory and caches, for all chains.
+    pub scratch: usize,
+    /// The draws, for all chains.
+    pub draws: usize,
+}
+
+impl Memory {
+    /// The estimate for `settings` on `model` with `parameters` recorded numbers.
+    #[must_use]
+    pub fn estimate<M: Model>(model: &M, settings: &Settings, rule: &AnyRule, parameters: usize) -> Self {
+        let chains = settings.chains as usize;
+        let access: Access = Rule::<dyn crate::population::Reveal>::access(rule);
+        let per_draw = parameters * size_of::<f64>() + size_of::<Decision>();
+        Self {
+            data: model.data_bytes(),
+            order: chains * model.len().div_ceil(settings.rule.block_rows().max(1)) * 2 * size_of::<u32>(),
+            scratch: chains * model.scratch_bytes(access),
+            draws: chains.saturating_mul(usize::try_from(settings.draws).unwrap_or(usize::MAX).saturating_mul(per_draw)),
+        }
+    }
+
+    /// All together.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.data.saturating_add(self.order).saturating_add(self.scratch).saturating_add(self.draws)
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mega = |bytes: usize| bytes as f64 / 1e6;
+        write!(
+            f,
+            "about {:.0} MB: data {:.1}, order of blocks {:.1}, working memory {:.1}, draws {:.1}",
+            mega(self.total()),
+            mega(self.data),
+            mega(self.order),
+            mega(self.scratch),
+            mega(self.draws)
+        )
+    }
+}

@@ -1,0 +1,33 @@
+//! Running chains: settings, threads, budgets, progress, checkpoints.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`settings`] | [`Settings`]: what a run is, as plain data, checked once |
+//! | [`chain`] | [`Chain`]: one chain, a step at a time |
+//! | [`sampler`] | [`Sampler`]: chains on threads until a limit is reached |
+//! | [`control`] | [`Control`]: stop, pause and go on from outside |
+//! | [`progress`] | [`Progress`], [`Observer`]: what a watcher is told |
+//! | [`trace`] | [`Trace`]: the draws in memory |
+//! | [`checkpoint`] | [`Checkpoint`]: all a run needs to go on, bit for bit |
+//! | [`outcome`] | [`Run`]: draws, costs, warnings, and why it ended |
+//! | [`memory`] | [`Memory`]: the estimate printed before a large run |
+
+pub mod chain;
+pub mod checkpoint;
+pub mod control;
+pub mod memory;
+pub mod outcome;
+pub mod progress;
+pub mod sampler;
+pub mod settings;
+pub mod trace;
+
+pub use chain::{Chain, Counters};
+pub use checkpoint::{ChainCheckpoint, Checkpoint};
+pub use control::Control;
+pub use memory::Memory;
+pub use outcome::{Ended, Run};
+pub use progress::{ChainProgress, Observer, Progress, Silent};
+pub use sampler::Sampler;
+pub use settings::{Limits, Settings};
+pub use trace::{ChainTrace, Trace};

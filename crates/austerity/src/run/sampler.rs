@@ -1,0 +1,276 @@
+//! Chains on threads until a limit is reached.
+//!
+//! Workers take chains from a list and advance each to the target of the round; a chain's draws depend on its own
+//! streams only, so the number of threads changes nothing. Rounds exist for the target ESS alone, which is
+//! looked at after fixed numbers of draws, so that it too is a function of the draws. The caller's thread watches
+//! the clock and tells the observer. The chains share no lock: they publish counts as relaxed atomics, and a
+//! copy of their running diagnostics when the watcher asks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::diagnostics::{Streaming, ess_bulk};
+use crate::error::{Error, Result};
+use crate::kernel::metropolis::check_start;
+use crate::model::Parameters;
+use crate::proposal::Proposal;
+use crate::run::progress::{Observer, Progress};
+use crate::run::{Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Counters, Ended, Memory, Run, Settings, Trace};
+
+mod board;
+
+use board::Board;
+
+/// How often the observer is told.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// First look at the effective sample size, and the factor to the next.
+const FIRST_ESS_CHECK: u64 = 100;
+const ESS_CHECK_GROWTH: f64 = 1.5;
+/// Draws for which memory is set aside at once.
+const RESERVE: u64 = 1 << 16;
+
+/// Runs chains of one model.
+#[derive(Debug)]
+pub struct Sampler<'m, M: Parameters, P> {
+    model: &'m M,
+    settings: Settings,
+    names: Vec<String>,
+    chains: Vec<Mutex<Worker<'m, M, P>>>,
+    memory: Memory,
+}
+
+/// A chain and what it has drawn.
+#[derive(Debug)]
+struct Worker<'m, M: Parameters, P> {
+    chain: Chain<'m, M, P>,
+    trace: ChainTrace,
+    streaming: Streaming,
+    failure: Option<Error>,
+}
+
+impl<'m, M, P> Sampler<'m, M, P>
+where
+    M: Parameters,
+    P: Proposal<M::State> + Clone + Send,
+{
+    /// A new run. `starts` holds one state for all chains or one for each; each distinct one is checked by a
+    /// pass over the data.
+    pub fn new(model: &'m M, settings: &Settings, proposal: &P, starts: &[M::State]) -> Result<Self> {
+        settings.check(model.len())?;
+        if starts.len() != 1 && starts.len() != settings.chains as usize {
+            return Err(Error::Dimension {
+                what: "starts (one for all chains or one for each)".into(),
+                expected: settings.chains as usize,
+                found: starts.len(),
+            });
+        }
+        starts.iter().try_for_each(|start| check_start(model, start))?;
+        let chains = (0..settings.chains as usize)
+            .map(|i| ChainCheckpoint {
+                state: starts[i % starts.len()].clone(),
+                proposal: proposal.clone(),
+                step: 0,
+                warmup: Counters::default(),
+                sampling: Counters::default(),
+            })
+            .collect();
+        Self::build(model, settings.clone(), chains)
+    }
+
+    /// Goes on with an interrupted or finished run. Refuses settings or data that would change a draw.
+    pub fn resume(model: &'m M, settings: &Settings, checkpoint: Checkpoint<M::State, P>) -> Result<Self> {
+        settings.check(model.len())?;
+        checkpoint.check(settings, model.len(), &model.names())?;
+        Self::build(model, settings.clone(), checkpoint.chains)
+    }
+
+    fn build(model: &'m M, settings: Settings, checkpoints: Vec<ChainCheckpoint<M::State, P>>) -> Result<Self> {
+        let names = model.names();
+        let memory = Memory::estimate(model, &settings, &settings.rule.build(model.len())?, names.len());
+        let chains = (settings.first_chain..)
+            .zip(checkpoints)
+            .map(|(number, checkpoint)| {
+                let chain = Chain::new(model, &settings, number, checkpoint)?;
+                let trace = ChainTrace::default();
+                Ok(Mutex::new(Worker { chain, trace, streaming: Streaming::new(names.len()), failure: None }))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { model, settings, names, chains, memory })
+    }
+
+    /// The memory the run will take.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Runs until the draws are complete, a limit is reached, `control` stops it or a chain fails; then returns
+    /// all that was drawn.
+    pub fn run(self, control: &Control, observer: &mut dyn Observer) -> Run<M::State, P> {
+        let start = Instant::now();
+        let board = Board::new(&self.settings, self.chains.len());
+        let mut target = FIRST_ESS_CHECK;
+        let ended = loop {
+            let rounds = self.settings.limits.target_ess.is_some();
+            let until = if rounds { target.min(self.settings.draws) } else { self.settings.draws };
+            self.round(until, &board, control, start, observer);
+            if let Some(ended) = self.why_ended(&board, control, until) {
+                break ended;
+            }
+            target = (target as f64 * ESS_CHECK_GROWTH).ceil() as u64;
+        };
+        observer.progress(&self.snapshot(&board, start));
+        self.finish(ended, start)
+    }
+
+    /// Advances every chain to `until` draws, or to a stop.
+    fn round(&self, until: u64, board: &Board, control: &Control, start: Instant, observer: &mut dyn Observer) {
+        let next = AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
+        let workers = self.settings.workers();
+        let watcher = thread::current();
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(worker) = self.chains.get(index) else { break };
+                        let mut worker = lock(worker);
+                        self.advance(&mut worker, index, until, board, control);
+                    }
+                    done.fetch_add(1, Ordering::Release);
+                    watcher.unpark();
+                });
+            }
+            let mut told = Instant::now();
+            while done.load(Ordering::Acquire) < workers {
+                thread::park_timeout(INTERVAL.saturating_sub(told.elapsed()));
+                if self.settings.limits.seconds.is_some_and(|limit| start.elapsed().as_secs_f64() >= limit) {
+                    board.time_is_up();
+                }
+                if told.elapsed() >= INTERVAL {
+                    board.ask();
+                    observer.progress(&self.snapshot(board, start));
+                    told = Instant::now();
+                }
+            }
+        });
+    }
+
+    /// Advances one chain; a panic in a model or proposal becomes an error of the chain.
+    fn advance(&self, worker: &mut Worker<'m, M, P>, index: usize, until: u64, board: &Board, control: &Control) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.steps(worker, index, until, board, control)));
+        // A worker that failed is never stepped again, so a state half changed by the panic is not used.
+        let failure = match outcome {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error,
+            Err(payload) => {
+                let message = crate::error::panic_message(payload.as_ref());
+                Error::Panicked { what: "model or proposal".into(), row: None, message }
+            }
+        };
+        worker.failure = Some(failure);
+        board.fail();
+    }
+
+    fn steps(
+        &self,
+        worker: &mut Worker<'m, M, P>,
+        index: usize,
+        until: u64,
+        board: &Board,
+        control: &Control,
+    ) -> Result<()> {
+        let Worker { chain, trace, streaming, .. } = worker;
+        let width = self.names.len();
+        let expected = usize::try_from((until - chain.draws().min(until)).min(RESERVE)).unwrap_or(0);
+        trace.values.reserve(expected * width);
+        trace.decisions.reserve(expected);
+        let share = self.settings.limits.evaluations.map(|all| all / u64::from(self.settings.chains));
+        while chain.draws() < until && !board.stopped() && !control.stopped() {
+            if control.paused() {
+                thread::sleep(Duration::from_millis(5));
+                continue;
+            }
+            if share.is_some_and(|share| chain.evaluations() >= share) {
+                board.spent();
+                break;
+            }
+            let decision = chain.step()?;
+            if chain.drew() {
+                let from = trace.values.len();
+                trace.values.resize(from + width, 0.0);
+                self.model.write(chain.state(), &mut trace.values[from..]);
+                trace.decisions.push(decision);
+                streaming.push(&trace.values[from..]);
+            }
+            board.publish(index, chain, streaming);
+        }
+        board.publish_last(index, streaming);
+        Ok(())
+    }
+
+    fn why_ended(&self, board: &Board, control: &Control, until: u64) -> Option<Ended> {
+        for (number, worker) in (self.settings.first_chain..).zip(&self.chains) {
+            if let Some(error) = &lock(worker).failure {
+                return Some(Ended::Failed { chain: number, error: error.clone() });
+            }
+        }
+        if board.any_spent() {
+            return Some(Ended::Evaluations);
+        }
+        if self.chains.iter().all(|worker| lock(worker).chain.draws() >= self.settings.draws) {
+            return Some(Ended::Draws);
+        }
+        if control.stopped() {
+            return Some(Ended::Interrupted);
+        }
+        if board.stopped() {
+            return Some(Ended::Seconds);
+        }
+        let wanted = self.settings.limits.target_ess?;
+        let workers: Vec<_> = self.chains.iter().map(lock).collect();
+        // Draws of this session only: a resumed run aims at the target anew with what it adds.
+        let traces: Vec<&ChainTrace> = workers.iter().map(|worker| &worker.trace).collect();
+        let reached = until > 0
+            && (0..self.names.len()).all(|parameter| {
+                let columns: Vec<Vec<f64>> = traces
+                    .iter()
+                    .map(|t| t.values.iter().skip(parameter).step_by(self.names.len()).copied().collect())
+                    .collect();
+                let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+                ess_bulk(&columns) >= wanted
+            });
+        reached.then_some(Ended::TargetEss)
+    }
+
+    fn snapshot(&self, board: &Board, start: Instant) -> Progress {
+        board.progress(&self.settings, self.model.len(), start.elapsed().as_secs_f64())
+    }
+
+    fn finish(self, ended: Ended, start: Instant) -> Run<M::State, P> {
+        let Self { model, settings, names, chains, .. } = self;
+        let mut trace = Trace { names: names.clone(), chains: Vec::new() };
+        let mut checkpoints = Vec::new();
+        for worker in chains {
+            let worker = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+            checkpoints.push(worker.chain.checkpoint());
+            trace.chains.push(worker.trace);
+        }
+        let checkpoint = Checkpoint {
+            version: env!("CARGO_PKG_VERSION").into(),
+            settings,
+            rows: model.len(),
+            names,
+            chains: checkpoints,
+        };
+        Run { trace, checkpoint, ended, seconds: start.elapsed().as_secs_f64() }
+    }
+}
+
+/// A chain's lock is held by one worker at a time, and a panic is caught before it could poison it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
