@@ -1,1 +1,3 @@
 //! austerity
+
+pub mod diagnostics;
