@@ -69,6 +69,21 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     rough + values.iter().map(|value| value - rough).sum::<f64>() / count
 }
 
+/// Means of sequences up to a common constant, for their variance.
+///
+/// Taken about the first draw: far from zero a mean is rounded more coarsely than means differ.
+pub(crate) fn relative_means(sequences: &[&[f64]]) -> Vec<f64> {
+    let origin = sequences
+        .iter()
+        .find_map(|sequence| sequence.first().copied())
+        .unwrap_or(0.0);
+    let about = |sequence: &[f64]| sequence.iter().map(|value| value - origin).sum::<f64>();
+    sequences
+        .iter()
+        .map(|sequence| about(sequence) / sequence.len() as f64)
+        .collect()
+}
+
 /// Variance with divisor n − 1; NaN with fewer than two values.
 pub(crate) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {

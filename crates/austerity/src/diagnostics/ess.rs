@@ -24,7 +24,7 @@
 //! exactly equal draws are constant here, so results do not depend on the unit of measurement.
 
 use super::autocorrelation::mean_autocovariance;
-use super::chains::{borrow, check, constant, halves, map, mean, pool, sorted, variance};
+use super::chains::{borrow, check, constant, halves, map, mean, pool, relative_means, sorted, variance};
 use super::interval::quantile_of_sorted;
 use super::rank::chain_scores;
 
@@ -122,8 +122,7 @@ pub(crate) fn of_sequences(sequences: &[&[f64]]) -> f64 {
     let within = covariance[0] * n / (n - 1.0);
     let mut overall = covariance[0];
     if sequences.len() > 1 {
-        let means: Vec<f64> = sequences.iter().map(|sequence| mean(sequence)).collect();
-        overall += variance(&means);
+        overall += variance(&relative_means(sequences));
     }
     let correlation = |lag: usize| 1.0 - (within - covariance[lag]) / overall;
     let time = autocorrelation_time(draws, correlation);
@@ -213,6 +212,18 @@ mod tests {
         assert_eq!(ess_mean(&borrow(&chains)), ess_mean(&borrow(&tiny)));
         assert_eq!(ess_sd(&borrow(&chains)), ess_sd(&borrow(&tiny)));
         assert_eq!(ess_bulk(&borrow(&chains)), ess_bulk(&borrow(&tiny)));
+    }
+
+    #[test]
+    fn origin_of_measurement_is_irrelevant() {
+        // Values on a grid of 2⁻²⁰ survive the addition of 2³⁰ without rounding.
+        let chains = map(&borrow(&autoregressive(4, 500, 0.5, 26)), |value| {
+            (value * 2.0_f64.powi(20)).round()
+        });
+        let near = map(&borrow(&chains), |value| value * 2.0_f64.powi(-20));
+        let far = map(&borrow(&near), |value| value + 2.0_f64.powi(30));
+        assert!((ess_mean(&borrow(&near)) / ess_mean(&borrow(&far)) - 1.0).abs() < 1e-9);
+        assert_eq!(ess_bulk(&borrow(&near)), ess_bulk(&borrow(&far)));
     }
 
     #[test]

@@ -19,8 +19,7 @@
 //! Undefined results are NaN: fewer than two chains or four draws per chain, a value
 //! that is not finite, or all draws equal. Chains each stuck at its own value give infinity.
 
-use super::chains::{borrow, check, constant, halves, map, mean, sorted, variance};
-use super::interval::quantile_of_sorted;
+use super::chains::{borrow, check, constant, halves, map, mean, relative_means, sorted, variance};
 use super::rank::chain_scores;
 
 /// Rank-normalised split R-hat: the larger of [`rhat_bulk`] and [`rhat_folded`].
@@ -65,9 +64,13 @@ pub(crate) fn larger(bulk: f64, folded: f64) -> f64 {
     if folded > bulk { folded } else { bulk }
 }
 
-/// R̂ of split chains after folding about the pooled median.
+/// R̂ of split chains (checked, so not empty) after folding about the pooled median.
 pub(crate) fn folded(split: &[&[f64]]) -> f64 {
-    let median = quantile_of_sorted(&sorted(split), 0.5);
+    let values = sorted(split);
+    // Of an even number of draws the middle two are equally far from the median up to rounding, which
+    // decides their ranks: rounded as (a+b)/2, the way the reference implementations do.
+    let upper = values.len() / 2;
+    let median = (values[(values.len() - 1) / 2] + values[upper]) / 2.0;
     of_sequences(&borrow(&chain_scores(&borrow(&map(split, |value| {
         (value - median).abs()
     })))))
@@ -81,7 +84,6 @@ pub(crate) fn of_sequences(sequences: &[&[f64]]) -> f64 {
         return f64::NAN;
     }
     let draws = sequences.first().map_or(0, |sequence| sequence.len());
-    let means: Vec<f64> = sequences.iter().map(|sequence| mean(sequence)).collect();
     let variances: Vec<f64> = sequences
         .iter()
         .map(|sequence| {
@@ -92,7 +94,11 @@ pub(crate) fn of_sequences(sequences: &[&[f64]]) -> f64 {
             }
         })
         .collect();
-    from_moments(draws as f64, variance(&means), mean(&variances))
+    from_moments(
+        draws as f64,
+        variance(&relative_means(sequences)),
+        mean(&variances),
+    )
 }
 
 /// R̂ from the length of a sequence, the variance of the means (B/n) and the mean variance (W).
@@ -114,10 +120,11 @@ mod tests {
 
     #[test]
     fn shifted_chains_fail_and_more_so_with_the_shift() {
-        // Shift one of four chains by d standard deviations: B/n → d²/4 · …, so R̂² ≈ 1 + d²/4 · 8/7 · 3/4.
+        // One of four chains shifted by d = 1 sd: two of eight half-chain means are off by d, whose
+        // variance is d²·(1/4)(3/4)·8/7, so R̂² = 1 + 0.214 up to noise.
         let chains = shifted(&autoregressive(4, 2000, 0.0, 12), 1.0);
         let value = split_rhat(&borrow(&chains));
-        let expected = (1.0_f64 + 0.25 * 8.0 / 7.0 * 0.75).sqrt();
+        let expected = (1.0_f64 + 0.25 * 0.75 * 8.0 / 7.0).sqrt();
         assert!((value - expected).abs() < 0.02, "{value} against {expected}");
         assert!(rhat(&borrow(&chains)) > 1.05);
         let further = shifted(&autoregressive(4, 2000, 0.0, 12), 3.0);
