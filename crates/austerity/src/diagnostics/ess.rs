@@ -12,15 +12,14 @@
 //! disagree count for little. τ is kept above 1/log₁₀(M·n), so that antithetic chains may
 //! claim more than M·n, but not arbitrarily more.
 //!
-//! Geyer (1992), section 3.3; Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), eqs.
-//! 10–13 and section 4. Agrees with ArviZ and with R's `posterior`. Cost: O(S log S) for S
-//! draws. An effective size belongs to one quantity: take [`ess_bulk`] for a first look,
+//! Geyer (1992), section 3.3; Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), sections
+//! 3.2 and 4. Agrees with ArviZ on the same draws. Cost: O(S log S) for S draws. An effective size belongs to one quantity: take [`ess_bulk`] for a first look,
 //! [`ess_tail`] for intervals, the one for the mean, sd or quantile for its error. Below
 //! about 100 per chain the estimate itself is unreliable.
 //!
 //! Undefined results are NaN: fewer than four draws per chain, a value that is not finite,
 //! or a probability outside \[0, 1\]. Draws that are all equal count fully (M·n), as in
-//! ArviZ. Unlike ArviZ, which calls draws equal when they differ by less than 1e-15, only
+//! ArviZ (R's `posterior` returns NA: look at R-hat, which is NaN). Unlike ArviZ, which calls draws equal when they differ by less than 1e-15, only
 //! exactly equal draws are constant here, so results do not depend on the unit of measurement.
 
 use super::autocorrelation::mean_autocovariance;

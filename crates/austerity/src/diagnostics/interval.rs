@@ -16,12 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use super::chains::sorted;
 
-/// A closed interval.
+/// A closed interval; undefined ends are NaN, and `null` in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
+    #[serde(with = "super::summary::nullable")]
     pub lower: f64,
     /// Upper end.
+    #[serde(with = "super::summary::nullable")]
     pub upper: f64,
 }
 
@@ -185,6 +187,9 @@ mod tests {
                 upper: 2.0
             }
         );
-        assert!(!highest_density_interval(&[], 0.9).contains(0.0));
+        let undefined = highest_density_interval(&[], 0.9);
+        assert!(!undefined.contains(0.0));
+        let back: Interval = serde_json::from_str(&serde_json::to_string(&undefined).unwrap()).unwrap();
+        assert!(back.lower.is_nan() && back.upper.is_nan());
     }
 }

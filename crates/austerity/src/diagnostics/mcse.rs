@@ -7,8 +7,8 @@
 //!            of Beta(ESS_p·p + 1, ESS_p·(1−p) + 1)
 //! ```
 //!
-//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), sections 4.2–4.4; agrees with
-//! ArviZ. Cost: that of the effective sample size. The error of mean and sd means nothing
+//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), section 4.4 for quantiles;
+//! agrees with ArviZ. Cost: that of the effective sample size. The error of mean and sd means nothing
 //! when the variance (for the sd, the fourth moment) is infinite: use a quantile.
 //!
 //! Undefined results are NaN: fewer than four draws per chain, a value that is not finite,

@@ -9,7 +9,7 @@
 //! with r its rank among all S draws, ties receiving the average of their ranks.
 //! Scores always have finite variance, also when the draws have none.
 //!
-//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), eq. 14; the offset 3/8 is
+//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), section 4; the offset 3/8 is
 //! Blom's (1958). Cost: one sort of the pooled draws. Scores answer questions about
 //! the location in rank terms: do not use them for the error of the mean itself.
 

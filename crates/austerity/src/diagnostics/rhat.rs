@@ -12,7 +12,7 @@
 //! |x − median| (sees different scales); both also work without finite variance.
 //! Below 1.01 is the recommended bar.
 //!
-//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), eqs. 1–4 and section 4; agrees
+//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), sections 3.1 and 4; agrees
 //! with ArviZ, whose rules for degenerate input it follows. Cost: two sorts of the
 //! pooled draws. Do not read a value near 1 as proof: chains that all miss a mode agree.
 //!

@@ -11,7 +11,7 @@
 //! over K batches with S draws, V being the overall variance, and R̂ between the halves of the chains
 //! as in [`super::rhat`](mod@super::rhat) without ranks.
 //!
-//! Batch means: Geyer (1992), section 3.2; Flegal & Jones (2010). Approximate: with K batches σ² has
+//! Batch means: Geyer (1992); Flegal & Jones (2010). Approximate: with K batches σ² has
 //! relative sd √(2/K), and while L is not much longer than the autocorrelation time ESS is too high.
 //! Disagreeing chains lower ESS less than in [`super::ess`]: read R-hat beside it. Cost: O(1)
 //! per parameter and draw, no allocation after construction. Use [`super::Summary`] for results.
