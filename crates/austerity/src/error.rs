@@ -151,11 +151,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Shorthand for [`Error::Setting`].
 pub(crate) fn setting(name: &str, value: impl std::fmt::Display, allowed: &str) -> Error {
-    Error::Setting {
-        name: name.into(),
-        value: value.to_string(),
-        allowed: allowed.into(),
-    }
+    Error::Setting { name: name.into(), value: value.to_string(), allowed: allowed.into() }
 }
 
 /// The message of a panic caught on its way.

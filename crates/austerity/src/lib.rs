@@ -25,6 +25,7 @@
 //! Symbols, used alike everywhere: N rows in all, n rows revealed, m first look, ε error allowed per look,
 //! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
 
+pub mod diagnostics;
 pub mod error;
 pub mod kernel;
 pub mod model;

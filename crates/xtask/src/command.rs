@@ -36,11 +36,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         Ok(output) => {
             let complaint = String::from_utf8_lossy(&output.stderr);
-            Err(format!(
-                "`{shown}` ended with {}: {}",
-                output.status,
-                complaint.trim()
-            ))
+            Err(format!("`{shown}` ended with {}: {}", output.status, complaint.trim()))
         }
         Err(error) => Err(format!("`{shown}` could not be started: {error}")),
     }
@@ -48,9 +44,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 
 /// The call as a person would type it.
 pub(crate) fn show(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_stem()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_stem().unwrap_or(command.get_program());
     let mut text = program.to_string_lossy().into_owned();
     for argument in command.get_args() {
         text.push(' ');
@@ -68,19 +62,11 @@ mod tests {
         let complaint = run(&mut Command::new("no-such-program-anywhere")).unwrap_err();
         assert!(complaint.contains("no-such-program-anywhere"), "{complaint}");
         let mut call = cargo(Path::new("."), &["no-such-task-anywhere"]);
-        assert!(
-            output(&mut call)
-                .unwrap_err()
-                .starts_with("`cargo no-such-task-anywhere` ended with")
-        );
+        assert!(output(&mut call).unwrap_err().starts_with("`cargo no-such-task-anywhere` ended with"));
     }
 
     #[test]
     fn output_is_returned() {
-        assert!(
-            output(&mut cargo(Path::new("."), &["--version"]))
-                .unwrap()
-                .starts_with("cargo ")
-        );
+        assert!(output(&mut cargo(Path::new("."), &["--version"])).unwrap().starts_with("cargo "));
     }
 }

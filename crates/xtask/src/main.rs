@@ -13,14 +13,8 @@ use std::process::ExitCode;
 
 /// The tasks and what each does; documented commands are checked against this list.
 pub(crate) const TASKS: &[(&str, &str)] = &[
-    (
-        "test",
-        "run every check: format, lints, tests, doc tests, docs, project rules",
-    ),
-    (
-        "bench",
-        "run the criterion benches of every crate (further arguments go to `cargo bench`)",
-    ),
+    ("test", "run every check: format, lints, tests, doc tests, docs, project rules"),
+    ("bench", "run the criterion benches of every crate (further arguments go to `cargo bench`)"),
     ("help", "print this text"),
 ];
 
@@ -73,10 +67,7 @@ fn usage() -> String {
 fn project_root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    package
-        .ancestors()
-        .nth(2)
-        .map_or_else(|| PathBuf::from("."), PathBuf::from)
+    package.ancestors().nth(2).map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
 #[cfg(test)]
@@ -85,10 +76,7 @@ mod tests {
     fn usage_names_every_task() {
         let text = super::usage();
         for (name, purpose) in super::TASKS {
-            assert!(
-                text.contains(name) && text.contains(purpose),
-                "{name} is missing from:\n{text}"
-            );
+            assert!(text.contains(name) && text.contains(purpose), "{name} is missing from:\n{text}");
         }
     }
 

@@ -17,11 +17,7 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// Failed when there are complaints, else passed with the remarks.
     pub(crate) fn of(complaints: Vec<String>, remarks: Vec<String>) -> Self {
-        if complaints.is_empty() {
-            Self::Passed(remarks)
-        } else {
-            Self::Failed(complaints)
-        }
+        if complaints.is_empty() { Self::Passed(remarks) } else { Self::Failed(complaints) }
     }
 
     fn word(&self) -> &'static str {
@@ -70,57 +66,29 @@ impl Steps {
             }
             Outcome::Skipped(why) => println!("    skipped: {why}"),
         }
-        self.finished.push(Finished {
-            name: name.to_owned(),
-            outcome,
-            seconds,
-        });
+        self.finished.push(Finished { name: name.to_owned(), outcome, seconds });
     }
 
     /// Prints the table of all steps; the exit code is a failure if any of them failed.
     pub(crate) fn finish(&self) -> ExitCode {
         print!("\n{}", self.summary());
-        if self.failures() == 0 {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        }
+        if self.failures() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
     fn failures(&self) -> usize {
-        self.finished
-            .iter()
-            .filter(|step| matches!(step.outcome, Outcome::Failed(_)))
-            .count()
+        self.finished.iter().filter(|step| matches!(step.outcome, Outcome::Failed(_))).count()
     }
 
     fn summary(&self) -> String {
-        let width = self
-            .finished
-            .iter()
-            .map(|step| step.name.len())
-            .max()
-            .unwrap_or(0)
-            .max("step".len());
+        let width = self.finished.iter().map(|step| step.name.len()).max().unwrap_or(0).max("step".len());
         let mut text = format!("{:<width$}  outcome  seconds\n", "step");
-        for Finished {
-            name,
-            outcome,
-            seconds,
-        } in &self.finished
-        {
-            text.push_str(&format!(
-                "{name:<width$}  {:<7}  {seconds:>7.1}\n",
-                outcome.word()
-            ));
+        for Finished { name, outcome, seconds } in &self.finished {
+            text.push_str(&format!("{name:<width$}  {:<7}  {seconds:>7.1}\n", outcome.word()));
         }
         let total: f64 = self.finished.iter().map(|step| step.seconds).sum();
         text.push_str(&match self.failures() {
             0 => format!("all checks passed in {total:.1} s\n"),
-            failed => format!(
-                "{failed} of {} checks FAILED in {total:.1} s\n",
-                self.finished.len()
-            ),
+            failed => format!("{failed} of {} checks FAILED in {total:.1} s\n", self.finished.len()),
         });
         text
     }
@@ -139,12 +107,7 @@ mod tests {
         let summary = steps.summary();
         assert_eq!(steps.failures(), 1);
         assert_eq!(steps.finish(), ExitCode::FAILURE);
-        for row in [
-            "one      FAILED",
-            "another  passed",
-            "third    skipped",
-            "1 of 3 checks FAILED",
-        ] {
+        for row in ["one      FAILED", "another  passed", "third    skipped", "1 of 3 checks FAILED"] {
             assert!(summary.contains(row), "`{row}` is missing from:\n{summary}");
         }
     }
@@ -152,9 +115,7 @@ mod tests {
     #[test]
     fn remarks_and_skips_are_no_failures() {
         let mut steps = Steps::default();
-        steps.run("one", "remarks", || {
-            Outcome::of(Vec::new(), vec!["warning: long".into()])
-        });
+        steps.run("one", "remarks", || Outcome::of(Vec::new(), vec!["warning: long".into()]));
         steps.run("two", "absent", || Outcome::Skipped("a part".into()));
         assert_eq!(steps.finish(), ExitCode::SUCCESS);
         assert!(steps.summary().contains("all checks passed"));

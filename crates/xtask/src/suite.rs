@@ -18,20 +18,14 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run_cargo(&mut steps, "lints", cargo(root, &lints));
     run_cargo(&mut steps, "tests", tests(root));
-    run_cargo(
-        &mut steps,
-        "doc tests",
-        cargo(root, &["test", "--workspace", "--doc", "--no-fail-fast"]),
-    );
+    run_cargo(&mut steps, "doc tests", cargo(root, &["test", "--workspace", "--doc", "--no-fail-fast"]));
     let mut docs = cargo(root, &["doc", "--workspace", "--no-deps"]);
     docs.env("RUSTDOCFLAGS", "-D warnings");
     run_cargo(&mut steps, "docs", docs);
 
     match Tree::load(root) {
         Ok(tree) => run_project_checks(&mut steps, root, &tree),
-        Err(why) => steps.run("project rules", "reading the sources", || {
-            Outcome::Failed(vec![why])
-        }),
+        Err(why) => steps.run("project rules", "reading the sources", || Outcome::Failed(vec![why])),
     }
     for (name, folder) in LATER_PARTS {
         steps.run(name, folder, || later_part(root, name, folder));
@@ -40,26 +34,16 @@ pub(crate) fn run(root: &Path) -> ExitCode {
 }
 
 fn run_project_checks(steps: &mut Steps, root: &Path, tree: &Tree) {
-    steps.run(
-        "minimum Rust",
-        "stated once, inherited by every crate, met here",
-        || {
-            let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-            match command::output(Command::new(rustc).arg("--version").current_dir(root)) {
-                Ok(version) => manifests::minimum_rust(tree, &version),
-                Err(why) => Outcome::Failed(vec![why]),
-            }
-        },
-    );
-    steps.run("file size", "sources of moderate length (warns only)", || {
-        sources::file_size(tree)
+    steps.run("minimum Rust", "stated once, inherited by every crate, met here", || {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        match command::output(Command::new(rustc).arg("--version").current_dir(root)) {
+            Ok(version) => manifests::minimum_rust(tree, &version),
+            Err(why) => Outcome::Failed(vec![why]),
+        }
     });
-    steps.run("module openings", "library modules say what they are for", || {
-        sources::module_openings(tree)
-    });
-    steps.run("unsafe code", "only where it is allowed", || {
-        sources::unsafe_code(tree)
-    });
+    steps.run("file size", "sources of moderate length (warns only)", || sources::file_size(tree));
+    steps.run("module openings", "library modules say what they are for", || sources::module_openings(tree));
+    steps.run("unsafe code", "only where it is allowed", || sources::unsafe_code(tree));
     steps.run("documented commands", "the commands of the README exist", || {
         documents::commands(tree, |subcommand| {
             // The profile of the tests, so that little is compiled a second time.
@@ -80,26 +64,14 @@ fn tests(root: &Path) -> Command {
     if command::output(&mut cargo(root, &["nextest", "--version"])).is_ok() {
         cargo(root, &["nextest", "run", "--workspace", "--no-fail-fast"])
     } else {
-        cargo(
-            root,
-            &[
-                "test",
-                "--workspace",
-                "--lib",
-                "--bins",
-                "--tests",
-                "--no-fail-fast",
-            ],
-        )
+        cargo(root, &["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
     }
 }
 
 /// Skips a part that is not there; refuses to pass over one that is.
 fn later_part(root: &Path, name: &str, folder: &str) -> Outcome {
     if root.join(folder).exists() {
-        Outcome::Failed(vec![format!(
-            "{folder} exists, but no step here tests it yet: add one to the suite"
-        )])
+        Outcome::Failed(vec![format!("{folder} exists, but no step here tests it yet: add one to the suite")])
     } else {
         Outcome::Skipped(format!("{name} (not in the tree yet)"))
     }
@@ -113,10 +85,7 @@ mod tests {
     fn a_part_is_skipped_only_while_it_is_absent() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let absent = later_part(root, "Python package", "no-such-folder");
-        assert_eq!(
-            absent,
-            Outcome::Skipped("Python package (not in the tree yet)".into())
-        );
+        assert_eq!(absent, Outcome::Skipped("Python package (not in the tree yet)".into()));
         assert!(matches!(later_part(root, "sources", "src"), Outcome::Failed(_)));
     }
 }

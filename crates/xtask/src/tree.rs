@@ -19,9 +19,7 @@ impl Tree {
     /// Reads what git tracks or would track; without git, everything but build output.
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
         let mut listing = Command::new("git");
-        listing
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .current_dir(root);
+        listing.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
         let mut paths = match command::output(&mut listing) {
             Ok(list) => list.split('\0').map(str::to_owned).collect(),
             Err(_) => {
@@ -40,9 +38,7 @@ impl Tree {
             Ok(text) => Ok(File { path, text }),
             Err(error) => Err(format!("{path}: cannot be read: {error}")),
         };
-        Ok(Self {
-            files: paths.into_iter().map(read).collect::<Result<_, _>>()?,
-        })
+        Ok(Self { files: paths.into_iter().map(read).collect::<Result<_, _>>()? })
     }
 
     /// The file at exactly this path.
@@ -55,9 +51,7 @@ impl Tree {
         self.files.iter().filter(move |file| {
             let mut parts = file.path.split('/');
             parts.next() == Some("crates")
-                && parts
-                    .next()
-                    .is_some_and(|found| package.is_none_or(|wanted| wanted == found))
+                && parts.next().is_some_and(|found| package.is_none_or(|wanted| wanted == found))
                 && parts.next() == Some("src")
                 && file.path.ends_with(".rs")
         })
@@ -65,20 +59,13 @@ impl Tree {
 
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
-        let file = |&(path, text): &(&str, &str)| File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
-        Self {
-            files: files.iter().map(file).collect(),
-        }
+        let file = |&(path, text): &(&str, &str)| File { path: path.to_owned(), text: text.to_owned() };
+        Self { files: files.iter().map(file).collect() }
     }
 }
 
 fn is_checked(path: &str) -> bool {
-    [".rs", ".toml", ".md"]
-        .iter()
-        .any(|ending| path.ends_with(ending))
+    [".rs", ".toml", ".md"].iter().any(|ending| path.ends_with(ending))
 }
 
 fn walk(root: &Path, folder: &str, found: &mut Vec<String>) -> Result<(), String> {
@@ -86,11 +73,7 @@ fn walk(root: &Path, folder: &str, found: &mut Vec<String>) -> Result<(), String
     for entry in std::fs::read_dir(root.join(folder)).map_err(complain)? {
         let entry = entry.map_err(complain)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if folder.is_empty() {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let kind = entry.file_type().map_err(complain)?;
         if kind.is_dir() && name != "target" && name != ".git" {
             walk(root, &path, found)?;
@@ -113,11 +96,7 @@ mod tests {
             ("crates/austerity-cli/src/main.rs", ""),
             ("crates/austerity/src/notes.md", ""),
         ]);
-        let paths = |package| {
-            tree.sources(package)
-                .map(|file| file.path.as_str())
-                .collect::<Vec<_>>()
-        };
+        let paths = |package| tree.sources(package).map(|file| file.path.as_str()).collect::<Vec<_>>();
         assert_eq!(paths(Some("austerity")), ["crates/austerity/src/rule/exact.rs"]);
         assert_eq!(paths(None).len(), 2);
     }

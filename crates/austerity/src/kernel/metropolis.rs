@@ -16,7 +16,6 @@ use crate::rule::{Decision, Rule};
 const FETCH_AHEAD: usize = 2;
 
 /// Propose, compare, decide.
-#[derive(Debug)]
 pub struct Metropolis<'m, M: Model, P, R> {
     model: &'m M,
     proposal: P,
@@ -41,25 +40,12 @@ where
         let log_prior = model.log_prior(state);
         if log_prior.is_nan() || log_prior == f64::NEG_INFINITY || log_prior == f64::INFINITY {
             return Err(Error::ImpossibleStart {
-                density: if log_prior.is_nan() {
-                    "not a number"
-                } else {
-                    "zero or infinite"
-                }
-                .into(),
+                density: if log_prior.is_nan() { "not a number" } else { "zero or infinite" }.into(),
                 why: format!("the log prior is {log_prior}"),
             });
         }
         let scratch = model.scratch(rule.access());
-        Ok(Self {
-            model,
-            proposal,
-            rule,
-            scratch,
-            order,
-            candidate: state.clone(),
-            log_prior,
-        })
+        Ok(Self { model, proposal, rule, scratch, order, candidate: state.clone(), log_prior })
     }
 
     /// The proposal, as adapted so far.
@@ -77,9 +63,7 @@ where
     type State = M::State;
 
     fn step(&mut self, state: &mut M::State, streams: &mut Streams) -> Result<Decision> {
-        let log_proposal = self
-            .proposal
-            .propose(state, &mut self.candidate, &mut streams.proposal)?;
+        let log_proposal = self.proposal.propose(state, &mut self.candidate, &mut streams.proposal)?;
         let log_prior = self.model.log_prior(&self.candidate);
         if log_prior.is_nan() {
             return Err(Error::PriorNotANumber);
@@ -92,9 +76,7 @@ where
         let decision = {
             let mut ratio = self.model.compare(state, &self.candidate, &mut self.scratch);
             let mut cursor = BlockReveal::new(&mut ratio, &mut self.order, step);
-            let decision = self
-                .rule
-                .decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
+            let decision = self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
             let first = self.rule.first_look();
             if first < self.model.len() {
                 self.order.begin(step + 1);
@@ -122,12 +104,7 @@ pub fn check_start<M: Model>(model: &M, state: &M::State) -> Result<()> {
     let log_prior = model.log_prior(state);
     if !log_prior.is_finite() {
         return Err(Error::ImpossibleStart {
-            density: if log_prior.is_nan() {
-                "not a number"
-            } else {
-                "zero or infinite"
-            }
-            .into(),
+            density: if log_prior.is_nan() { "not a number" } else { "zero or infinite" }.into(),
             why: format!("the log prior is {log_prior}"),
         });
     }

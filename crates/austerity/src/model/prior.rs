@@ -83,10 +83,7 @@ impl Prior {
             Self::Student { freedom, scale } => {
                 let a = freedom * scale * scale;
                 let s = a + value * value;
-                (
-                    -(freedom + 1.0) * value / s,
-                    -(freedom + 1.0) * (a - value * value) / (s * s),
-                )
+                (-(freedom + 1.0) * value / s, -(freedom + 1.0) * (a - value * value) / (s * s))
             }
         }
     }
@@ -103,10 +100,7 @@ mod tests {
             Prior::Flat,
             Prior::Normal { sd: 2.0 },
             Prior::Laplace { scale: 0.7 },
-            Prior::Student {
-                freedom: 3.0,
-                scale: 1.5,
-            },
+            Prior::Student { freedom: 3.0, scale: 1.5 },
         ] {
             for value in [-3.0, -0.2, 0.4, 7.0] {
                 let f = |x| prior.log_density(x);
@@ -122,14 +116,8 @@ mod tests {
         for prior in [
             Prior::Normal { sd: 0.0 },
             Prior::Laplace { scale: f64::NAN },
-            Prior::Student {
-                freedom: -1.0,
-                scale: 1.0,
-            },
-            Prior::Student {
-                freedom: 1.0,
-                scale: f64::INFINITY,
-            },
+            Prior::Student { freedom: -1.0, scale: 1.0 },
+            Prior::Student { freedom: 1.0, scale: f64::INFINITY },
         ] {
             assert!(prior.check().is_err());
         }

@@ -83,10 +83,7 @@ pub trait Population {
 
     /// Likelihood evaluations per row.
     fn row_cost(&self) -> RowCost {
-        RowCost {
-            revealed: 2,
-            scanned: 2,
-        }
+        RowCost { revealed: 2, scanned: 2 }
     }
 }
 

@@ -55,11 +55,7 @@ impl Moments {
         }
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
-        let mut moments = Self {
-            count: values.len() as u64,
-            mean,
-            ..Self::EMPTY
-        };
+        let mut moments = Self { count: values.len() as u64, mean, ..Self::EMPTY };
         for &value in values {
             let d = value - mean;
             let d2 = d * d;
@@ -126,11 +122,7 @@ impl Moments {
     /// Variance with divisor n − 1; 0 for fewer than two numbers.
     #[must_use]
     pub fn variance(&self) -> f64 {
-        if self.count < 2 {
-            0.0
-        } else {
-            self.m2 / (self.count - 1) as f64
-        }
+        if self.count < 2 { 0.0 } else { self.m2 / (self.count - 1) as f64 }
     }
 
     /// Standard deviation with divisor n − 1.
@@ -142,21 +134,13 @@ impl Moments {
     /// √n·M3/M2^{3/2}; 0 when all numbers are equal.
     #[must_use]
     pub fn skewness(&self) -> f64 {
-        if self.m2 > 0.0 {
-            (self.count as f64).sqrt() * self.m3 / self.m2.powf(1.5)
-        } else {
-            0.0
-        }
+        if self.m2 > 0.0 { (self.count as f64).sqrt() * self.m3 / self.m2.powf(1.5) } else { 0.0 }
     }
 
     /// n·M4/M2² (3 for a Gaussian); 0 when all numbers are equal.
     #[must_use]
     pub fn kurtosis(&self) -> f64 {
-        if self.m2 > 0.0 {
-            self.count as f64 * self.m4 / (self.m2 * self.m2)
-        } else {
-            0.0
-        }
+        if self.m2 > 0.0 { self.count as f64 * self.m4 / (self.m2 * self.m2) } else { 0.0 }
     }
 
     /// The largest share one number has in M2: max (x − mean)² / M2; 1 when all numbers are equal.

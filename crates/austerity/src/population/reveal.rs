@@ -60,14 +60,7 @@ impl<'a, P: Population> BlockReveal<'a, P> {
     pub fn new(population: &'a mut P, order: &'a mut BlockOrder, step: u64) -> Self {
         debug_assert_eq!(population.len(), order.rows());
         order.begin(step);
-        Self {
-            population,
-            order,
-            moments: Moments::EMPTY,
-            blocks: 0,
-            rows: 0,
-            cost: Cost::default(),
-        }
+        Self { population, order, moments: Moments::EMPTY, blocks: 0, rows: 0, cost: Cost::default() }
     }
 }
 

@@ -25,7 +25,7 @@ pub const TARGET_ACCEPTANCE: f64 = 0.234;
 
 impl RobustAdaptive {
     /// Starts from the shape of `start` and steers to the acceptance rate `target`, in (0, 1).
-    pub fn new(start: RandomWalk, target: f64) -> Result<Self> {
+    pub fn new(start: &RandomWalk, target: f64) -> Result<Self> {
         if !(target > 0.0 && target < 1.0) {
             return Err(setting("target acceptance", target, "a rate above 0 and below 1"));
         }
@@ -35,10 +35,7 @@ impl RobustAdaptive {
             Shape::Diagonal { sd } => diagonal_factor(dimension, |i| sd[i]),
             Shape::Dense { factor } => factor.clone(),
         };
-        Ok(Self {
-            walk: RandomWalk::of(dimension, Shape::Dense { factor }),
-            target,
-        })
+        Ok(Self { walk: RandomWalk::of(dimension, Shape::Dense { factor }), target })
     }
 
     /// The walk as learnt so far.
@@ -101,7 +98,7 @@ mod tests {
             let (a, b) = (x[0] / s1, x[1] / s2);
             -0.5 * (a * a - 2.0 * rho * a * b + b * b) / (1.0 - rho * rho)
         };
-        let mut walk = RobustAdaptive::new(RandomWalk::isotropic(2, 1.0).unwrap(), 0.35).unwrap();
+        let mut walk = RobustAdaptive::new(&RandomWalk::isotropic(2, 1.0).unwrap(), 0.35).unwrap();
         let mut rng = stream(8, 0, Role::Proposal);
         let (mut state, mut to) = (vec![0.0, 0.0], vec![0.0, 0.0]);
         let (mut late, mut steps) = (0.0, 0.0);
@@ -117,29 +114,20 @@ mod tests {
                 steps += 1.0;
             }
         }
-        let Shape::Dense { factor } = walk.walk().shape() else {
-            panic!("not dense")
-        };
-        let covariance = [
-            factor[0] * factor[0],
-            factor[0] * factor[1],
-            factor[1].powi(2) + factor[2].powi(2),
-        ];
+        let Shape::Dense { factor } = walk.walk().shape() else { panic!("not dense") };
+        let covariance =
+            [factor[0] * factor[0], factor[0] * factor[1], factor[1].powi(2) + factor[2].powi(2)];
         let ratio = (covariance[2] / covariance[0]).sqrt();
         let correlation = covariance[1] / (covariance[0] * covariance[2]).sqrt();
         assert!((ratio / 100.0).ln().abs() < 0.25, "ratio of sds {ratio}");
         assert!((correlation - 0.8).abs() < 0.12, "correlation {correlation}");
-        assert!(
-            (late / steps - 0.35f64).abs() < 0.02,
-            "acceptance {}",
-            late / steps
-        );
+        assert!((late / steps - 0.35f64).abs() < 0.02, "acceptance {}", late / steps);
     }
 
     #[test]
     fn refuses_a_target_that_is_no_rate() {
         for target in [0.0, 1.0, f64::NAN] {
-            assert!(RobustAdaptive::new(RandomWalk::isotropic(2, 1.0).unwrap(), target).is_err());
+            assert!(RobustAdaptive::new(&RandomWalk::isotropic(2, 1.0).unwrap(), target).is_err());
         }
     }
 }

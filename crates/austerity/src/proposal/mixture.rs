@@ -32,10 +32,7 @@ impl<P> Mixture<P> {
         if parts.is_empty() {
             return Err(setting("mixture", "empty", "at least one proposal"));
         }
-        if let Some((weight, _)) = parts
-            .iter()
-            .find(|(weight, _)| !(*weight > 0.0 && weight.is_finite()))
-        {
+        if let Some((weight, _)) = parts.iter().find(|(weight, _)| !(*weight > 0.0 && weight.is_finite())) {
             return Err(setting("mixture weight", weight, "a positive finite number"));
         }
         let sum: f64 = parts.iter().map(|(weight, _)| weight).sum();
@@ -44,11 +41,7 @@ impl<P> Mixture<P> {
             .into_iter()
             .map(|(weight, proposal)| {
                 cumulative += weight / sum;
-                Part {
-                    cumulative,
-                    proposal,
-                    steps: 0,
-                }
+                Part { cumulative, proposal, steps: 0 }
             })
             .collect();
         Ok(Self { parts, last: 0 })
@@ -58,11 +51,7 @@ impl<P> Mixture<P> {
 impl<S, P: Proposal<S>> Proposal<S> for Mixture<P> {
     fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<f64> {
         let u: f64 = rng.random();
-        self.last = self
-            .parts
-            .iter()
-            .position(|part| u < part.cumulative)
-            .unwrap_or(self.parts.len() - 1);
+        self.last = self.parts.iter().position(|part| u < part.cumulative).unwrap_or(self.parts.len() - 1);
         self.parts[self.last].proposal.propose(from, to, rng)
     }
 

@@ -75,12 +75,7 @@ impl RandomWalk {
         if factor.iter().any(|v| !v.is_finite()) {
             return Err(not_definite());
         }
-        Ok(Self::of(
-            dimension,
-            Shape::Dense {
-                factor: pack(&factor),
-            },
-        ))
+        Ok(Self::of(dimension, Shape::Dense { factor: pack(&factor) }))
     }
 
     /// Steps with covariance (2.38²/d)·`covariance`, the classical choice for a posterior of that covariance.
@@ -91,11 +86,7 @@ impl RandomWalk {
     }
 
     pub(super) fn of(dimension: usize, shape: Shape) -> Self {
-        Self {
-            dimension,
-            shape,
-            noise: vec![0.0; dimension],
-        }
+        Self { dimension, shape, noise: vec![0.0; dimension] }
     }
 
     /// Length of the states it moves.
@@ -116,18 +107,12 @@ impl RandomWalk {
 }
 
 fn positive(sd: f64) -> Result<()> {
-    if sd > 0.0 && sd.is_finite() {
-        Ok(())
-    } else {
-        Err(setting("step sd", sd, "a positive finite number"))
-    }
+    if sd > 0.0 && sd.is_finite() { Ok(()) } else { Err(setting("step sd", sd, "a positive finite number")) }
 }
 
 /// The lower triangle of `factor`, row by row.
 pub(super) fn pack(factor: &DMatrix<f64>) -> Vec<f64> {
-    (0..factor.nrows())
-        .flat_map(|i| (0..=i).map(move |j| factor[(i, j)]))
-        .collect()
+    (0..factor.nrows()).flat_map(|i| (0..=i).map(move |j| factor[(i, j)])).collect()
 }
 
 /// The inverse of [`pack`].
@@ -192,14 +177,8 @@ mod tests {
         let target = [2.0, 0.6, -0.3, 0.6, 1.0, 0.2, -0.3, 0.2, 0.5];
         let mut walks = [
             (RandomWalk::dense(3, &target).unwrap(), target),
-            (
-                RandomWalk::isotropic(3, 0.5).unwrap(),
-                [0.25, 0., 0., 0., 0.25, 0., 0., 0., 0.25],
-            ),
-            (
-                RandomWalk::diagonal(vec![1.0, 2.0, 3.0]).unwrap(),
-                [1., 0., 0., 0., 4., 0., 0., 0., 9.],
-            ),
+            (RandomWalk::isotropic(3, 0.5).unwrap(), [0.25, 0., 0., 0., 0.25, 0., 0., 0., 0.25]),
+            (RandomWalk::diagonal(vec![1.0, 2.0, 3.0]).unwrap(), [1., 0., 0., 0., 4., 0., 0., 0., 9.]),
         ];
         let mut rng = stream(3, 0, Role::Proposal);
         let n = 40_000;

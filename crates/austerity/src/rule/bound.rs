@@ -75,21 +75,13 @@ impl Bound {
     /// Constant bounds at level ε.
     #[must_use]
     pub fn pocock(epsilon: f64) -> Self {
-        Self {
-            base: Base::Epsilon(epsilon),
-            shape: Shape::Pocock,
-            time: Time::Share,
-        }
+        Self { base: Base::Epsilon(epsilon), shape: Shape::Pocock, time: Time::Share }
     }
 
     /// G₀·π^{½−α}.
     #[must_use]
     pub fn wang_tsiatis(critical: f64, alpha: f64) -> Self {
-        Self {
-            base: Base::Critical(critical),
-            shape: Shape::WangTsiatis { alpha },
-            time: Time::Share,
-        }
+        Self { base: Base::Critical(critical), shape: Shape::WangTsiatis { alpha }, time: Time::Share }
     }
 
     /// Refuses ε outside [0, ½], negative G₀ and exponents that are not finite.
@@ -135,11 +127,7 @@ impl Bound {
             Time::Information => share / (1.0 - share),
         };
         // ε = ½ decides at the first look and ε = 0 never, whatever the clock says.
-        if base == 0.0 || base == f64::INFINITY {
-            base
-        } else {
-            base * clock.powf(exponent)
-        }
+        if base == 0.0 || base == f64::INFINITY { base } else { base * clock.powf(exponent) }
     }
 
     /// The critical value for `statistic` at a look of `used` of `rows` rows.
@@ -162,11 +150,7 @@ impl Bound {
 /// Upper ε point of the standard normal; +∞ at 0, exactly 0 at ½.
 #[must_use]
 pub fn normal_upper(epsilon: f64) -> f64 {
-    if epsilon == 0.0 {
-        f64::INFINITY
-    } else {
-        -Normal::standard().inverse_cdf(epsilon)
-    }
+    if epsilon == 0.0 { f64::INFINITY } else { -Normal::standard().inverse_cdf(epsilon) }
 }
 
 /// Φ(−z), accurate in the tail.
@@ -197,11 +181,7 @@ fn student_critical(normal: f64, freedom: usize) -> f64 {
         if middle <= low || middle >= high {
             break;
         }
-        if law.sf(middle) > tail {
-            low = middle
-        } else {
-            high = middle
-        }
+        *(if law.sf(middle) > tail { &mut low } else { &mut high }) = middle;
     }
     0.5 * (low + high)
 }
@@ -228,16 +208,9 @@ mod tests {
         assert!((g(0.5, 25) - 2.0).abs() < 1e-15);
         assert!((g(0.75, 25) - 2.828427).abs() < 1e-6);
         assert!((g(1.0, 25) - 4.0).abs() < 1e-12);
-        let fleming = Bound {
-            base: Base::Critical(2.0),
-            shape: Shape::ObrienFleming,
-            time: Time::Share,
-        };
+        let fleming = Bound { base: Base::Critical(2.0), shape: Shape::ObrienFleming, time: Time::Share };
         assert_eq!(fleming.normal_critical(25, 100), g(1.0, 25));
-        let clock = Bound {
-            time: Time::Information,
-            ..fleming
-        };
+        let clock = Bound { time: Time::Information, ..fleming };
         assert!((clock.normal_critical(50, 100) - 2.0).abs() < 1e-12);
         assert!(clock.normal_critical(99, 100) < 0.21);
         // An early O'Brien–Fleming look is out of reach of any t quantile, not a NaN.
@@ -248,10 +221,7 @@ mod tests {
     fn limits_of_epsilon() {
         for used in [1, 2, 50] {
             assert_eq!(Bound::pocock(0.5).critical(Statistic::Student, used, 100), 0.0);
-            assert_eq!(
-                Bound::pocock(0.0).critical(Statistic::Student, used, 100),
-                f64::INFINITY
-            );
+            assert_eq!(Bound::pocock(0.0).critical(Statistic::Student, used, 100), f64::INFINITY);
         }
         for epsilon in [-0.1, 0.51, f64::NAN] {
             let message = Bound::pocock(epsilon).check().unwrap_err().to_string();

@@ -58,11 +58,7 @@ pub(super) fn decide_by_total<P: Reveal + ?Sized>(
         mean: moments.mean,
         sd: moments.sd(),
         threshold: (threshold - offset) / rows,
-        stopped: if impossible {
-            Stopped::Impossible
-        } else {
-            Stopped::Exhausted
-        },
+        stopped: if impossible { Stopped::Impossible } else { Stopped::Exhausted },
         guarded,
     })
 }

@@ -29,28 +29,17 @@ pub struct Guard {
 
 impl Default for Guard {
     fn default() -> Self {
-        Self {
-            minimum_rows: 100,
-            minimum_nonzeros: 30,
-            largest_share: 0.05,
-            kurtosis_share: 0.05,
-        }
+        Self { minimum_rows: 100, minimum_nonzeros: 30, largest_share: 0.05, kurtosis_share: 0.05 }
     }
 }
 
 impl Guard {
     /// Refuses shares outside (0, 1].
     pub fn check(&self) -> Result<()> {
-        for (name, share) in [
-            ("largest_share", self.largest_share),
-            ("kurtosis_share", self.kurtosis_share),
-        ] {
+        for (name, share) in [("largest_share", self.largest_share), ("kurtosis_share", self.kurtosis_share)]
+        {
             if !(share > 0.0 && share <= 1.0) {
-                return Err(setting(
-                    &format!("guard {name}"),
-                    share,
-                    "a share above 0 and at most 1",
-                ));
+                return Err(setting(&format!("guard {name}"), share, "a share above 0 and at most 1"));
             }
         }
         Ok(())

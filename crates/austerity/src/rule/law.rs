@@ -94,10 +94,7 @@ mod tests {
                 let hits = (0..n).filter(|_| ratio > law.draw(&mut rng)).count() as f64;
                 let p = law.acceptance(ratio);
                 let sd = (f64::from(n) * p * (1.0 - p)).sqrt();
-                assert!(
-                    (hits - f64::from(n) * p).abs() <= 4.5 * sd + 1e-9,
-                    "{law:?} {ratio}: {hits}"
-                );
+                assert!((hits - f64::from(n) * p).abs() <= 4.5 * sd + 1e-9, "{law:?} {ratio}: {hits}");
             }
         }
     }

@@ -30,10 +30,7 @@ impl Looks {
     /// Constant steps of `step` rows: Algorithm 1 of the paper.
     #[must_use]
     pub fn constant(step: usize) -> Self {
-        Self::Growing {
-            first: step,
-            growth: 1.0,
-        }
+        Self::Growing { first: step, growth: 1.0 }
     }
 
     /// The looks at a population of `rows` rows drawn in blocks of `block_rows`; the last one is `rows`.
@@ -92,36 +89,15 @@ mod tests {
         let paper = Looks::constant(500).schedule(12_214, 1).unwrap();
         assert_eq!(paper.len(), 25);
         assert_eq!((paper[0], paper[23], paper[24]), (500, 12_000, 12_214));
-        let doubling = Looks::Growing {
-            first: 500,
-            growth: 2.0,
-        }
-        .schedule(10_000, 1)
-        .unwrap();
+        let doubling = Looks::Growing { first: 500, growth: 2.0 }.schedule(10_000, 1).unwrap();
         assert_eq!(doubling, [500, 1000, 2000, 4000, 8000, 10_000]);
-        let blocks = Looks::Growing {
-            first: 50,
-            growth: 1.5,
-        }
-        .schedule(300, 32)
-        .unwrap();
+        let blocks = Looks::Growing { first: 50, growth: 1.5 }.schedule(300, 32).unwrap();
         assert_eq!(blocks, [64, 96, 128, 192, 256, 300]);
         assert_eq!(Looks::constant(7).schedule(5, 1).unwrap(), [5]);
         assert_eq!(Looks::constant(5).schedule(5, 1).unwrap(), [5]);
         assert_eq!(Looks::constant(1).schedule(3, 1).unwrap(), [1, 2, 3]);
-        assert_eq!(
-            Looks::Custom { rows: vec![2, 9, 40] }.schedule(10, 4).unwrap(),
-            [4, 10]
-        );
-        assert_eq!(
-            Looks::Growing {
-                first: 1,
-                growth: 1.01
-            }
-            .schedule(4, 1)
-            .unwrap(),
-            [1, 2, 3, 4]
-        );
+        assert_eq!(Looks::Custom { rows: vec![2, 9, 40] }.schedule(10, 4).unwrap(), [4, 10]);
+        assert_eq!(Looks::Growing { first: 1, growth: 1.01 }.schedule(4, 1).unwrap(), [1, 2, 3, 4]);
     }
 
     #[test]

@@ -41,11 +41,7 @@ impl SequentialSettings {
     /// t, plain threshold, no absolute stop, no guard.
     #[must_use]
     pub fn paper(step: usize, epsilon: f64) -> Self {
-        Self {
-            guard: None,
-            block_rows: 1,
-            ..Self::constant(step, epsilon)
-        }
+        Self { guard: None, block_rows: 1, ..Self::constant(step, epsilon) }
     }
 
     /// Constant steps and bounds as in the paper, but whole blocks of rows and the guard on.
@@ -105,24 +101,14 @@ impl Sequential {
             .into_iter()
             .map(|n| Look {
                 rows: n,
-                critical: if n == rows {
-                    0.0
-                } else {
-                    settings.bound.critical(settings.statistic, n, rows)
-                },
+                critical: if n == rows { 0.0 } else { settings.bound.critical(settings.statistic, n, rows) },
             })
             .collect();
         if tolerance == 0.0 {
             // A look that can never decide is no look: ε = 0 becomes the exact decision itself.
             looks.retain(|look| look.critical < f64::INFINITY);
         }
-        Ok(Self {
-            looks,
-            law: settings.law,
-            tolerance,
-            guard: settings.guard,
-            rows,
-        })
+        Ok(Self { looks, law: settings.law, tolerance, guard: settings.guard, rows })
     }
 
     /// The table of looks; the last one is at N.
@@ -187,21 +173,11 @@ impl<P: Reveal + ?Sized> Rule<P> for Sequential {
             }
         }
         // The table ends with a look at N, so this is reached only by an empty one.
-        decide_by_total(
-            population,
-            offset,
-            threshold,
-            self.looks.len() as u32 + 1,
-            guarded,
-        )
+        decide_by_total(population, offset, threshold, self.looks.len() as u32 + 1, guarded)
     }
 
     fn access(&self) -> Access {
-        if self.looks.len() < 2 {
-            Access::Scan
-        } else {
-            Access::Blocks
-        }
+        if self.looks.len() < 2 { Access::Scan } else { Access::Blocks }
     }
 
     fn first_look(&self) -> usize {

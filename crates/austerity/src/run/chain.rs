@@ -84,7 +84,6 @@ impl Counters {
 }
 
 /// One chain.
-#[derive(Debug)]
 pub struct Chain<'m, M: Model, P> {
     number: u32,
     kernel: Metropolis<'m, M, P, AnyRule>,

@@ -1,6 +1,6 @@
 //! What came of a run: draws, costs, warnings, and why it ended.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::diagnostics::Summary;
 use crate::error::Error;
@@ -97,7 +97,9 @@ impl<S, P> Run<S, P> {
         }
         let counters = self.counters();
         if counters.steps == 0 {
-            warnings.push("The run ended during warm-up: there is no draw yet. Give it more time or resume it.".into());
+            warnings.push(
+                "The run ended during warm-up: there is no draw yet. Give it more time or resume it.".into(),
+            );
             return warnings;
         }
         if counters.accepted == 0 {
@@ -120,8 +122,11 @@ impl<S, P> Run<S, P> {
                 100.0 * guarded
             ));
         }
-        let apart: Vec<&str> =
-            summary.iter().filter(|s| s.rhat > RHAT_LIMIT || s.rhat.is_nan()).map(|s| s.name.as_str()).collect();
+        let apart: Vec<&str> = summary
+            .iter()
+            .filter(|s| s.rhat > RHAT_LIMIT || s.rhat.is_nan())
+            .map(|s| s.name.as_str())
+            .collect();
         if !apart.is_empty() && self.trace.chains.len() > 1 {
             let worst = summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
             warnings.push(format!(
@@ -153,13 +158,4 @@ impl Serialize for Ended {
             Self::Failed { chain, error } => format!("failed: chain {chain}: {error}"),
         })
     }
-}
-
-/// A saved run: the draws and the way on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Saved<S, P> {
-    /// The draws.
-    pub trace: Trace,
-    /// All that is needed to go on.
-    pub checkpoint: Checkpoint<S, P>,
 }

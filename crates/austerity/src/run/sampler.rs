@@ -18,7 +18,9 @@ use crate::kernel::metropolis::check_start;
 use crate::model::Parameters;
 use crate::proposal::Proposal;
 use crate::run::progress::{Observer, Progress};
-use crate::run::{Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Counters, Ended, Memory, Run, Settings, Trace};
+use crate::run::{
+    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Counters, Ended, Memory, Run, Settings, Trace,
+};
 
 mod board;
 
@@ -33,7 +35,6 @@ const ESS_CHECK_GROWTH: f64 = 1.5;
 const RESERVE: u64 = 1 << 16;
 
 /// Runs chains of one model.
-#[derive(Debug)]
 pub struct Sampler<'m, M: Parameters, P> {
     model: &'m M,
     settings: Settings,
@@ -43,7 +44,6 @@ pub struct Sampler<'m, M: Parameters, P> {
 }
 
 /// A chain and what it has drawn.
-#[derive(Debug)]
 struct Worker<'m, M: Parameters, P> {
     chain: Chain<'m, M, P>,
     trace: ChainTrace,
@@ -87,7 +87,11 @@ where
         Self::build(model, settings.clone(), checkpoint.chains)
     }
 
-    fn build(model: &'m M, settings: Settings, checkpoints: Vec<ChainCheckpoint<M::State, P>>) -> Result<Self> {
+    fn build(
+        model: &'m M,
+        settings: Settings,
+        checkpoints: Vec<ChainCheckpoint<M::State, P>>,
+    ) -> Result<Self> {
         let names = model.names();
         let memory = Memory::estimate(model, &settings, &settings.rule.build(model.len())?, names.len());
         let chains = (settings.first_chain..)
@@ -126,7 +130,14 @@ where
     }
 
     /// Advances every chain to `until` draws, or to a stop.
-    fn round(&self, until: u64, board: &Board, control: &Control, start: Instant, observer: &mut dyn Observer) {
+    fn round(
+        &self,
+        until: u64,
+        board: &Board,
+        control: &Control,
+        start: Instant,
+        observer: &mut dyn Observer,
+    ) {
         let next = AtomicUsize::new(0);
         let done = AtomicUsize::new(0);
         let workers = self.settings.workers();
@@ -136,7 +147,9 @@ where
                 scope.spawn(|| {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(worker) = self.chains.get(index) else { break };
+                        let Some(worker) = self.chains.get(index) else {
+                            break;
+                        };
                         let mut worker = lock(worker);
                         self.advance(&mut worker, index, until, board, control);
                     }
@@ -160,7 +173,14 @@ where
     }
 
     /// Advances one chain; a panic in a model or proposal becomes an error of the chain.
-    fn advance(&self, worker: &mut Worker<'m, M, P>, index: usize, until: u64, board: &Board, control: &Control) {
+    fn advance(
+        &self,
+        worker: &mut Worker<'m, M, P>,
+        index: usize,
+        until: u64,
+        board: &Board,
+        control: &Control,
+    ) {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.steps(worker, index, until, board, control)));
         // A worker that failed is never stepped again, so a state half changed by the panic is not used.
         let failure = match outcome {

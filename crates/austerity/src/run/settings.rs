@@ -118,6 +118,9 @@ mod tests {
         refused(&|s| s.limits.seconds = Some(f64::NAN), "seconds");
         refused(&|s| s.limits.evaluations = Some(0), "evaluations");
         refused(&|s| s.limits.target_ess = Some(-1.0), "target_ess");
-        refused(&|s| s.rule = RuleSettings::Sequential(crate::rule::SequentialSettings::constant(0, 0.1)), "first look");
+        refused(
+            &|s| s.rule = RuleSettings::Sequential(crate::rule::SequentialSettings::constant(0, 0.1)),
+            "first look",
+        );
     }
 }

@@ -56,7 +56,9 @@ impl Trace {
         let (length, width) = (self.len(), self.names.len());
         self.chains
             .iter()
-            .map(|chain| chain.values.iter().skip(index).step_by(width.max(1)).take(length).copied().collect())
+            .map(|chain| {
+                chain.values.iter().skip(index).step_by(width.max(1)).take(length).copied().collect()
+            })
             .collect()
     }
 

@@ -16,9 +16,8 @@ const DOCUMENTS: &[&str] = &["README.md", "CONTRIBUTING.md"];
 pub(crate) fn commands(tree: &Tree, mut try_program: impl FnMut(&str) -> Result<(), String>) -> Outcome {
     let readme = tree.file("README.md").map_or("", |file| file.text.as_str());
     let absent = REQUIRED.iter().filter(|command| !readme.contains(**command));
-    let mut complaints: Vec<String> = absent
-        .map(|command| format!("README.md: does not mention `{command}`"))
-        .collect();
+    let mut complaints: Vec<String> =
+        absent.map(|command| format!("README.md: does not mention `{command}`")).collect();
 
     let mut subcommands = BTreeSet::new();
     for file in DOCUMENTS.iter().filter_map(|path| tree.file(path)) {
@@ -60,10 +59,7 @@ mod tests {
 
     #[test]
     fn required_commands_must_be_mentioned() {
-        assert_eq!(
-            commands(&Tree::of(&[("README.md", README)]), accept),
-            Outcome::Passed(Vec::new())
-        );
+        assert_eq!(commands(&Tree::of(&[("README.md", README)]), accept), Outcome::Passed(Vec::new()));
         match commands(&Tree::of(&[("README.md", "nothing")]), accept) {
             Outcome::Failed(complaints) => assert_eq!(complaints.len(), REQUIRED.len()),
             other => panic!("{other:?}"),
@@ -83,11 +79,7 @@ mod tests {
             Outcome::Failed(vec!["CONTRIBUTING.md: `cargo xtask fly` does not exist".into()])
         );
         let only_demo = |name: &str| {
-            if name == "demo" {
-                Ok(())
-            } else {
-                Err("unknown".to_owned())
-            }
+            if name == "demo" { Ok(()) } else { Err("unknown".to_owned()) }
         };
         assert!(matches!(commands(&with(""), only_demo), Outcome::Passed(_)));
         let guide = with("`cargo run --release -- dance --json`");

@@ -12,11 +12,7 @@ type Version = [u32; 3];
 pub(crate) fn minimum_rust(tree: &Tree, rustc: &str) -> Outcome {
     let mut complaints = Vec::new();
     let mut packages = 0;
-    for file in tree
-        .files
-        .iter()
-        .filter(|file| file.path.rsplit('/').next() == Some("Cargo.toml"))
-    {
+    for file in tree.files.iter().filter(|file| file.path.rsplit('/').next() == Some("Cargo.toml")) {
         if !file.text.lines().any(|line| line.trim() == "[package]") {
             continue;
         }
@@ -25,10 +21,7 @@ pub(crate) fn minimum_rust(tree: &Tree, rustc: &str) -> Outcome {
             || value(&file.text, "package", "rust-version")
                 .is_some_and(|given| given.replace(' ', "") == "{workspace=true}");
         if !inherits {
-            complaints.push(format!(
-                "{}: [package] lacks `rust-version.workspace = true`",
-                file.path
-            ));
+            complaints.push(format!("{}: [package] lacks `rust-version.workspace = true`", file.path));
         }
     }
     let root = tree.file("Cargo.toml").map_or("", |file| file.text.as_str());
@@ -38,17 +31,12 @@ pub(crate) fn minimum_rust(tree: &Tree, rustc: &str) -> Outcome {
         (None, _) => complaints.push("Cargo.toml: [workspace.package] states no `rust-version`".into()),
         (_, None) => complaints.push(format!("`rustc --version` was not understood: {}", rustc.trim())),
         (Some(minimum), Some(found)) if found < minimum => {
-            complaints.push(format!(
-                "rustc {given} is older than the minimum {}",
-                wanted.unwrap_or("")
-            ));
+            complaints.push(format!("rustc {given} is older than the minimum {}", wanted.unwrap_or("")));
         }
         _ => {}
     }
-    let met = format!(
-        "rustc {given} meets the minimum {}, inherited by {packages} crates",
-        wanted.unwrap_or("")
-    );
+    let met =
+        format!("rustc {given} meets the minimum {}, inherited by {packages} crates", wanted.unwrap_or(""));
     Outcome::of(complaints, vec![met])
 }
 
@@ -85,19 +73,12 @@ mod tests {
     const MEMBER: &str = "[package]\nname = \"a\"\nrust-version.workspace = true\n";
 
     fn judge(root: &str, member: &str, rustc: &str) -> Outcome {
-        minimum_rust(
-            &Tree::of(&[("Cargo.toml", root), ("crates/a/Cargo.toml", member)]),
-            rustc,
-        )
+        minimum_rust(&Tree::of(&[("Cargo.toml", root), ("crates/a/Cargo.toml", member)]), rustc)
     }
 
     #[test]
     fn a_compiler_new_enough_passes_with_a_clear_line() {
-        for rustc in [
-            "rustc 1.89.0 (29483883e 2025-08-04)\n",
-            "rustc 1.100.0-nightly (abc)",
-            "rustc 2.0.0",
-        ] {
+        for rustc in ["rustc 1.89.0 (29483883e 2025-08-04)\n", "rustc 1.100.0-nightly (abc)", "rustc 2.0.0"] {
             match judge(ROOT, MEMBER, rustc) {
                 Outcome::Passed(lines) => assert!(lines[0].contains("meets the minimum 1.89"), "{lines:?}"),
                 other => panic!("{rustc}: {other:?}"),
@@ -108,34 +89,22 @@ mod tests {
     #[test]
     fn old_or_unreadable_compilers_fail() {
         for rustc in ["rustc 1.88.0 (x)", "rustc 1.9.0", "", "rustc unknown"] {
-            assert!(
-                matches!(judge(ROOT, MEMBER, rustc), Outcome::Failed(_)),
-                "{rustc}"
-            );
+            assert!(matches!(judge(ROOT, MEMBER, rustc), Outcome::Failed(_)), "{rustc}");
         }
     }
 
     #[test]
     fn every_crate_inherits() {
         let other_form = "[package]\nrust-version = { workspace = true }\n";
-        assert!(matches!(
-            judge(ROOT, other_form, "rustc 1.90.0"),
-            Outcome::Passed(_)
-        ));
+        assert!(matches!(judge(ROOT, other_form, "rustc 1.90.0"), Outcome::Passed(_)));
         let wrong = [
             "[package]\nname = \"a\"\n",
             "[package]\nrust-version = \"1.89\"\n",
             "[package]\n[features]\nrust-version.workspace = true\n",
         ];
         for member in wrong {
-            assert!(
-                matches!(judge(ROOT, member, "rustc 1.90.0"), Outcome::Failed(_)),
-                "{member}"
-            );
+            assert!(matches!(judge(ROOT, member, "rustc 1.90.0"), Outcome::Failed(_)), "{member}");
         }
-        assert!(matches!(
-            judge("[workspace]\n", MEMBER, "rustc 1.90.0"),
-            Outcome::Failed(_)
-        ));
+        assert!(matches!(judge("[workspace]\n", MEMBER, "rustc 1.90.0"), Outcome::Failed(_)));
     }
 }

@@ -8,10 +8,8 @@ use crate::tree::Tree;
 const LONG_FILE: usize = 500;
 
 /// Files that may hold unsafe code, each with the reason why it cannot do without.
-const UNSAFE_ALLOWED: &[(&str, &str)] = &[(
-    "crates/austerity/src/simd/prefetch.rs",
-    "prefetch instructions exist only as unsafe intrinsics",
-)];
+const UNSAFE_ALLOWED: &[(&str, &str)] =
+    &[("crates/austerity/src/simd/prefetch.rs", "prefetch instructions exist only as unsafe intrinsics")];
 
 /// Warns of long files; never fails.
 pub(crate) fn file_size(tree: &Tree) -> Outcome {
@@ -24,13 +22,9 @@ pub(crate) fn file_size(tree: &Tree) -> Outcome {
 
 /// Every module of the library opens with `//!`.
 pub(crate) fn module_openings(tree: &Tree) -> Outcome {
-    let silent = tree
-        .sources(Some("austerity"))
-        .filter(|file| !file.text.trim_start().starts_with("//!"));
+    let silent = tree.sources(Some("austerity")).filter(|file| !file.text.trim_start().starts_with("//!"));
     Outcome::of(
-        silent
-            .map(|file| format!("{}: does not open with `//!` and its purpose", file.path))
-            .collect(),
+        silent.map(|file| format!("{}: does not open with `//!` and its purpose", file.path)).collect(),
         Vec::new(),
     )
 }
@@ -51,9 +45,7 @@ pub(crate) fn unsafe_code(tree: &Tree) -> Outcome {
         match UNSAFE_ALLOWED.iter().find(|(path, _)| *path == file.path) {
             Some((path, reason)) => remarks.push(format!("allowed: {path} ({reason})")),
             None => complaints.extend(
-                lines
-                    .iter()
-                    .map(|line| format!("{}:{line}: `unsafe` is not allowed here", file.path)),
+                lines.iter().map(|line| format!("{}:{line}: `unsafe` is not allowed here", file.path)),
             ),
         }
     }
@@ -80,20 +72,9 @@ mod tests {
 
     #[test]
     fn modules_must_open_with_their_purpose() {
-        assert_eq!(
-            module_openings(&library("//! Exact rule.\n")),
-            Outcome::Passed(Vec::new())
-        );
-        for silent in [
-            "",
-            "use std::fmt;\n//! late",
-            "// not a doc comment\n",
-            "/// of an item\nfn f() {}",
-        ] {
-            assert!(
-                matches!(module_openings(&library(silent)), Outcome::Failed(_)),
-                "{silent}"
-            );
+        assert_eq!(module_openings(&library("//! Exact rule.\n")), Outcome::Passed(Vec::new()));
+        for silent in ["", "use std::fmt;\n//! late", "// not a doc comment\n", "/// of an item\nfn f() {}"] {
+            assert!(matches!(module_openings(&library(silent)), Outcome::Failed(_)), "{silent}");
         }
         let elsewhere = Tree::of(&[("crates/austerity-cli/src/main.rs", "fn main() {}")]);
         assert_eq!(module_openings(&elsewhere), Outcome::Passed(Vec::new()));
@@ -108,10 +89,7 @@ mod tests {
                 "crates/austerity/src/rule/exact.rs:2: `unsafe` is not allowed here".into()
             ])
         );
-        assert!(matches!(
-            unsafe_code(&Tree::of(&[("benches/a.rs", keyword)])),
-            Outcome::Failed(_)
-        ));
+        assert!(matches!(unsafe_code(&Tree::of(&[("benches/a.rs", keyword)])), Outcome::Failed(_)));
         match unsafe_code(&Tree::of(&[(UNSAFE_ALLOWED[0].0, keyword)])) {
             Outcome::Passed(remarks) => assert_eq!(remarks.len(), 1),
             other => panic!("{other:?}"),

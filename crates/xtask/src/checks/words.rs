@@ -4,11 +4,7 @@
 
 /// Words (identifiers, keywords, numbers) with their line, counted from 1.
 pub(crate) fn words(text: &str) -> Vec<(usize, String)> {
-    let mut scanner = Scanner {
-        chars: text.chars().collect(),
-        at: 0,
-        line: 1,
-    };
+    let mut scanner = Scanner { chars: text.chars().collect(), at: 0, line: 1 };
     let mut found = Vec::new();
     while let Some(next) = scanner.peek(0) {
         match (next, scanner.peek(1)) {
@@ -46,10 +42,7 @@ impl Scanner {
 
     fn skip(&mut self, count: usize) {
         let end = (self.at + count).min(self.chars.len());
-        self.line += self.chars[self.at..end]
-            .iter()
-            .filter(|&&letter| letter == '\n')
-            .count();
+        self.line += self.chars[self.at..end].iter().filter(|&&letter| letter == '\n').count();
         self.at = end;
     }
 
@@ -107,10 +100,7 @@ impl Scanner {
 
     /// After `r`: skips `#…#"…"#…#` and says so, or stays where it is.
     fn skip_raw_string(&mut self) -> bool {
-        let hashes = self.chars[self.at..]
-            .iter()
-            .take_while(|&&letter| letter == '#')
-            .count();
+        let hashes = self.chars[self.at..].iter().take_while(|&&letter| letter == '#').count();
         if self.peek(hashes) != Some('"') {
             return false;
         }
@@ -126,10 +116,7 @@ impl Scanner {
     }
 
     fn take_word(&mut self) -> String {
-        let word: String = self.chars[self.at..]
-            .iter()
-            .take_while(|&&letter| is_word(letter))
-            .collect();
+        let word: String = self.chars[self.at..].iter().take_while(|&&letter| is_word(letter)).collect();
         self.skip(word.chars().count());
         word
     }
@@ -155,21 +142,14 @@ mod tests {
             "r#\"a \" word\"#",
             "br##\"a \"# word\"##",
         ] {
-            assert_eq!(
-                plain(&format!("before {hidden}\n after")),
-                ["before", "after"],
-                "{hidden}"
-            );
+            assert_eq!(plain(&format!("before {hidden}\n after")), ["before", "after"], "{hidden}");
         }
     }
 
     #[test]
     fn code_after_quotes_is_seen() {
         assert_eq!(plain("'\"' word '\\'' word '\\u{1F600}' word"), ["word"; 3]);
-        assert_eq!(
-            plain("fn f<'a>(x: &'a str) {}"),
-            ["fn", "f", "a", "x", "a", "str"]
-        );
+        assert_eq!(plain("fn f<'a>(x: &'a str) {}"), ["fn", "f", "a", "x", "a", "str"]);
         assert_eq!(plain("b\"x\" word r#type"), ["b", "word", "r", "type"]);
     }
 

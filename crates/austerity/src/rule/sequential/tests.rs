@@ -25,9 +25,8 @@ fn settings() -> impl Strategy<Value = SequentialSettings> {
     let looks = prop_oneof![
         (1usize..60, prop::sample::select(vec![1.0, 1.5, 2.0, 7.0]))
             .prop_map(|(first, growth)| Looks::Growing { first, growth }),
-        prop::collection::btree_set(1usize..150, 1..5).prop_map(|set| Looks::Custom {
-            rows: set.into_iter().collect()
-        }),
+        prop::collection::btree_set(1usize..150, 1..5)
+            .prop_map(|set| Looks::Custom { rows: set.into_iter().collect() }),
     ];
     let shape = prop_oneof![
         Just(Shape::Pocock),
@@ -45,11 +44,7 @@ fn settings() -> impl Strategy<Value = SequentialSettings> {
     (looks, shape, law, time, statistic, guard, 0.0..0.5f64, 1usize..40).prop_map(
         |(looks, shape, law, time, statistic, guard, epsilon, block_rows)| SequentialSettings {
             looks,
-            bound: Bound {
-                base: Base::Epsilon(epsilon),
-                shape,
-                time,
-            },
+            bound: Bound { base: Base::Epsilon(epsilon), shape, time },
             statistic,
             law,
             stop_at: None,
@@ -148,10 +143,7 @@ fn zero_variance_decides_only_without_the_guard() {
     let paper = SequentialSettings::paper(500, 0.05);
     let mut rule = RuleSettings::Sequential(paper.clone()).build(5000).unwrap();
     assert_eq!(decide(&mut rule, &values, 1, 0.0, 1, 0).used, 500);
-    let guarded = SequentialSettings {
-        guard: Some(Guard::default()),
-        ..paper
-    };
+    let guarded = SequentialSettings { guard: Some(Guard::default()), ..paper };
     let mut rule = RuleSettings::Sequential(guarded).build(5000).unwrap();
     let decision = decide(&mut rule, &values, 1, 0.0, 1, 0);
     assert_eq!((decision.used, decision.stopped), (5000, Stopped::Exhausted));
@@ -165,10 +157,7 @@ fn the_absolute_stop_ends_near_ties() {
     let mut given = SequentialSettings::constant(512, 0.01);
     given.law = Law::Compensated { lambda: 1e12 }; // threshold ≈ 0: a tie
     let mut rule = RuleSettings::Sequential(given.clone()).build(4000).unwrap();
-    assert_eq!(
-        decide(&mut rule, &values, 32, 0.0, 2, 0).stopped,
-        Stopped::Exhausted
-    );
+    assert_eq!(decide(&mut rule, &values, 32, 0.0, 2, 0).stopped, Stopped::Exhausted);
     given.stop_at = Some(0.03);
     let mut rule = RuleSettings::Sequential(given).build(4000).unwrap();
     let decision = decide(&mut rule, &values, 32, 0.0, 2, 0);
@@ -179,16 +168,10 @@ fn the_absolute_stop_ends_near_ties() {
 fn an_impossible_row_is_a_rejection_and_a_nan_an_error_with_its_row() {
     let mut values = vec![1.0; 300];
     values[77] = f64::NEG_INFINITY;
-    for rule in [
-        RuleSettings::default(),
-        RuleSettings::Sequential(SequentialSettings::constant(64, 0.0)),
-    ] {
+    for rule in [RuleSettings::default(), RuleSettings::Sequential(SequentialSettings::constant(64, 0.0))] {
         let mut rule = rule.build(300).unwrap();
         let decision = decide(&mut rule, &values, 32, 1e9, 1, 0);
-        assert_eq!(
-            (decision.accepted, decision.stopped),
-            (false, Stopped::Impossible)
-        );
+        assert_eq!((decision.accepted, decision.stopped), (false, Stopped::Impossible));
     }
     for (bad, word) in [(f64::NAN, "row 77"), (f64::INFINITY, "row 77")] {
         values[77] = bad;
@@ -196,11 +179,8 @@ fn an_impossible_row_is_a_rejection_and_a_nan_an_error_with_its_row() {
         let mut order = BlockOrder::new(300, 32, 1, 0).unwrap();
         let mut rng = stream(1, 0, Role::Decision);
         let mut cursor = BlockReveal::new(&mut population, &mut order, 0);
-        let error = RuleSettings::default()
-            .build(300)
-            .unwrap()
-            .decide(&mut cursor, 0.0, &mut rng)
-            .unwrap_err();
+        let error =
+            RuleSettings::default().build(300).unwrap().decide(&mut cursor, 0.0, &mut rng).unwrap_err();
         assert!(error.to_string().contains(word), "{error}");
     }
 }
@@ -221,10 +201,7 @@ fn bad_settings_are_refused_with_their_value() {
     refused(&|s| s.law = Law::Compensated { lambda: 0.0 }, "lambda");
     refused(
         &|s| {
-            s.guard = Some(Guard {
-                largest_share: 0.0,
-                ..Guard::default()
-            })
+            s.guard = Some(Guard { largest_share: 0.0, ..Guard::default() });
         },
         "largest_share",
     );

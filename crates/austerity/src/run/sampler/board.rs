@@ -125,8 +125,14 @@ impl Board {
                 }
             })
             .collect();
-        let made: u64 =
-            self.slots.iter().map(|slot| slot.steps.load(Relaxed) - slot.first.load(Relaxed).saturating_sub(1).min(slot.steps.load(Relaxed))).sum();
+        let made: u64 = self
+            .slots
+            .iter()
+            .map(|slot| {
+                slot.steps.load(Relaxed)
+                    - slot.first.load(Relaxed).saturating_sub(1).min(slot.steps.load(Relaxed))
+            })
+            .sum();
         let left: u64 = chains.iter().map(|chain| self.steps_wanted.saturating_sub(chain.steps)).sum();
         let by_steps = (made > 0).then(|| elapsed * left as f64 / made as f64);
         let by_clock = settings.limits.seconds.map(|limit| (limit - elapsed).max(0.0));
@@ -140,8 +146,11 @@ impl Board {
 
     /// Largest running R-hat and smallest running ESS, once every chain has published enough.
     fn diagnostics(&self) -> (Option<f64>, Option<f64>) {
-        let held: Vec<_> =
-            self.slots.iter().map(|slot| slot.streaming.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        let held: Vec<_> = self
+            .slots
+            .iter()
+            .map(|slot| slot.streaming.lock().unwrap_or_else(PoisonError::into_inner))
+            .collect();
         let Some(parts) = held.iter().map(|guard| guard.as_ref()).collect::<Option<Vec<&Streaming>>>() else {
             return (None, None);
         };
