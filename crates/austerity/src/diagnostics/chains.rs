@@ -3,8 +3,9 @@
 //! A parameter's draws come as `chains: &[&[f64]]`, one slice per chain. Chains of
 //! unequal length are cut to the shortest, because R-hat and effective sample size
 //! assume equal lengths; fewer than [`MINIMUM_DRAWS`] draws, or any value that is not
-//! finite, make the diagnostic undefined (as in R's `posterior`; ArviZ lets infinity pass). Chains are split into halves so that a drift
-//! within one chain shows up as a difference between chains.
+//! finite, make the diagnostic undefined (as in R's `posterior`; ArviZ lets infinity pass).
+//! Chains are split into halves so that a drift within one chain shows up as a difference
+//! between chains.
 
 /// Fewest draws per chain for which a diagnostic is defined (two per half).
 pub const MINIMUM_DRAWS: usize = 4;
