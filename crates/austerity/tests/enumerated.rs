@@ -173,7 +173,10 @@ fn contraction(matrix: &Matrix) -> f64 {
 }
 
 fn settings(epsilon: f64) -> SequentialSettings {
-    SequentialSettings { looks: Looks::Custom { rows: vec![2, 4, 6] }, ..SequentialSettings::paper(2, epsilon) }
+    SequentialSettings {
+        looks: Looks::Custom { rows: vec![2, 4, 6] },
+        ..SequentialSettings::paper(2, epsilon)
+    }
 }
 
 fn exact_matrix(table: &Table) -> Matrix {
@@ -229,7 +232,12 @@ fn simulated_chain_has_the_computed_law() {
         for to in 0..STATES {
             let p = computed[from][to];
             let sd = (tries[from] * p * (1.0 - p)).sqrt();
-            assert!((moves[from][to] - tries[from] * p).abs() < 4.5 * sd, "{from} → {to}: {} of {}", moves[from][to], tries[from]);
+            assert!(
+                (moves[from][to] - tries[from] * p).abs() < 4.5 * sd,
+                "{from} → {to}: {} of {}",
+                moves[from][to],
+                tries[from]
+            );
         }
     }
     // Hotelling-like: squared batch-mean z scores of four states; 5 is the 1e-6 point of one z, Bonferroni over 4.
@@ -237,7 +245,8 @@ fn simulated_chain_has_the_computed_law() {
         (0..STATES - 1)
             .map(|s| {
                 let mean = occupation.iter().map(|b| b[s]).sum::<f64>() / batches as f64;
-                let variance = occupation.iter().map(|b| (b[s] - mean).powi(2)).sum::<f64>() / (batches - 1) as f64;
+                let variance =
+                    occupation.iter().map(|b| (b[s] - mean).powi(2)).sum::<f64>() / (batches - 1) as f64;
                 ((mean - truth[s]) / (variance / batches as f64).sqrt()).abs()
             })
             .fold(0.0, f64::max)
@@ -263,16 +272,22 @@ fn theorem_one_and_its_lemma_hold() {
         for from in 0..STATES {
             for to in 0..STATES {
                 if from != to {
-                    largest = largest.max((approximate[from][to] - exact[from][to]).abs() * (STATES - 1) as f64);
+                    largest =
+                        largest.max((approximate[from][to] - exact[from][to]).abs() * (STATES - 1) as f64);
                 }
             }
         }
         let distance = total_variation(&stationary(&approximate), &truth);
-        assert!(distance <= largest / (1.0 - eta) + 1e-12, "ε = {epsilon}: {distance} > {}", largest / (1.0 - eta));
+        assert!(
+            distance <= largest / (1.0 - eta) + 1e-12,
+            "ε = {epsilon}: {distance} > {}",
+            largest / (1.0 - eta)
+        );
         for corner in 0..STATES {
             for weight in [1.0, 0.7, 0.3] {
-                let law: [f64; STATES] =
-                    std::array::from_fn(|s| if s == corner { weight } else { (1.0 - weight) / (STATES - 1) as f64 });
+                let law: [f64; STATES] = std::array::from_fn(|s| {
+                    if s == corner { weight } else { (1.0 - weight) / (STATES - 1) as f64 }
+                });
                 let step = total_variation(&apply(&law, &approximate), &apply(&law, &exact));
                 assert!(step <= largest + 1e-12);
             }
