@@ -4,12 +4,14 @@
 //! l_i = log p(x_i|θ') − log p(x_i|θ). Other powers are separate traits that a model may add.
 
 pub mod data;
+pub mod linear;
 pub mod prior;
 
 use crate::error::Result;
 use crate::population::Population;
 
-pub use data::CheckedData;
+pub use data::{CheckedData, Data, ResponseKind};
+pub use linear::{Linear, Noise};
 pub use prior::Prior;
 
 /// How a rule is going to read the population, so that a model can prepare for it.
