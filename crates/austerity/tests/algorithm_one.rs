@@ -26,7 +26,12 @@ fn population(rows: usize, standardised: f64, seed: u64) -> Vec<f64> {
 }
 
 /// One decision about `values` against the threshold μ0 = 0: the offset cancels the random threshold.
-fn decide(rule: &mut impl for<'r> Rule<dyn Reveal + 'r>, values: &mut Numbers, order: &mut BlockOrder, step: u64) -> Decision {
+fn decide(
+    rule: &mut impl for<'r> Rule<dyn Reveal + 'r>,
+    values: &mut Numbers,
+    order: &mut BlockOrder,
+    step: u64,
+) -> Decision {
     let mut rng = stream(77, 0, Role::Decision);
     seek(&mut rng, step);
     let offset = Law::Metropolis.draw(&mut rng.clone());
@@ -115,8 +120,18 @@ fn blocks_behave_as_rows() {
     let a = measure(&rows, 12_800, 1.0, 16_000);
     let b = measure(&blocks, 12_800, 1.0, 16_000);
     // Eight shuffles of 400 blocks: the between-block variance is off by √(2/400)/√8 = 2.5 %, which moves E by .003.
-    assert!((a.error - b.error).abs() < 0.006 + 4.0 * a.error_sd.hypot(b.error_sd), "{} and {}", a.error, b.error);
-    assert!((a.share - b.share).abs() < 0.012 + 4.0 * a.share_sd.hypot(b.share_sd), "{} and {}", a.share, b.share);
+    assert!(
+        (a.error - b.error).abs() < 0.006 + 4.0 * a.error_sd.hypot(b.error_sd),
+        "{} and {}",
+        a.error,
+        b.error
+    );
+    assert!(
+        (a.share - b.share).abs() < 0.012 + 4.0 * a.share_sd.hypot(b.share_sd),
+        "{} and {}",
+        a.share,
+        b.share
+    );
 }
 
 /// Power: the same comparison must fail when the critical value is wrong (the paper's misprint G = Φ(1−ε)).
@@ -153,7 +168,8 @@ fn the_guard_spares_sparse_populations() {
         let mut numbers = Numbers(values.clone());
         let mut order = BlockOrder::new(rows, 1, 6, 0).unwrap();
         let steps = 400;
-        (0..steps).filter(|&step| !decide(&mut rule, &mut numbers, &mut order, step).accepted).count() as f64 / steps as f64
+        (0..steps).filter(|&step| !decide(&mut rule, &mut numbers, &mut order, step).accepted).count() as f64
+            / steps as f64
     };
     let (without, with) = (wrong(&plain), wrong(&guarded));
     assert!(without > 0.5, "the unguarded test errs in {without} of the cases");

@@ -60,7 +60,12 @@ fn steps_of_a_user_model_do_not_allocate() {
     }
 }
 
-fn check<M: austerity::model::Model<State = Vec<f64>>>(model: &M, proposal: AnyProposal, rule: RuleSettings, dimension: usize) {
+fn check<M: austerity::model::Model<State = Vec<f64>>>(
+    model: &M,
+    proposal: AnyProposal,
+    rule: RuleSettings,
+    dimension: usize,
+) {
     let settings = Settings { warmup: 100, rule, ..Settings::default() };
     let start = ChainCheckpoint {
         state: vec![0.0; dimension],

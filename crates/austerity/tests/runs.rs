@@ -42,7 +42,9 @@ fn settings() -> Settings {
 }
 
 fn run(settings: &Settings) -> Outcome {
-    Sampler::new(&model(), settings, &proposal(), &[vec![0.0, 0.0]]).unwrap().run(&Control::new(), &mut Silent)
+    Sampler::new(&model(), settings, &proposal(), &[vec![0.0, 0.0]])
+        .unwrap()
+        .run(&Control::new(), &mut Silent)
 }
 
 /// Bits of all draws and decisions, for comparisons that also hold for NaN.
@@ -50,7 +52,14 @@ fn bits(run: &Outcome) -> Vec<Vec<u64>> {
     let chain = |c: &austerity::run::ChainTrace| {
         let mut all: Vec<u64> = c.values.iter().map(|v| v.to_bits()).collect();
         for d in &c.decisions {
-            all.extend([u64::from(d.accepted), d.used, d.evaluations, d.mean.to_bits(), d.sd.to_bits(), d.threshold.to_bits()]);
+            all.extend([
+                u64::from(d.accepted),
+                d.used,
+                d.evaluations,
+                d.mean.to_bits(),
+                d.sd.to_bits(),
+                d.threshold.to_bits(),
+            ]);
         }
         all
     };
@@ -110,7 +119,9 @@ fn resuming_refuses_what_would_change_a_draw() {
         let mut other = settings();
         change(&mut other);
         let model = model();
-        let Err(error) = Sampler::resume(&model, &other, first.checkpoint.clone()) else { panic!("{word}: accepted") };
+        let Err(error) = Sampler::resume(&model, &other, first.checkpoint.clone()) else {
+            panic!("{word}: accepted")
+        };
         assert!(error.to_string().contains(word), "{error}");
     };
     refused(&|s| s.seed = 1, "seed");
@@ -119,7 +130,8 @@ fn resuming_refuses_what_would_change_a_draw() {
     refused(&|s| s.thin = 2, "thinning");
     refused(&|s| s.rule = RuleSettings::default(), "rule");
     let more = Settings { draws: 260, ..settings() };
-    let longer = Sampler::resume(&model(), &more, first.checkpoint.clone()).unwrap().run(&Control::new(), &mut Silent);
+    let longer =
+        Sampler::resume(&model(), &more, first.checkpoint.clone()).unwrap().run(&Control::new(), &mut Silent);
     assert_eq!(longer.trace.len(), 60);
 }
 
@@ -129,7 +141,8 @@ fn changing_the_rule_keeps_proposals_and_uniforms() {
     let walk: AnyProposal = RandomWalk::isotropic(2, 0.05).unwrap().into();
     let first = |rule: RuleSettings| {
         let s = Settings { warmup: 0, draws: 1, chains: 1, rule, ..settings() };
-        let run = Sampler::new(&model(), &s, &walk, &[vec![1.5, 0.1]]).unwrap().run(&Control::new(), &mut Silent);
+        let run =
+            Sampler::new(&model(), &s, &walk, &[vec![1.5, 0.1]]).unwrap().run(&Control::new(), &mut Silent);
         run.trace.chains[0].decisions[0].threshold
     };
     let exact = first(RuleSettings::default());
@@ -151,15 +164,20 @@ fn limits_end_a_run_and_keep_the_draws() {
     assert_eq!(timed.ended, Ended::Seconds);
     assert!(timed.trace.len() > 10);
     let parameter = timed.trace.parameter(1);
-    assert!(parameter.iter().all(|chain| chain.len() == timed.trace.len()), "chains are read at equal length");
+    assert!(
+        parameter.iter().all(|chain| chain.len() == timed.trace.len()),
+        "chains are read at equal length"
+    );
 
     let wanted = Settings { limits: Limits { target_ess: Some(150.0), ..Limits::default() }, ..long };
-    let (one, two) = (run(&Settings { threads: 1, ..wanted.clone() }), run(&Settings { threads: 4, ..wanted }));
+    let (one, two) =
+        (run(&Settings { threads: 1, ..wanted.clone() }), run(&Settings { threads: 4, ..wanted }));
     assert_eq!(one.ended, Ended::TargetEss);
     assert_eq!(bits(&one), bits(&two), "a stop by ESS is a function of the draws");
     assert!(one.summary().iter().all(|s| s.ess_bulk >= 150.0));
 
-    let spent = run(&Settings { limits: Limits { evaluations: Some(400_000), ..Limits::default() }, ..settings() });
+    let spent =
+        run(&Settings { limits: Limits { evaluations: Some(400_000), ..Limits::default() }, ..settings() });
     assert_eq!(spent.ended, Ended::Evaluations);
     let all = spent.counters().evaluations + spent.warmup_counters().evaluations;
     assert!((400_000..400_000 + 4 * 1600).contains(&all), "{all}");
@@ -172,12 +190,15 @@ fn a_stop_from_outside_keeps_the_draws_and_progress_is_told() {
     let mut told: Vec<Progress> = Vec::new();
     let model = model();
     let long = Settings { draws: 100_000_000, ..settings() };
-    let run = Sampler::new(&model, &long, &proposal(), &[vec![0.0, 0.0]]).unwrap().run(&control, &mut |p: &Progress| {
-        told.push(p.clone());
-        if told.len() == 3 {
-            stopper.stop();
-        }
-    });
+    let run = Sampler::new(&model, &long, &proposal(), &[vec![0.0, 0.0]]).unwrap().run(
+        &control,
+        &mut |p: &Progress| {
+            told.push(p.clone());
+            if told.len() == 3 {
+                stopper.stop();
+            }
+        },
+    );
     assert_eq!(run.ended, Ended::Interrupted);
     assert!(!run.trace.is_empty());
     let last = told.last().unwrap();
@@ -193,14 +214,16 @@ fn a_paused_run_waits() {
     let switch = control.clone();
     let mut held = 0;
     let model = model();
-    let run =
-        Sampler::new(&model, &settings(), &proposal(), &[vec![0.0, 0.0]]).unwrap().run(&control, &mut |p: &Progress| {
+    let run = Sampler::new(&model, &settings(), &proposal(), &[vec![0.0, 0.0]]).unwrap().run(
+        &control,
+        &mut |p: &Progress| {
             if switch.paused() {
                 assert_eq!(p.chains.iter().map(|c| c.steps).sum::<u64>(), 0);
                 held += 1;
                 switch.resume();
             }
-        });
+        },
+    );
     assert!(held >= 1 && run.ended == Ended::Draws && run.trace.len() == 200);
 }
 
@@ -229,7 +252,11 @@ fn errors_name_the_row_and_keep_the_draws() {
     let sequential = || RuleSettings::Sequential(SequentialSettings::constant(32, 0.0));
     for rule in [RuleSettings::default(), sequential()] {
         let nan = run_broken("nan", rule.clone()).unwrap();
-        assert!(matches!(nan.ended, Ended::Failed { error: Error::NotANumber { row: 77 }, .. }), "{:?}", nan.ended);
+        assert!(
+            matches!(nan.ended, Ended::Failed { error: Error::NotANumber { row: 77 }, .. }),
+            "{:?}",
+            nan.ended
+        );
         assert!(!nan.trace.is_empty());
         let panic = run_broken("panic", rule.clone()).unwrap();
         let Ended::Failed { error: Error::Panicked { row, message, .. }, .. } = &panic.ended else {
@@ -253,30 +280,43 @@ fn impossible_starts_are_refused() {
         assert!(matches!(error, Error::ImpossibleStart { .. }), "{error}");
         assert!(error.to_string().contains("77"), "{error}");
     }
-    let walled = from_fn(10, 1, |t: &[f64]| if t[0] > 0.0 { 0.0 } else { f64::NEG_INFINITY }, |_: &[f64], _| 0.0).unwrap();
-    assert!(matches!(Sampler::new(&walled, &settings(), &walk, &[vec![-1.0]]), Err(Error::ImpossibleStart { .. })));
-    let run = Sampler::new(&walled, &settings(), &walk, &[vec![0.1]]).unwrap().run(&Control::new(), &mut Silent);
+    let walled =
+        from_fn(10, 1, |t: &[f64]| if t[0] > 0.0 { 0.0 } else { f64::NEG_INFINITY }, |_: &[f64], _| 0.0)
+            .unwrap();
+    assert!(matches!(
+        Sampler::new(&walled, &settings(), &walk, &[vec![-1.0]]),
+        Err(Error::ImpossibleStart { .. })
+    ));
+    let run =
+        Sampler::new(&walled, &settings(), &walk, &[vec![0.1]]).unwrap().run(&Control::new(), &mut Silent);
     assert!(run.trace.parameter(0).iter().flatten().all(|&x| x > 0.0));
-    assert!(Sampler::new(&walled, &settings(), &walk, &[vec![0.1], vec![0.2]]).is_err(), "two starts for four chains");
+    assert!(
+        Sampler::new(&walled, &settings(), &walk, &[vec![0.1], vec![0.2]]).is_err(),
+        "two starts for four chains"
+    );
 }
 
 #[test]
 fn warnings_say_what_matters() {
     // One row, every decision exact; a walk too wide to be accepted.
     let stuck: AnyProposal = RandomWalk::isotropic(2, 1e6).unwrap().into();
-    let run = Sampler::new(&model(), &settings(), &stuck, &[vec![1.5, 0.1]]).unwrap().run(&Control::new(), &mut Silent);
+    let run = Sampler::new(&model(), &settings(), &stuck, &[vec![1.5, 0.1]])
+        .unwrap()
+        .run(&Control::new(), &mut Silent);
     let text = run.warnings(&run.summary()).join(" ");
     assert!(text.contains("No candidate was accepted"), "{text}");
     let careful = SequentialSettings { guard: None, ..SequentialSettings::constant(320, 1e-6) };
     let s = Settings { rule: RuleSettings::Sequential(careful), ..settings() };
-    let run = Sampler::new(&model(), &s, &proposal(), &[vec![1.5, 0.1]]).unwrap().run(&Control::new(), &mut Silent);
+    let run =
+        Sampler::new(&model(), &s, &proposal(), &[vec![1.5, 0.1]]).unwrap().run(&Control::new(), &mut Silent);
     let text = run.warnings(&run.summary()).join(" ");
     assert!(text.contains("exact decisions would be cheaper"), "{text}");
 }
 
 #[test]
 fn one_row_is_enough() {
-    let model = from_fn(1, 1, |t: &[f64]| -0.5 * t[0] * t[0], |t: &[f64], _| -0.5 * (t[0] - 1.0).powi(2)).unwrap();
+    let model =
+        from_fn(1, 1, |t: &[f64]| -0.5 * t[0] * t[0], |t: &[f64], _| -0.5 * (t[0] - 1.0).powi(2)).unwrap();
     let walk: AnyProposal = RandomWalk::isotropic(1, 1.5).unwrap().into();
     let s = Settings { draws: 4000, ..settings() };
     let run = Sampler::new(&model, &s, &walk, &[vec![0.0]]).unwrap().run(&Control::new(), &mut Silent);

@@ -2,15 +2,34 @@
 //!
 //! A [`Model`] turns a pair of states into a [`Population`] of log-likelihood differences
 //! l_i = log p(x_i|θ') − log p(x_i|θ). Other powers are separate traits that a model may add.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`data`] | [`Data`]: named columns and a response, checked, scaled and shuffled once |
+//! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient |
+//! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
+//! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
+//! | [`from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
+//! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
+//! | [`generate`] | synthetic data with known coefficients |
 
 pub mod data;
+pub mod from_fn;
+pub mod generate;
+pub mod lasso;
+pub mod linear;
+pub mod mode;
 pub mod prior;
 
 use crate::error::Result;
 use crate::population::Population;
 
 pub use crate::population::Access;
-pub use data::CheckedData;
+pub use data::{CheckedData, Data, ResponseKind};
+pub use from_fn::{FromFn, from_fn};
+pub use lasso::Lasso;
+pub use linear::{Linear, Noise};
+pub use mode::{Mode, find_mode};
 pub use prior::Prior;
 
 /// A posterior over states, given N rows.

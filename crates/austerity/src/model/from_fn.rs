@@ -1,0 +1,455 @@
+//! A user's own model, made of two closures: the log prior, and the log-likelihood of one row.
+//!
+//! l_i = log p(x_i|θ') − log p(x_i|θ), by subtraction, since nothing is known about the closure; built-in models
+//! use stable forms instead. What the closures may return:
+//!
+//! | | log-likelihood of a row | log prior |
+//! |---|---|---|
+//! | finite | fine | fine |
+//! | −∞ | at the candidate: it is rejected; at the current state: [`Error::InfiniteRatio`] | outside the support |
+//! | NaN | [`Error::NotANumber`] with the row | [`Error::PriorNotANumber`] from the kernel |
+//! | +∞ | [`Error::OutOfRange`] with the row | not meaningful |
+//! | a panic | [`Error::Panicked`] with the row and the message | as NaN; [`FromFn::prior_panic`] tells the message |
+//!
+//! The closures must be pure: the same arguments give the same number. Rows are visited through a stored
+//! permutation (4 bytes per row), so that the user's own data stay as they are. Cost: two calls per row
+//! revealed; under [`Access::Scan`] one, from a cache of 16 bytes per row and chain whose totals are equal to the
+//! uncached ones bit for bit. Random access to the user's rows is slower than a scan; put rows in
+//! random order yourself and say [`FromFn::keep_order`] when that matters. A panic can only be caught in a
+//! program that unwinds (not with `panic = "abort"`), and the usual panic hook still prints it.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result, setting};
+use crate::model::data::{check_rows, storage_order};
+use crate::model::{Access, Model, Parameters};
+use crate::population::{Population, RowCost};
+
+/// A model made of two closures; see [`from_fn`].
+pub struct FromFn<P, L> {
+    log_prior: P,
+    log_likelihood: L,
+    names: Vec<String>,
+    order: Vec<u32>,
+    prior_panic: OnceLock<Error>,
+}
+
+impl<P, L> fmt::Debug for FromFn<P, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FromFn")
+            .field("rows", &self.order.len())
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A model of `rows` rows over states of `dimension` numbers.
+///
+/// ```
+/// use austerity::model::from_fn;
+/// let waits = [0.7, 1.9, 0.2, 1.1];
+/// // An exponential waiting time with a normal prior on its log rate.
+/// let model = from_fn(
+///     waits.len(),
+///     1,
+///     |state: &[f64]| -0.5 * state[0] * state[0],
+///     |state: &[f64], row| state[0] - state[0].exp() * waits[row],
+/// )?
+/// .names(["log_rate"])?;
+/// # Ok::<(), austerity::Error>(())
+/// ```
+pub fn from_fn<P, L>(rows: usize, dimension: usize, log_prior: P, log_likelihood: L) -> Result<FromFn<P, L>>
+where
+    P: Fn(&[f64]) -> f64 + Sync,
+    L: Fn(&[f64], usize) -> f64 + Sync,
+{
+    check_rows(rows)?;
+    if dimension == 0 {
+        return Err(setting("dimension", dimension, "at least 1"));
+    }
+    Ok(FromFn {
+        log_prior,
+        log_likelihood,
+        names: (1..=dimension).map(|j| format!("parameter{j}")).collect(),
+        order: storage_order(rows, Some(0)),
+        prior_panic: OnceLock::new(),
+    })
+}
+
+impl<P, L> FromFn<P, L> {
+    /// Names the parameters (`parameter1`, `parameter2`, … otherwise).
+    pub fn names<I>(mut self, names: I) -> Result<Self>
+    where
+        I: IntoIterator,
+        I::Item: Into<String>,
+    {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        if names.len() != self.names.len() {
+            return Err(Error::Dimension {
+                what: "names of parameters".into(),
+                expected: self.names.len(),
+                found: names.len(),
+            });
+        }
+        self.names = names;
+        Ok(self)
+    }
+
+    /// Seed of the order in which rows are visited (there is a fixed one unless told otherwise).
+    #[must_use]
+    pub fn shuffle(mut self, seed: u64) -> Self {
+        self.order = storage_order(self.order.len(), Some(seed));
+        self
+    }
+
+    /// Visits the rows in the order given. Only for rows that come in random order already: blocks of
+    /// neighbouring rows are drawn together.
+    #[must_use]
+    pub fn keep_order(mut self) -> Self {
+        self.order = storage_order(self.order.len(), None);
+        self
+    }
+
+    /// The first panic of the log prior, if there was one: [`Model::log_prior`] can only answer NaN.
+    #[must_use]
+    pub fn prior_panic(&self) -> Option<&Error> {
+        self.prior_panic.get()
+    }
+}
+
+/// The words of a panic.
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
+}
+
+/// Working memory of one chain: under [`Access::Scan`] the log-likelihoods of the current state and the candidate.
+#[derive(Clone, Debug)]
+pub struct FromFnScratch {
+    cached: bool,
+    current: Cache,
+    candidate: Cache,
+}
+
+/// Log-likelihoods of the first rows of the storage at a state; rows beyond are not known yet.
+#[derive(Clone, Debug, Default)]
+struct Cache {
+    state: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl Cache {
+    /// Starts anew for `state`, keeping the memory.
+    fn begin(&mut self, state: &[f64]) {
+        self.state.clear();
+        self.state.extend_from_slice(state);
+        self.values.clear();
+    }
+
+    /// Whether this is the cache of `state`, to the last bit.
+    fn belongs_to(&self, state: &[f64]) -> bool {
+        let bits = |v: &f64| v.to_bits();
+        self.state.iter().map(bits).eq(state.iter().map(bits))
+    }
+}
+
+/// The differences of a move.
+#[derive(Debug)]
+pub struct FromFnRatio<'a, P, L> {
+    model: &'a FromFn<P, L>,
+    from: &'a [f64],
+    to: &'a [f64],
+    scratch: &'a mut FromFnScratch,
+    /// Evaluations per row of a scan.
+    scanned: u64,
+}
+
+impl<P, L> Population for FromFnRatio<'_, P, L>
+where
+    L: Fn(&[f64], usize) -> f64 + Sync,
+{
+    fn len(&self) -> usize {
+        self.model.order.len()
+    }
+
+    fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let Self { model, from, to, scratch, .. } = self;
+        let visiting = Cell::new(0);
+        // Unwind safety: the caches grow by one checked number at a time, so a panic leaves them shorter but
+        // right; `out` is not read after an error; the closure is called by shared reference, and what it may
+        // have left half done inside is its author's, as it would be after any other panic that is caught.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            for (out, position) in out.iter_mut().zip(rows) {
+                let row = model.order[position] as usize;
+                visiting.set(row);
+                let value = |cache: &mut Cache, state: &[f64], current: bool| {
+                    if let Some(&known) = cache.values.get(position) {
+                        return Ok(known);
+                    }
+                    let value = (model.log_likelihood)(state, row);
+                    if value.is_nan() {
+                        return Err(Error::NotANumber { row });
+                    }
+                    if value == f64::INFINITY {
+                        return Err(Error::OutOfRange {
+                            what: "log-likelihood".into(),
+                            row,
+                            value,
+                            allowed: "finite, or -infinity for a row that is impossible".into(),
+                        });
+                    }
+                    if current && value == f64::NEG_INFINITY {
+                        return Err(Error::InfiniteRatio { row });
+                    }
+                    if scratch.cached && cache.values.len() == position {
+                        cache.values.push(value);
+                    }
+                    Ok(value)
+                };
+                let old = value(&mut scratch.current, from, true)?;
+                let new = value(&mut scratch.candidate, to, false)?;
+                *out = new - old;
+            }
+            Ok(())
+        }));
+        outcome.unwrap_or_else(|payload| {
+            Err(Error::Panicked {
+                what: "log-likelihood".into(),
+                row: Some(visiting.get()),
+                message: message(&*payload),
+            })
+        })
+    }
+
+    fn row_cost(&self) -> RowCost {
+        RowCost { revealed: 2, scanned: self.scanned }
+    }
+}
+
+impl<P, L> Model for FromFn<P, L>
+where
+    P: Fn(&[f64]) -> f64 + Sync,
+    L: Fn(&[f64], usize) -> f64 + Sync,
+{
+    type State = Vec<f64>;
+    type Scratch = FromFnScratch;
+    type Ratio<'a>
+        = FromFnRatio<'a, P, L>
+    where
+        Self: 'a;
+
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn scratch(&self, access: Access) -> FromFnScratch {
+        let cached = access == Access::Scan;
+        let cache = || Cache {
+            state: Vec::with_capacity(self.names.len()),
+            values: Vec::with_capacity(if cached { self.order.len() } else { 0 }),
+        };
+        FromFnScratch { cached, current: cache(), candidate: cache() }
+    }
+
+    fn log_prior(&self, state: &Vec<f64>) -> f64 {
+        // Unwind safety: nothing of ours is touched inside.
+        catch_unwind(AssertUnwindSafe(|| (self.log_prior)(state))).unwrap_or_else(|payload| {
+            self.prior_panic.get_or_init(|| Error::Panicked {
+                what: "log prior".into(),
+                row: None,
+                message: message(&*payload),
+            });
+            f64::NAN
+        })
+    }
+
+    fn compare<'a>(
+        &'a self,
+        from: &'a Vec<f64>,
+        to: &'a Vec<f64>,
+        scratch: &'a mut FromFnScratch,
+    ) -> FromFnRatio<'a, P, L> {
+        if scratch.cached {
+            if !scratch.current.belongs_to(from) {
+                scratch.current.begin(from);
+            }
+            scratch.candidate.begin(to);
+        }
+        FromFnRatio {
+            model: self,
+            from,
+            to,
+            scanned: if scratch.current.values.len() == self.order.len() { 1 } else { 2 },
+            scratch,
+        }
+    }
+
+    fn accepted(&self, scratch: &mut FromFnScratch) {
+        std::mem::swap(&mut scratch.current, &mut scratch.candidate);
+    }
+
+    fn original_row(&self, position: usize) -> usize {
+        self.order[position] as usize
+    }
+
+    fn scratch_bytes(&self, access: Access) -> usize {
+        match access {
+            Access::Scan => 2 * size_of::<f64>() * self.order.len(),
+            Access::Blocks => 0,
+        }
+    }
+}
+
+impl<P, L> Parameters for FromFn<P, L>
+where
+    P: Fn(&[f64]) -> f64 + Sync,
+    L: Fn(&[f64], usize) -> f64 + Sync,
+{
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
+        out.copy_from_slice(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn flat(_: &[f64]) -> f64 {
+        0.0
+    }
+
+    #[test]
+    fn cached_totals_equal_uncached_ones_bit_for_bit() {
+        let calls = AtomicUsize::new(0);
+        let log_likelihood = |state: &[f64], row: usize| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            -((row as f64).sin() - state[0]).powi(2) * state[1].exp() + state[1]
+        };
+        let rows = 1003;
+        let model = from_fn(rows, 2, flat, log_likelihood).unwrap().shuffle(9);
+        let mut scan = model.scratch(Access::Scan);
+        assert_eq!(model.scratch_bytes(Access::Scan), 16 * rows);
+        let mut state = vec![0.1, 0.2];
+        for step in 0..12u32 {
+            let to = vec![state[0] + 0.1 * f64::from(step).cos(), state[1] - 0.05];
+            let mut blocks = model.scratch(Access::Blocks);
+            let plain = model.compare(&state, &to, &mut blocks).total().unwrap();
+            let before = calls.load(Ordering::Relaxed);
+            let mut ratio = model.compare(&state, &to, &mut scan);
+            if step % 5 == 3 {
+                // A rule that samples first, audits, or decides without a total must not confuse the cache.
+                ratio.reveal(200..300, &mut [0.0; 100]).unwrap();
+            }
+            let (cached, cost) = (ratio.total().unwrap(), ratio.row_cost().scanned);
+            assert_eq!(cached.sum().to_bits(), plain.sum().to_bits());
+            assert_eq!(cached.m4.to_bits(), plain.m4.to_bits());
+            if step % 5 != 3 {
+                assert_eq!(calls.load(Ordering::Relaxed) - before, rows * cost as usize);
+                assert_eq!(cost, if step == 0 { 2 } else { 1 });
+            }
+            if step % 3 != 1 {
+                model.accepted(&mut scan);
+                state = to;
+            }
+        }
+    }
+
+    #[test]
+    fn an_accepted_but_unread_candidate_is_computed_later() {
+        let model = from_fn(10, 1, flat, |s: &[f64], row| -s[0] * row as f64).unwrap();
+        let mut scan = model.scratch(Access::Scan);
+        let _ = model.compare(&vec![0.0], &vec![1.0], &mut scan);
+        model.accepted(&mut scan);
+        let sum = model.compare(&vec![1.0], &vec![3.0], &mut scan).total().unwrap().sum();
+        assert_eq!(sum, -2.0 * 45.0);
+        // A chain restarted elsewhere with the same memory is recognised.
+        let sum = model.compare(&vec![7.0], &vec![3.0], &mut scan).total().unwrap().sum();
+        assert_eq!(sum, 4.0 * 45.0);
+    }
+
+    #[test]
+    fn bad_numbers_name_the_users_row() {
+        // Row 4 misbehaves at negative states.
+        let at =
+            |bad: f64| move |s: &[f64], row: usize| if row == 4 && s[0] < 0.0 { bad } else { -s[0] * s[0] };
+        for access in [Access::Blocks, Access::Scan] {
+            for (bad, forth, back) in [
+                (f64::NAN, Some(Error::NotANumber { row: 4 }), Error::NotANumber { row: 4 }),
+                (f64::NEG_INFINITY, None, Error::InfiniteRatio { row: 4 }),
+            ] {
+                let model = from_fn(7, 1, flat, at(bad)).unwrap();
+                let mut scratch = model.scratch(access);
+                let to_bad = model.compare(&vec![1.0], &vec![-1.0], &mut scratch).total();
+                match forth {
+                    Some(error) => assert_eq!(to_bad.unwrap_err(), error),
+                    None => assert!(to_bad.unwrap().impossible()),
+                }
+                let mut scratch = model.scratch(access);
+                let from_bad = model.compare(&vec![-1.0], &vec![1.0], &mut scratch).total();
+                assert_eq!(from_bad.unwrap_err(), back);
+            }
+            let model = from_fn(7, 1, flat, at(f64::INFINITY)).unwrap();
+            let mut scratch = model.scratch(access);
+            let message = model.compare(&vec![1.0], &vec![-1.0], &mut scratch).total();
+            let message = message.unwrap_err().to_string();
+            assert!(message.contains("row 4") && message.contains("inf"), "{message}");
+        }
+    }
+
+    #[test]
+    fn panics_become_errors_and_leave_the_cache_usable() {
+        let log_prior = |s: &[f64]| {
+            if s[0] > 5.0 { panic!("prior at {}", s[0]) } else { 0.0 }
+        };
+        let log_likelihood = |s: &[f64], row: usize| {
+            assert!(row != 3 || s[0] < 2.0, "row three is delicate");
+            -s[0] * row as f64
+        };
+        let model = from_fn(200, 1, log_prior, log_likelihood).unwrap();
+        let mut scratch = model.scratch(Access::Scan);
+        let bad = model.compare(&vec![0.0], &vec![2.5], &mut scratch).total();
+        assert_eq!(
+            bad.unwrap_err(),
+            Error::Panicked {
+                what: "log-likelihood".into(),
+                row: Some(3),
+                message: "row three is delicate".into()
+            }
+        );
+        let good = model.compare(&vec![0.0], &vec![1.0], &mut scratch).total().unwrap();
+        assert!((good.sum() + 19_900.0).abs() < 1e-9);
+
+        assert!(model.prior_panic().is_none());
+        assert!(model.log_prior(&vec![6.0]).is_nan());
+        let told = model.prior_panic().unwrap().to_string();
+        assert!(told.contains("log prior") && told.contains("prior at 6"), "{told}");
+    }
+
+    #[test]
+    fn shape_and_names_are_checked() {
+        let make = |rows, dimension| from_fn(rows, dimension, flat, |_: &[f64], _| 0.0);
+        assert_eq!(make(0, 1).unwrap_err(), Error::EmptyData);
+        assert!(make(1, 0).unwrap_err().to_string().contains("dimension"));
+        let model = make(5, 2).unwrap();
+        assert_eq!(Parameters::names(&model), ["parameter1", "parameter2"]);
+        let message = model.names(["a"]).unwrap_err().to_string();
+        assert!(message.contains("expected 2") && message.contains("found 1"));
+        let model = make(5, 2).unwrap().names(["a", "b"]).unwrap().keep_order();
+        assert_eq!(model.original_row(3), 3);
+        let mut order: Vec<usize> = (0..500).map(|p| make(500, 1).unwrap().original_row(p)).collect();
+        assert_ne!(order[..10], (0..10).collect::<Vec<_>>());
+        order.sort_unstable();
+        assert_eq!(order, (0..500).collect::<Vec<_>>());
+    }
+}
