@@ -1,2 +1,29 @@
-//! The command line of austerity.
-fn main() {}
+//! The program: `austerity COMMAND`. Parses what was typed, runs it, turns errors into one clear message.
+//!
+//! Exit codes: 0 done, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
+
+mod arguments;
+mod demo;
+mod interrupt;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command};
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.command {
+        Command::Demo(options) => demo::run(&arguments.common, options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("austerity: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}

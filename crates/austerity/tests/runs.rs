@@ -70,7 +70,7 @@ fn bits(run: &Outcome) -> Vec<Vec<u64>> {
 fn the_number_of_threads_changes_nothing() {
     let base = bits(&run(&Settings { threads: 1, ..settings() }));
     for threads in [2, 4] {
-        assert_eq!(bits(&run(&Settings { threads, ..settings() })), base, "{threads} threads");
+        assert!(bits(&run(&Settings { threads, ..settings() })) == base, "{threads} threads");
     }
     assert_ne!(bits(&run(&Settings { seed: 10, ..settings() })), base);
 }
@@ -105,7 +105,7 @@ fn a_resumed_run_is_the_uninterrupted_one() {
                 checkpoint = next.checkpoint;
             }
             let joined = Run { trace, checkpoint: checkpoint.clone(), ended: Ended::Draws, seconds: 0.0 };
-            assert_eq!(bits(&joined), bits(&whole));
+            assert!(bits(&joined) == bits(&whole));
             assert_eq!(joined.counters(), whole.counters());
             assert_eq!(checkpoint.chains, whole.checkpoint.chains);
         }
@@ -257,7 +257,7 @@ fn errors_name_the_row_and_keep_the_draws() {
             "{:?}",
             nan.ended
         );
-        assert!(!nan.trace.is_empty());
+        assert!(nan.trace.chains.iter().any(|chain| !chain.is_empty()));
         let panic = run_broken("panic", rule.clone()).unwrap();
         let Ended::Failed { error: Error::Panicked { row, message, .. }, .. } = &panic.ended else {
             panic!("{:?}", panic.ended)

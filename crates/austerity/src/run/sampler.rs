@@ -1,9 +1,10 @@
 //! Chains on threads until a limit is reached.
 //!
-//! Workers take chains from a list and advance each to the target of the round; a chain's draws depend on its own
-//! streams only, so the number of threads changes nothing. Rounds exist for the target ESS alone, which is
-//! looked at after fixed numbers of draws, so that it too is a function of the draws. The caller's thread watches
-//! the clock and tells the observer. The chains share no lock: they publish counts as relaxed atomics, and a
+//! Workers take the chain that is furthest behind, advance it for a slice of time and put it back, so that a stop finds
+//! all chains about equally long even when there are more chains than threads; a chain's draws depend on its own
+//! streams only, so threads and slices change nothing. Rounds exist for the target ESS alone, which is looked at
+//! after fixed numbers of draws, so that it too is a function of the draws. The caller's thread watches the
+//! clock and tells the observer. The chains share no lock: they publish counts as relaxed atomics, and a
 //! copy of their running diagnostics when the watcher asks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,6 +34,11 @@ const FIRST_ESS_CHECK: u64 = 100;
 const ESS_CHECK_GROWTH: f64 = 1.5;
 /// Draws for which memory is set aside at once.
 const RESERVE: u64 = 1 << 16;
+/// How long a worker stays with a chain, and how many steps it makes between looks at the clock.
+const SLICE: Duration = Duration::from_millis(20);
+const STEPS_PER_LOOK: u64 = 16;
+/// How long a worker waits before it looks again at a paused run.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs chains of one model.
 pub struct Sampler<'m, M: Parameters, P> {
@@ -138,20 +144,19 @@ where
         start: Instant,
         observer: &mut dyn Observer,
     ) {
-        let next = AtomicUsize::new(0);
+        let waiting = Mutex::new((0..self.chains.len()).collect::<Vec<usize>>());
         let done = AtomicUsize::new(0);
         let workers = self.settings.workers();
         let watcher = thread::current();
         thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
-                    loop {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(worker) = self.chains.get(index) else {
-                            break;
-                        };
-                        let mut worker = lock(worker);
-                        self.advance(&mut worker, index, until, board, control);
+                    while let Some(index) = furthest_behind(&waiting, board) {
+                        let finished =
+                            self.advance(&mut lock(&self.chains[index]), index, until, board, control);
+                        if !finished {
+                            lock(&waiting).push(index);
+                        }
                     }
                     done.fetch_add(1, Ordering::Release);
                     watcher.unpark();
@@ -172,7 +177,8 @@ where
         });
     }
 
-    /// Advances one chain; a panic in a model or proposal becomes an error of the chain.
+    /// Advances one chain for a slice and tells whether it is through with this round; a panic in a model or proposal
+    /// becomes an error of the chain.
     fn advance(
         &self,
         worker: &mut Worker<'m, M, P>,
@@ -180,11 +186,11 @@ where
         until: u64,
         board: &Board,
         control: &Control,
-    ) {
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.steps(worker, index, until, board, control)));
+    ) -> bool {
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.slice(worker, index, until, board, control)));
         // A worker that failed is never stepped again, so a state half changed by the panic is not used.
         let failure = match outcome {
-            Ok(Ok(())) => return,
+            Ok(Ok(finished)) => return finished,
             Ok(Err(error)) => error,
             Err(payload) => {
                 let message = crate::error::panic_message(payload.as_ref());
@@ -193,32 +199,44 @@ where
         };
         worker.failure = Some(failure);
         board.fail();
+        true
     }
 
-    fn steps(
+    fn slice(
         &self,
         worker: &mut Worker<'m, M, P>,
         index: usize,
         until: u64,
         board: &Board,
         control: &Control,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let Worker { chain, trace, streaming, .. } = worker;
         let width = self.names.len();
-        let expected = usize::try_from((until - chain.draws().min(until)).min(RESERVE)).unwrap_or(0);
-        trace.values.reserve(expected * width);
-        trace.decisions.reserve(expected);
+        if trace.decisions.capacity() == trace.decisions.len() {
+            let expected = usize::try_from((until - chain.draws().min(until)).min(RESERVE)).unwrap_or(0);
+            trace.values.reserve(expected * width);
+            trace.decisions.reserve(expected);
+        }
         let share = self.settings.limits.evaluations.map(|all| all / u64::from(self.settings.chains));
-        while chain.draws() < until && !board.stopped() && !control.stopped() {
-            if control.paused() {
-                thread::sleep(Duration::from_millis(5));
-                continue;
+        let start = Instant::now();
+        let mut made = 0;
+        let finished = loop {
+            if chain.draws() >= until || board.stopped() || control.stopped() {
+                break true;
             }
             if share.is_some_and(|share| chain.evaluations() >= share) {
                 board.spent();
-                break;
+                break true;
+            }
+            if control.paused() {
+                thread::sleep(PAUSE);
+                break false;
+            }
+            if made % STEPS_PER_LOOK == STEPS_PER_LOOK - 1 && start.elapsed() >= SLICE {
+                break false;
             }
             let decision = chain.step()?;
+            made += 1;
             if chain.drew() {
                 let from = trace.values.len();
                 trace.values.resize(from + width, 0.0);
@@ -227,9 +245,9 @@ where
                 streaming.push(&trace.values[from..]);
             }
             board.publish(index, chain, streaming);
-        }
+        };
         board.publish_last(index, streaming);
-        Ok(())
+        Ok(finished)
     }
 
     fn why_ended(&self, board: &Board, control: &Control, until: u64) -> Option<Ended> {
@@ -288,6 +306,13 @@ where
         };
         Run { trace, checkpoint, ended, seconds: start.elapsed().as_secs_f64() }
     }
+}
+
+/// Takes the waiting chain with the fewest steps.
+fn furthest_behind(waiting: &Mutex<Vec<usize>>, board: &Board) -> Option<usize> {
+    let mut waiting = lock(waiting);
+    let place = (0..waiting.len()).min_by_key(|&place| board.steps(waiting[place]))?;
+    Some(waiting.swap_remove(place))
 }
 
 /// A chain's lock is held by one worker at a time, and a panic is caught before it could poison it.

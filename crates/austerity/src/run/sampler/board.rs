@@ -69,6 +69,11 @@ impl Board {
         self.up.load(Relaxed) || self.failed.load(Relaxed)
     }
 
+    /// Steps that chain number `index` of this run has made.
+    pub(super) fn steps(&self, index: usize) -> u64 {
+        self.slots[index].steps.load(Relaxed)
+    }
+
     /// Asks for fresh diagnostics.
     pub(super) fn ask(&self) {
         self.wish.fetch_add(1, Relaxed);

@@ -1,0 +1,43 @@
+//! `austerity demo`: exact against sequential decisions on built-in data, the bias beside the saving.
+//!
+//! A generated logistic regression; every rule gets the same proposals, uniforms and seconds. From stationarity: what a
+//! rule costs and how far its posterior is from the exact one. From a cold start: how soon it arrives.
+
+mod experiment;
+mod words;
+
+use crate::arguments::{Common, DemoOptions};
+use crate::output::{Failure, json, say};
+use crate::progress::Line;
+use experiment::{Demo, Problem, candidates};
+
+/// Runs the demo.
+pub(crate) fn run(common: &Common, options: &DemoOptions) -> Result<(), Failure> {
+    let control = crate::interrupt::control();
+    let mut line = Line::new("demo");
+    line.note("generating data and finding the mode");
+    let problem = Problem::new(options.rows, options.features, common.seed)?;
+    drop(line);
+    if !common.json {
+        say(words::introduction(&problem, options))?;
+    }
+    let mut demo = Demo::new(&problem, common.seed);
+    for candidate in candidates(options.rows) {
+        if control.stopped() {
+            break;
+        }
+        let mut line = Line::new(candidate.name.clone());
+        let memory = demo.measure(&problem, &candidate, common, options.seconds, &control, &mut line)?;
+        drop(line);
+        if !common.json && demo.results.len() == 1 {
+            say(format!("Memory of a run: {memory}.\n"))?;
+        }
+    }
+    demo.compare();
+    if common.json {
+        json(&demo)
+    } else {
+        say(words::tables(&demo))?;
+        say(words::conclusions(&demo, control.stopped()))
+    }
+}

@@ -1,0 +1,55 @@
+//! What goes to standard output, and what can go wrong on the way.
+
+use std::fmt;
+use std::io::{self, Write as _};
+
+/// Why a command could not do its job.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The library refused.
+    Library(austerity::Error),
+    /// Writing failed.
+    Writing(io::Error),
+}
+
+impl Failure {
+    /// Whether the reader of our output went away: no error.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Writing(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => write!(f, "{error}"),
+            Self::Writing(error) => write!(f, "cannot write the output: {error}"),
+        }
+    }
+}
+
+impl From<austerity::Error> for Failure {
+    fn from(error: austerity::Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Writing(error)
+    }
+}
+
+/// Prints a text and a line end.
+pub(crate) fn say(text: impl fmt::Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints a value as JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+    say(text)
+}
