@@ -9,7 +9,7 @@
 //! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
-//! | [`from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
+//! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 //! | [`generate`] | synthetic data with known coefficients |
 

@@ -1,8 +1,10 @@
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
+use super::ratio::expm1_minus;
 use super::*;
 use crate::model::{Data, ResponseKind};
+use crate::population::Population as _;
 use crate::rng::{Role, stream};
 
 /// Three columns with means of `mean` and the last one rare; weights and an offset.
