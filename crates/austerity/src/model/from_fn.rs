@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result, setting};
-use crate::model::data::{check_rows, storage_order};
+use crate::model::data::{check_rows, check_state, storage_order};
 use crate::model::{Access, Model, Parameters};
 use crate::population::{Population, RowCost};
 
@@ -186,6 +186,8 @@ where
             scratch,
             ..
         } = self;
+        check_state(from, model.names.len())?;
+        check_state(to, model.names.len())?;
         let visiting = Cell::new(0);
         // Unwind safety: the caches grow by one checked number at a time, so a panic leaves them shorter but
         // right; `out` is not read after an error; the closure is called by shared reference, and what it may

@@ -23,7 +23,7 @@ use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
 use crate::error::{Error, Result, setting};
-use crate::model::data::{check_finite, check_rows, storage_order};
+use crate::model::data::{check_finite, check_rows, check_state, storage_order};
 use crate::model::{Access, Curvature, Gradient, Model, Parameters, Prior};
 use crate::population::Population;
 use crate::rng::{Role, stream};
@@ -108,8 +108,8 @@ impl Lasso {
 #[derive(Debug)]
 pub struct LassoRatio<'a> {
     model: &'a Lasso,
-    from: f64,
-    step: f64,
+    from: &'a [f64],
+    to: &'a [f64],
 }
 
 impl Population for LassoRatio<'_> {
@@ -118,9 +118,12 @@ impl Population for LassoRatio<'_> {
     }
 
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        check_state(self.from, 1)?;
+        check_state(self.to, 1)?;
+        let (from, step) = (self.from[0], self.to[0] - self.from[0]);
         for (out, (x, y)) in out.iter_mut().zip(&self.model.rows[rows]) {
-            let change = self.step * x;
-            *out = self.model.precision * change * (y - self.from * x - 0.5 * change);
+            let change = step * x;
+            *out = self.model.precision * change * (y - from * x - 0.5 * change);
         }
         Ok(())
     }
@@ -138,14 +141,17 @@ impl Model for Lasso {
     fn scratch(&self, _access: Access) {}
 
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
-        self.prior.log_density(state[0])
+        match state[..] {
+            [theta] => self.prior.log_density(theta),
+            _ => f64::NAN,
+        }
     }
 
     fn compare<'a>(&'a self, from: &'a Vec<f64>, to: &'a Vec<f64>, _scratch: &'a mut ()) -> LassoRatio<'a> {
         LassoRatio {
             model: self,
-            from: from[0],
-            step: to[0] - from[0],
+            from,
+            to,
         }
     }
 
@@ -167,6 +173,7 @@ impl Parameters for Lasso {
 impl Gradient for Lasso {
     /// At the kink θ = 0 the prior's subgradient 0 is taken.
     fn log_density_gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
+        check_state(state, 1)?;
         let (a, b) = (self.posterior.curvature, self.posterior.slope);
         let theta = state[0];
         gradient[0] = b - a * theta + self.prior.derivatives(theta).0;

@@ -21,6 +21,7 @@ mod ratio;
 mod statistics;
 
 use crate::error::{Error, Result, setting};
+use crate::model::data::check_state;
 use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior};
 use ratio::{Rows, no_rows};
 use statistics::{Statistics, dot};
@@ -179,6 +180,7 @@ impl Linear {
 pub struct LinearScratch {
     point: Vec<f64>,
     step: Vec<f64>,
+    away: Vec<f64>,
 }
 
 impl Model for Linear {
@@ -194,11 +196,15 @@ impl Model for Linear {
         let zeros = vec![0.0; self.statistics.centre.len()];
         LinearScratch {
             point: zeros.clone(),
-            step: zeros,
+            step: zeros.clone(),
+            away: zeros,
         }
     }
 
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
+        if state.len() != self.dimension() {
+            return f64::NAN;
+        }
         self.priors_of_state()
             .zip(state)
             .map(|(p, &v)| p.log_density(v))
@@ -211,14 +217,29 @@ impl Model for Linear {
         to: &'a Vec<f64>,
         scratch: &'a mut LinearScratch,
     ) -> LinearRatio<'a> {
-        self.to_scaled(|j| from[j], &mut scratch.point);
-        scratch.point[0] -= self.statistics.level;
-        self.to_scaled(|j| to[j] - from[j], &mut scratch.step);
-        let (old, new) = (self.log_sigma(from), self.log_sigma(to));
+        let dimension = self.dimension();
+        let fits = check_state(from, dimension).and_then(|()| check_state(to, dimension));
+        let (mut old, mut new) = (0.0, 0.0);
+        if fits.is_ok() {
+            self.to_scaled(|j| from[j], &mut scratch.point);
+            scratch.point[0] -= self.statistics.level;
+            for ((away, point), centre) in scratch
+                .away
+                .iter_mut()
+                .zip(&scratch.point)
+                .zip(&self.statistics.centre)
+            {
+                *away = point - centre;
+            }
+            self.to_scaled(|j| to[j] - from[j], &mut scratch.step);
+            (old, new) = (self.log_sigma(from), self.log_sigma(to));
+        }
         LinearRatio {
             model: self,
             point: &scratch.point,
             step: &scratch.step,
+            away: &scratch.away,
+            fits,
             rise: new - old,
             inverse: ((-old).exp(), (-new).exp()),
         }
@@ -251,6 +272,7 @@ impl Parameters for Linear {
 
 impl Gradient for Linear {
     fn log_density_gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
+        check_state(state, self.dimension())?;
         let (value, scaled, _, residual) = self.evaluate(state);
         self.pull_back(&scaled, gradient);
         if let Noise::Unknown { .. } = self.noise {
@@ -270,8 +292,8 @@ impl Curvature for Linear {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64> {
-        let (_, scaled, precision, residual) = self.evaluate(state);
         let value = self.log_density_gradient(state, gradient)?;
+        let (_, scaled, precision, residual) = self.evaluate(state);
         let (k, d, p) = (self.statistics.centre.len(), self.dimension(), self.priors.len());
         // −J'GJ/σ²: pull back the rows, then the columns.
         let mut half = vec![0.0; k * p];

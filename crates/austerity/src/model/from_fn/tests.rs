@@ -143,6 +143,10 @@ fn shape_and_names_are_checked() {
     assert_eq!(Parameters::names(&model), ["parameter1", "parameter2"]);
     let message = model.names(["a"]).unwrap_err().to_string();
     assert!(message.contains("expected 2") && message.contains("found 1"));
+    let model = make(5, 2).unwrap();
+    let mut scratch = model.scratch(Access::Scan);
+    let error = model.compare(&vec![0.0; 2], &vec![0.0], &mut scratch).total();
+    assert!(error.unwrap_err().to_string().contains("state: expected 2"));
     let model = make(5, 2).unwrap().names(["a", "b"]).unwrap().keep_order();
     assert_eq!(model.original_row(3), 3);
     let mut order: Vec<usize> = (0..500).map(|p| make(500, 1).unwrap().original_row(p)).collect();

@@ -104,6 +104,10 @@ fn differences_and_derivatives_are_those_of_the_density() {
 fn bad_input_is_named() {
     let message =
         |x: &[f64], y: &[f64], precision, rate| Lasso::new(x, y, precision, rate).unwrap_err().to_string();
+    let toy = Lasso::toy(0).unwrap();
+    assert!(toy.compare(&vec![], &vec![1.0], &mut ()).total().is_err());
+    assert!(toy.log_prior(&vec![]).is_nan());
+    assert!(toy.log_density_gradient(&vec![0.0; 2], &mut [0.0; 2]).is_err());
     assert!(message(&[], &[], 1.0, 1.0).contains("empty"));
     assert!(message(&[1.0], &[], 1.0, 1.0).contains("y: expected 1"));
     assert!(message(&[1.0, f64::NAN], &[1.0, 2.0], 1.0, 1.0).contains("`x`, row 1"));

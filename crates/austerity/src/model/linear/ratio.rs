@@ -11,6 +11,10 @@ use crate::error::{Error, Result, setting};
 use crate::model::CheckedData;
 use crate::population::{Moments, Population, RowCost};
 
+/// A noise sd that falls by more than this power of e in one move leaves no row possible: (σ/σ')² nears the range
+/// of f64.
+const SUDDEN: f64 = -350.0;
+
 /// Centred and scaled rows in storage order.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
@@ -55,6 +59,10 @@ pub struct LinearRatio<'a> {
     pub(super) model: &'a Linear,
     pub(super) point: &'a [f64],
     pub(super) step: &'a [f64],
+    /// `point` seen from φ̂.
+    pub(super) away: &'a [f64],
+    /// Whether the states have the right length.
+    pub(super) fits: Result<()>,
     /// Δs.
     pub(super) rise: f64,
     /// 1/σ and 1/σ'.
@@ -64,11 +72,13 @@ pub struct LinearRatio<'a> {
 impl LinearRatio<'_> {
     /// A σ that underflows leaves every row impossible, now or under the candidate.
     fn degenerate(&self) -> Option<Result<f64>> {
-        if self.rise.is_nan() {
+        if let Err(error) = &self.fits {
+            Some(Err(error.clone()))
+        } else if self.rise.is_nan() {
             Some(Err(Error::NotANumber { row: 0 }))
         } else if !self.inverse.0.is_finite() {
             Some(Err(Error::InfiniteRatio { row: 0 }))
-        } else if !self.inverse.1.is_finite() || self.rise < -700.0 {
+        } else if !self.inverse.1.is_finite() || self.rise < SUDDEN {
             Some(Ok(f64::NEG_INFINITY))
         } else {
             None
@@ -78,16 +88,13 @@ impl LinearRatio<'_> {
     /// Σ l_i from the sufficient statistics.
     fn sum(&self) -> f64 {
         let statistics = &self.model.statistics;
-        let away = |i: usize| self.point[i] - statistics.centre[i];
         let (mut rise, mut change) = (0.0, 0.0);
-        for i in 0..self.step.len() {
-            let (mut at, mut between) = (0.0, 0.0);
-            for (j, g) in statistics.gram_row(i).iter().enumerate() {
-                at += g * away(j);
-                between += g * (2.0 * away(j) + self.step[j]);
-            }
-            rise += away(i) * (at - 2.0 * statistics.slope[i]);
-            change += self.step[i] * (between - 2.0 * statistics.slope[i]);
+        for (i, (away, step)) in self.away.iter().zip(self.step).enumerate() {
+            let row = statistics.gram_row(i);
+            let at = dot(row, self.away);
+            let twice = 2.0 * statistics.slope[i];
+            rise += away * (at - twice);
+            change += step * (2.0 * at + dot(row, self.step) - twice);
         }
         let residual = (statistics.least + rise).max(0.0) * self.inverse.0 * self.inverse.0;
         // −W·Δs − ½ RSS/σ²·(e^(−2Δs) − 1), its two parts of opposite sign joined.
@@ -138,6 +145,9 @@ impl Population for LinearRatio<'_> {
         let sum = self.degenerate().unwrap_or_else(|| Ok(self.sum()))?;
         if sum.is_nan() {
             return Err(Error::NotANumber { row: 0 });
+        }
+        if sum == f64::INFINITY {
+            return Err(Error::InfiniteRatio { row: 0 });
         }
         Ok(Moments {
             count: rows as u64,

@@ -204,7 +204,19 @@ fn degenerate_noise_is_a_rejection_or_an_error() {
     broken[1] = f64::NAN;
     for m in [&model, &scanned] {
         let mut scratch = m.scratch(Access::Blocks);
+        let short = m.compare(&ok, &vec![0.0; 3], &mut scratch).total().unwrap_err();
+        assert!(short.to_string().contains("state: expected 5"), "{short}");
+        assert!(m.log_prior(&vec![0.0]).is_nan());
+        assert!(m.log_density_gradient(&vec![0.0], &mut [0.0; 5]).is_err());
         assert!(m.compare(&ok, &tiny, &mut scratch).total().unwrap().impossible());
+        let mut sudden = ok.clone();
+        sudden[4] -= 600.0;
+        assert!(
+            m.compare(&ok, &sudden, &mut scratch)
+                .total()
+                .unwrap()
+                .impossible()
+        );
         assert!(matches!(
             m.compare(&tiny, &ok, &mut scratch).total(),
             Err(Error::InfiniteRatio { .. })
