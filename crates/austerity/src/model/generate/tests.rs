@@ -39,7 +39,7 @@ fn rare_features_have_log_spaced_counts() {
     let counts: Vec<f64> = columns.iter().map(|c| c.iter().sum()).collect();
     assert_eq!((counts[0], counts[7], counts[14]), (10.0, 45.0, 200.0));
     assert!(counts.windows(2).all(|w| w[0] < w[1]));
-    assert_eq!(counts.iter().sum::<f64>(), 995.0); // as in the data of the hard case
+    assert_eq!(counts.iter().sum::<f64>(), 995.0);
     assert_eq!(made.data.column_names()[3], "rare1");
     let checked = made.data.check(ResponseKind::Binary).unwrap();
     assert!(checked.shift[3..].iter().all(|&s| s == 0.0));

@@ -66,7 +66,7 @@ fn tails_of_the_normal_are_smooth_where_the_methods_meet() {
     }
 }
 
-/// THEORY 4.8: mode .005 (sd between data sets .011), posterior sd .01, left gradient 9950.
+/// Over data sets: mode .005 (sd between data sets .011), posterior sd .01, left gradient 9950.
 #[test]
 fn the_toy_is_the_papers_picture() {
     for seed in 0..5 {
