@@ -29,7 +29,9 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Compares exact and sequential decisions on built-in data: a table and words, in under a minute.
-    #[command(after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000\n  austerity demo --json > demo.json")]
+    #[command(
+        after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000\n  austerity demo --json > demo.json"
+    )]
     Demo(DemoOptions),
 }
 

@@ -85,7 +85,14 @@ mod tests {
 
     #[test]
     fn the_line_says_what_people_ask() {
-        let chain = ChainProgress { steps: 50, draws: 40, warming: false, acceptance: 0.25, data_share: 0.1, evaluations: 9 };
+        let chain = ChainProgress {
+            steps: 50,
+            draws: 40,
+            warming: false,
+            acceptance: 0.25,
+            data_share: 0.1,
+            evaluations: 9,
+        };
         let progress = Progress {
             chains: vec![chain; 2],
             steps_wanted: 100,

@@ -5,6 +5,8 @@
 //! μ_std = (μ − μ0)·√(N−1)/σ. The test estimates its variance, which the recursion does not, so the normal statistic
 //! is used, and first looks of 100 rows and more, where that effect is below .006.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use austerity::population::{BlockOrder, BlockReveal, Numbers, Reveal};
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::{

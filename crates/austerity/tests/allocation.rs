@@ -1,5 +1,7 @@
 //! No allocation per step after warm-up, counted by the allocator itself.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 

@@ -2,6 +2,8 @@
 //! matrix of the approximate chain is computed without simulation error, and so are its stationary distribution,
 //! the bound of Theorem 1 of Korattikara, Chen & Welling (2014) and its lemma.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use austerity::Result;
 use austerity::kernel::{Kernel, Metropolis};
 use austerity::model::{Access, Model};

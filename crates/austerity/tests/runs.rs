@@ -1,5 +1,7 @@
 //! Runs: the same draws whatever the threads, resumed or not; every way to end keeps what was drawn.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use austerity::model::{FromFn, from_fn};
 use austerity::proposal::{AnyProposal, Mixture, RandomWalk, RobustAdaptive};
 use austerity::rule::{Law, RuleSettings, SequentialSettings};

@@ -128,7 +128,12 @@ impl Demo {
         let mut gradient = vec![0.0; d];
         let mut hessian = vec![0.0; d * d];
         // The mode was found with these derivatives, so they exist there; zeros would only blank the cold column.
-        let _ = austerity::model::Curvature::log_density_hessian(&problem.model, &problem.mode.state, &mut gradient, &mut hessian);
+        let _ = austerity::model::Curvature::log_density_hessian(
+            &problem.model,
+            &problem.mode.state,
+            &mut gradient,
+            &mut hessian,
+        );
         let precision = hessian.iter().map(|h| -h).collect();
         Self { rows: problem.rows, parameters: d, seed, results: Vec::new(), precision }
     }
@@ -193,9 +198,12 @@ impl Demo {
         let mut arrivals: Vec<(f64, f64)> = Vec::new();
         for (index, chain) in run.trace.chains.iter().enumerate() {
             let arrived = (0..chain.len()).find(|&draw| {
-                run.trace.draw(index, draw).is_some_and(|state| problem.distance(&self.precision, state) < typical)
+                run.trace
+                    .draw(index, draw)
+                    .is_some_and(|state| problem.distance(&self.precision, state) < typical)
             })?;
-            let spent = |draws: usize| chain.decisions[..draws].iter().map(|d| d.evaluations as f64).sum::<f64>();
+            let spent =
+                |draws: usize| chain.decisions[..draws].iter().map(|d| d.evaluations as f64).sum::<f64>();
             let share = spent(arrived + 1) / spent(chain.len());
             arrivals.push((share * run.seconds, spent(arrived + 1)));
         }
@@ -215,7 +223,8 @@ impl Demo {
             // Errors of the parameters are nearly independent; those of the two runs are.
             let variance =
                 |(a, b): &(&Summary, &Summary)| (a.mcse_sd / a.sd).powi(2) + (b.mcse_sd / b.sd).powi(2);
-            result.sd_ratio_error = (pairs.iter().map(variance).sum::<f64>()).sqrt() / count * result.sd_ratio;
+            result.sd_ratio_error =
+                (pairs.iter().map(variance).sum::<f64>()).sqrt() / count * result.sd_ratio;
         }
         if let Some(first) = self.results.first_mut() {
             first.sd_ratio_error = 0.0;

@@ -35,8 +35,10 @@ fn number(value: f64) -> String {
 
 /// The numbers.
 pub(super) fn tables(demo: &Demo) -> String {
-    let mut cost = table(&["at stationarity", "data read", "accepted", "steps/s", "ESS/s", "ESS/10⁶ evaluations"]);
-    let mut bias = table(&["against the exact run", "mean off by", "sd ratio", "cold start: seconds", "evaluations"]);
+    let mut cost =
+        table(&["at stationarity", "data read", "accepted", "steps/s", "ESS/s", "ESS/10⁶ evaluations"]);
+    let mut bias =
+        table(&["against the exact run", "mean off by", "sd ratio", "cold start: seconds", "evaluations"]);
     for result in &demo.results {
         cost.add_row([
             result.rule.clone(),
@@ -50,7 +52,11 @@ pub(super) fn tables(demo: &Demo) -> String {
         bias.add_row([
             result.rule.clone(),
             if exact { "–".into() } else { format!("{:.2} sd", result.mean_off) },
-            if exact { "1".into() } else { format!("{:.2} ± {:.2}", result.sd_ratio, result.sd_ratio_error) },
+            if exact {
+                "1".into()
+            } else {
+                format!("{:.2} ± {:.2}", result.sd_ratio, result.sd_ratio_error)
+            },
             result.cold_seconds.map_or("not there yet".into(), |s| format!("{s:.2}")),
             result.cold_evaluations.map_or("–".into(), |e| format!("{:.1} million", e / 1e6)),
         ]);
@@ -104,7 +110,9 @@ fn sentence(test: &Measured, exact: &Measured) -> String {
         "no bias can be seen in this time".into()
     };
     let cold = match (test.cold_evaluations, exact.cold_evaluations) {
-        (Some(a), Some(b)) if b > a => format!("; from a cold start it arrives with {} times fewer evaluations", number(b / a)),
+        (Some(a), Some(b)) if b > a => {
+            format!("; from a cold start it arrives with {} times fewer evaluations", number(b / a))
+        }
         (Some(_), None) => "; from a cold start it arrives, which the exact rule did not in this time".into(),
         _ => String::new(),
     };

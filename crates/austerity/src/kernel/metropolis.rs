@@ -66,7 +66,7 @@ where
         let log_proposal = self.proposal.propose(state, &mut self.candidate, &mut streams.proposal)?;
         let log_prior = self.model.log_prior(&self.candidate);
         if log_prior.is_nan() {
-            return Err(Error::PriorNotANumber);
+            return Err(self.model.prior_error());
         }
         let offset = (log_prior - self.log_prior) + log_proposal;
         if offset == f64::NEG_INFINITY {

@@ -335,6 +335,14 @@ pub(crate) fn check_rows(rows: usize) -> Result<()> {
     }
 }
 
+/// Refuses a state of the wrong length.
+pub(crate) fn check_state(state: &[f64], expected: usize) -> Result<()> {
+    if state.len() == expected {
+        return Ok(());
+    }
+    Err(Error::Dimension { what: "state".into(), expected, found: state.len() })
+}
+
 /// Refuses what is not finite, and what is too large to be squared.
 pub(crate) fn check_finite(name: &str, values: &[f64]) -> Result<()> {
     for (row, &value) in values.iter().enumerate() {

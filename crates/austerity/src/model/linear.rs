@@ -17,15 +17,16 @@
 //! per value, for the sampled form l_i (tests, teaching, comparisons); [`Linear::summarized`] does without.
 //! Not for heavy-tailed noise, which the Student-t model is for.
 
+mod ratio;
 mod statistics;
 
-use std::ops::Range;
-
 use crate::error::{Error, Result, setting};
+use crate::model::data::check_state;
 use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior};
-use crate::population::{Moments, Population, RowCost};
-
+use ratio::{Rows, no_rows};
 use statistics::{Statistics, dot};
+
+pub use ratio::LinearRatio;
 
 /// The standard deviation of the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,15 +62,6 @@ pub struct Linear {
     statistics: Statistics,
     rows: Option<Rows>,
     by_rows: bool,
-}
-
-/// Centred and scaled rows in storage order.
-#[derive(Clone, Debug)]
-struct Rows {
-    order: Vec<u32>,
-    /// Row by row: the columns, then y − offset − level.
-    values: Vec<f64>,
-    weights: Option<Vec<f64>>,
 }
 
 impl Linear {
@@ -179,156 +171,12 @@ impl Linear {
     }
 }
 
-fn no_rows() -> Error {
-    setting(
-        "rows",
-        "not kept",
-        "a linear model made by `Linear::new`, or the exact rule, which needs no rows",
-    )
-}
-
-/// e^x − 1 − x without cancellation.
-fn expm1_minus(x: f64) -> f64 {
-    if x.abs() > 0.1 {
-        return x.exp_m1() - x;
-    }
-    // x²/2! + x³/3! + … to x¹²/12!: the next term is below 1e-18 of the first.
-    let mut sum = 0.0;
-    for k in (3..=12).rev() {
-        sum = (1.0 + sum) * x / f64::from(k);
-    }
-    0.5 * x * x * (1.0 + sum)
-}
-
-impl Rows {
-    fn new(data: &CheckedData, level: f64) -> Self {
-        let order = data.storage_order();
-        let mut values = Vec::with_capacity(order.len() * (data.columns.len() + 1));
-        for &i in &order {
-            let i = i as usize;
-            for ((column, shift), scale) in data.columns.iter().zip(&data.shift).zip(&data.scale) {
-                values.push((column[i] - shift) / scale);
-            }
-            values.push(data.response[i] - data.offset.as_ref().map_or(0.0, |o| o[i]) - level);
-        }
-        let weights = data.weights.as_ref();
-        let weights = weights.map(|w| order.iter().map(|&i| w[i as usize]).collect());
-        Self { order, values, weights }
-    }
-}
-
 /// Working memory of one chain: the current point and the step in scaled coordinates.
 #[derive(Clone, Debug)]
 pub struct LinearScratch {
     point: Vec<f64>,
     step: Vec<f64>,
-}
-
-/// The differences l_i of a move.
-#[derive(Debug)]
-pub struct LinearRatio<'a> {
-    model: &'a Linear,
-    point: &'a [f64],
-    step: &'a [f64],
-    /// Δs.
-    rise: f64,
-    /// 1/σ and 1/σ'.
-    inverse: (f64, f64),
-}
-
-impl LinearRatio<'_> {
-    /// A σ that underflows leaves every row impossible, now or under the candidate.
-    fn degenerate(&self) -> Option<Result<f64>> {
-        if self.rise.is_nan() {
-            Some(Err(Error::NotANumber { row: 0 }))
-        } else if !self.inverse.0.is_finite() {
-            Some(Err(Error::InfiniteRatio { row: 0 }))
-        } else if !self.inverse.1.is_finite() || self.rise < -700.0 {
-            Some(Ok(f64::NEG_INFINITY))
-        } else {
-            None
-        }
-    }
-
-    /// Σ l_i from the sufficient statistics.
-    fn sum(&self) -> f64 {
-        let statistics = &self.model.statistics;
-        let away = |i: usize| self.point[i] - statistics.centre[i];
-        let (mut rise, mut change) = (0.0, 0.0);
-        for i in 0..self.step.len() {
-            let (mut at, mut between) = (0.0, 0.0);
-            for (j, g) in statistics.gram_row(i).iter().enumerate() {
-                at += g * away(j);
-                between += g * (2.0 * away(j) + self.step[j]);
-            }
-            rise += away(i) * (at - 2.0 * statistics.slope[i]);
-            change += self.step[i] * (between - 2.0 * statistics.slope[i]);
-        }
-        let residual = (statistics.least + rise).max(0.0) * self.inverse.0 * self.inverse.0;
-        // −W·Δs − ½ RSS/σ²·(e^(−2Δs) − 1), its two parts of opposite sign joined.
-        let x = -2.0 * self.rise;
-        let by_sigma =
-            -0.5 * ((residual - statistics.weight) * x.exp_m1() + statistics.weight * expm1_minus(x));
-        by_sigma - 0.5 * change * self.inverse.1 * self.inverse.1
-    }
-}
-
-impl Population for LinearRatio<'_> {
-    fn len(&self) -> usize {
-        self.model.statistics.rows
-    }
-
-    fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
-        let stored = self.model.rows.as_ref().ok_or_else(no_rows)?;
-        if let Some(value) = self.degenerate() {
-            out.fill(value?);
-            return Ok(());
-        }
-        let stride = self.step.len();
-        let shrink = (-self.rise).exp_m1();
-        for (out, p) in out.iter_mut().zip(rows) {
-            let row = &stored.values[p * stride..(p + 1) * stride];
-            let (x, target) = (&row[..stride - 1], row[stride - 1]);
-            let change = self.step[0] + dot(x, &self.step[1..]);
-            let z = (target - self.point[0] - dot(x, &self.point[1..])) * self.inverse.0;
-            // z' − z with z' = (r − change)/σ', then −½(z'² − z²) = −½(z' − z)(z' + z).
-            let d = z * shrink - change * self.inverse.1;
-            let weight = stored.weights.as_ref().map_or(1.0, |w| w[p]);
-            *out = weight * (-self.rise - 0.5 * d * (d + 2.0 * z));
-            if out.is_nan() {
-                let row = stored.order[p] as usize;
-                return Err(Error::NotANumber { row });
-            }
-        }
-        Ok(())
-    }
-
-    fn total(&mut self) -> Result<Moments> {
-        let rows = self.len();
-        if self.model.by_rows {
-            let mut moments = Moments::EMPTY;
-            self.summarize(&[0], rows, &mut moments)?;
-            return Ok(moments);
-        }
-        let sum = self.degenerate().unwrap_or_else(|| Ok(self.sum()))?;
-        if sum.is_nan() {
-            return Err(Error::NotANumber { row: 0 });
-        }
-        Ok(Moments {
-            count: rows as u64,
-            mean: sum / rows as f64,
-            m2: f64::NAN,
-            m3: f64::NAN,
-            m4: f64::NAN,
-            minimum: if sum == f64::NEG_INFINITY { sum } else { f64::NAN },
-            maximum: f64::NAN,
-            nonzeros: rows as u64,
-        })
-    }
-
-    fn row_cost(&self) -> RowCost {
-        RowCost { revealed: 2, scanned: if self.model.by_rows { 2 } else { 0 } }
-    }
+    away: Vec<f64>,
 }
 
 impl Model for Linear {
@@ -342,10 +190,13 @@ impl Model for Linear {
 
     fn scratch(&self, _access: Access) -> LinearScratch {
         let zeros = vec![0.0; self.statistics.centre.len()];
-        LinearScratch { point: zeros.clone(), step: zeros }
+        LinearScratch { point: zeros.clone(), step: zeros.clone(), away: zeros }
     }
 
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
+        if state.len() != self.dimension() {
+            return f64::NAN;
+        }
         self.priors_of_state().zip(state).map(|(p, &v)| p.log_density(v)).sum()
     }
 
@@ -355,14 +206,26 @@ impl Model for Linear {
         to: &'a Vec<f64>,
         scratch: &'a mut LinearScratch,
     ) -> LinearRatio<'a> {
-        self.to_scaled(|j| from[j], &mut scratch.point);
-        scratch.point[0] -= self.statistics.level;
-        self.to_scaled(|j| to[j] - from[j], &mut scratch.step);
-        let (old, new) = (self.log_sigma(from), self.log_sigma(to));
+        let dimension = self.dimension();
+        let fits = check_state(from, dimension).and_then(|()| check_state(to, dimension));
+        let (mut old, mut new) = (0.0, 0.0);
+        if fits.is_ok() {
+            self.to_scaled(|j| from[j], &mut scratch.point);
+            scratch.point[0] -= self.statistics.level;
+            for ((away, point), centre) in
+                scratch.away.iter_mut().zip(&scratch.point).zip(&self.statistics.centre)
+            {
+                *away = point - centre;
+            }
+            self.to_scaled(|j| to[j] - from[j], &mut scratch.step);
+            (old, new) = (self.log_sigma(from), self.log_sigma(to));
+        }
         LinearRatio {
             model: self,
             point: &scratch.point,
             step: &scratch.step,
+            away: &scratch.away,
+            fits,
             rise: new - old,
             inverse: ((-old).exp(), (-new).exp()),
         }
@@ -393,6 +256,7 @@ impl Parameters for Linear {
 
 impl Gradient for Linear {
     fn log_density_gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
+        check_state(state, self.dimension())?;
         let (value, scaled, _, residual) = self.evaluate(state);
         self.pull_back(&scaled, gradient);
         if let Noise::Unknown { .. } = self.noise {
@@ -412,8 +276,8 @@ impl Curvature for Linear {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64> {
-        let (_, scaled, precision, residual) = self.evaluate(state);
         let value = self.log_density_gradient(state, gradient)?;
+        let (_, scaled, precision, residual) = self.evaluate(state);
         let (k, d, p) = (self.statistics.centre.len(), self.dimension(), self.priors.len());
         // −J'GJ/σ²: pull back the rows, then the columns.
         let mut half = vec![0.0; k * p];

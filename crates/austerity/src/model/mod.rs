@@ -9,7 +9,7 @@
 //! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
-//! | [`from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
+//! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 //! | [`generate`] | synthetic data with known coefficients |
 
@@ -21,7 +21,7 @@ pub mod linear;
 pub mod mode;
 pub mod prior;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::population::Population;
 
 pub use crate::population::Access;
@@ -56,6 +56,11 @@ pub trait Model: Sync {
 
     /// Log prior density up to a constant; −∞ outside the support.
     fn log_prior(&self, state: &Self::State) -> f64;
+
+    /// What it means that [`Model::log_prior`] was NaN.
+    fn prior_error(&self) -> Error {
+        Error::PriorNotANumber
+    }
 
     /// The population of log-likelihood differences of the move `from` → `to`.
     ///

@@ -1,8 +1,10 @@
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
+use super::ratio::expm1_minus;
 use super::*;
 use crate::model::{Data, ResponseKind};
+use crate::population::Population as _;
 use crate::rng::{Role, stream};
 
 /// Three columns with means of `mean` and the last one rare; weights and an offset.
@@ -187,7 +189,14 @@ fn degenerate_noise_is_a_rejection_or_an_error() {
     broken[1] = f64::NAN;
     for m in [&model, &scanned] {
         let mut scratch = m.scratch(Access::Blocks);
+        let short = m.compare(&ok, &vec![0.0; 3], &mut scratch).total().unwrap_err();
+        assert!(short.to_string().contains("state: expected 5"), "{short}");
+        assert!(m.log_prior(&vec![0.0]).is_nan());
+        assert!(m.log_density_gradient(&vec![0.0], &mut [0.0; 5]).is_err());
         assert!(m.compare(&ok, &tiny, &mut scratch).total().unwrap().impossible());
+        let mut sudden = ok.clone();
+        sudden[4] -= 600.0;
+        assert!(m.compare(&ok, &sudden, &mut scratch).total().unwrap().impossible());
         assert!(matches!(m.compare(&tiny, &ok, &mut scratch).total(), Err(Error::InfiniteRatio { .. })));
         assert!(matches!(m.compare(&ok, &broken, &mut scratch).total(), Err(Error::NotANumber { .. })));
         let still = m.compare(&ok, &ok, &mut scratch).total().unwrap();
