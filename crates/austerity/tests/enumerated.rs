@@ -2,7 +2,7 @@
 //! matrix of the approximate chain is computed without simulation error, and so are its stationary distribution,
 //! the bound of Theorem 1 of Korattikara, Chen & Welling (2014) and its lemma.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::needless_range_loop, reason = "a test may panic; indices are states")]
 
 use austerity::Result;
 use austerity::kernel::{Kernel, Metropolis};
@@ -93,7 +93,7 @@ fn every_order(visit: &mut impl FnMut(&[usize; ROWS])) {
         }
         for i in 0..k {
             heap(k - 1, order, visit);
-            order.swap(if k % 2 == 0 { i } else { 0 }, k - 1);
+            order.swap(if k.is_multiple_of(2) { i } else { 0 }, k - 1);
         }
     }
     heap(ROWS, &mut std::array::from_fn(|i| i), visit);
@@ -132,6 +132,7 @@ fn acceptance(table: &Table, rule: &Sequential, from: usize, to: usize) -> f64 {
     sum / orders
 }
 
+/// Entry (from, to): indices are states throughout.
 type Matrix = [[f64; STATES]; STATES];
 
 fn transition(acceptance: impl Fn(usize, usize) -> f64) -> Matrix {

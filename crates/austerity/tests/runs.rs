@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use austerity::model::{FromFn, from_fn};
+use austerity::model::{Parameters, from_fn};
 use austerity::proposal::{AnyProposal, Mixture, RandomWalk, RobustAdaptive};
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Checkpoint, Control, Ended, Limits, Progress, Run, Sampler, Settings, Silent};
@@ -11,7 +11,7 @@ use austerity::{Error, Result};
 type Outcome = Run<Vec<f64>, AnyProposal>;
 
 /// Location and log scale of 400 fixed numbers, with weak normal priors.
-fn model() -> FromFn<impl Fn(&[f64]) -> f64 + Sync, impl Fn(&[f64], usize) -> f64 + Sync> {
+fn model() -> impl Parameters<State = Vec<f64>> {
     from_fn(
         400,
         2,

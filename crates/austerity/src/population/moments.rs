@@ -134,7 +134,7 @@ impl Moments {
     /// √n·M3/M2^{3/2}; 0 when all numbers are equal.
     #[must_use]
     pub fn skewness(&self) -> f64 {
-        if self.m2 > 0.0 { (self.count as f64).sqrt() * self.m3 / self.m2.powf(1.5) } else { 0.0 }
+        if self.m2 > 0.0 { (self.count as f64).sqrt() * self.m3 / (self.m2 * self.m2.sqrt()) } else { 0.0 }
     }
 
     /// n·M4/M2² (3 for a Gaussian); 0 when all numbers are equal.

@@ -86,10 +86,13 @@ impl BlockOrder {
         &self.blocks[..count]
     }
 
-    /// Rows in `block`.
+    /// Rows in the blocks `from..to` of the order, which must have been drawn.
     #[must_use]
-    pub fn rows_in(&self, block: u32) -> usize {
-        self.block_rows.min(self.rows - block as usize * self.block_rows)
+    pub fn rows_between(&self, from: usize, to: usize) -> usize {
+        let full = (to - from) * self.block_rows;
+        let last = self.blocks.len() as u32 - 1;
+        let missing = self.blocks.len() * self.block_rows - self.rows;
+        if missing > 0 && self.blocks[from..to].contains(&last) { full - missing } else { full }
     }
 }
 
@@ -114,7 +117,9 @@ mod tests {
         let mut other = BlockOrder::new(1000, 7, 3, 2).unwrap();
         other.begin(5);
         assert_ne!(other.first(143), whole);
-        assert_eq!(order.rows_in(142), 1000 - 142 * 7);
+        assert_eq!(order.rows_between(0, 143), 1000);
+        let place = whole.iter().position(|&block| block == 142).unwrap();
+        assert_eq!(order.rows_between(place, place + 1), 1000 - 142 * 7);
     }
 
     /// Inclusion and pair frequencies of the first 3 of 9 blocks over 60,000 steps. Each of 9 + 36 counts is

@@ -75,14 +75,9 @@ impl<P: Population> Reveal for BlockReveal<'_, P> {
         while self.rows < rows {
             // One round is enough unless the partial last block is among the blocks drawn.
             let wanted = self.blocks + (rows - self.rows).div_ceil(block_rows);
-            let mut fresh_rows = 0;
-            self.order.first(wanted);
-            for i in self.blocks..wanted {
-                let block = self.order.first(wanted)[i];
-                fresh_rows += self.order.rows_in(block);
-            }
             let fresh = &self.order.first(wanted)[self.blocks..];
             self.population.summarize(fresh, block_rows, &mut self.moments)?;
+            let fresh_rows = self.order.rows_between(self.blocks, wanted);
             self.blocks = wanted;
             self.rows += fresh_rows;
             self.cost.rows += fresh_rows as u64;
