@@ -30,5 +30,6 @@ pub mod model;
 pub mod population;
 pub mod rng;
 pub mod rule;
+pub mod simd;
 
 pub use error::{Error, Result};
