@@ -4,12 +4,14 @@
 //! l_i = log p(x_i|θ') − log p(x_i|θ). Other powers are separate traits that a model may add.
 
 pub mod data;
+pub mod glm;
 pub mod prior;
 
 use crate::error::Result;
 use crate::population::Population;
 
 pub use data::CheckedData;
+pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
 pub use prior::Prior;
 
 /// How a rule is going to read the population, so that a model can prepare for it.

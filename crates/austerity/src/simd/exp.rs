@@ -13,7 +13,7 @@ use super::Lanes;
 /// Adding this leaves the nearest integer in the low bits of the sum.
 const ROUNDER: f32 = 12_582_912.0;
 /// 355/512.
-const LN2_HIGH: f32 = 0.693_359_375;
+const LN2_HIGH: f32 = 355.0 / 512.0;
 /// log 2 − 355/512.
 const LN2_LOW: f32 = -2.121_944_4e-4;
 /// q, lowest power first.
