@@ -131,9 +131,12 @@ impl Case {
 fn dots<S: Simd>(simd: S, blocks: &Blocks, coefficients: &[[f32; 2]]) -> f32 {
     let mut sum = Lanes::splat(simd, 0.0);
     for block in 0..blocks.count() {
-        let next = blocks.block((block + 1) % blocks.count());
+        let ahead = kernel::Ahead {
+            next: blocks.block((block + 1) % blocks.count()),
+            far: blocks.block((block + 4) % blocks.count()),
+        };
         let (eta, delta) =
-            kernel::dots::<S, true>(simd, blocks.block(block), coefficients, [0.1, 0.01], next);
+            kernel::dots::<S, true>(simd, blocks.block(block), coefficients, [0.1, 0.01], ahead);
         sum += (eta[0] + delta[0]) + (eta[1] + delta[1]);
     }
     sum.reduce_sum()
@@ -189,7 +192,7 @@ fn main() {
         b.iter(|| black_box(case.scalar()))
     });
     let cached = interleaved(
-        60,
+        200,
         &mut [
             &mut || drop(black_box(case.total(&case.large))),
             &mut || drop(black_box(case.total(&case.small))),
@@ -204,7 +207,7 @@ fn main() {
     let mut order: Vec<u32> = (0..case.model.blocks().count() as u32).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(2));
     let memory = interleaved(
-        9,
+        15,
         &mut [
             &mut || drop(black_box(case.total(&case.large))),
             &mut || drop(black_box(case.listed(&case.large, &order))),

@@ -25,7 +25,7 @@ pub use exp::{exp, exp_bounded};
 pub use expm1::{expm1, expm1_bounded};
 pub use fearless_simd::Level;
 pub use log1p::{log1p, log1p_nonnegative};
-pub use prefetch::{prefetch_at, prefetch_slice};
+pub use prefetch::{prefetch_at, prefetch_far, prefetch_slice};
 pub use sigmoid::sigmoid;
 
 /// Sixteen f32 on the instruction set `S`.

@@ -208,7 +208,13 @@ fn fill<S: Simd, F: Family>(
         Some(place) => kernel::column(simd, lines, place),
         None => [Lanes::splat(simd, missing); 2],
     };
-    let (_, eta) = kernel::dots::<S, false>(simd, lines, coefficients, [0.0, constant], &[]);
+    let (_, eta) = kernel::dots::<S, false>(
+        simd,
+        lines,
+        coefficients,
+        [0.0, constant],
+        kernel::Ahead::default(),
+    );
     let offset = column(layout.offset, 0.0);
     let rows = Rows {
         eta: [eta[0] + offset[0], eta[1] + offset[1]],

@@ -18,7 +18,7 @@ use super::blocks::{BLOCK, Blocks, Layout, Line};
 use super::{Family, relocated};
 use crate::error::Result;
 use crate::population::{Moments, merge_checked};
-use crate::simd::{Lanes, prefetch_at};
+use crate::simd::{Lanes, prefetch_at, prefetch_far};
 
 /// The 32 rows of a block.
 pub type Pair<S> = [Lanes<S>; 2];
@@ -45,6 +45,18 @@ pub struct Move<'a, P> {
     pub step: P,
 }
 
+/// Blocks that are read soon.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ahead<'a> {
+    /// The next one: every line is asked for.
+    pub next: &'a [Line],
+    /// One further on: a line here and there, which starts the hardware's own prefetching of its pages.
+    pub far: &'a [Line],
+}
+
+/// How many blocks ahead the far one is.
+const FAR: usize = 4;
+
 /// Where η comes from.
 pub mod eta {
     /// Computed and forgotten.
@@ -65,20 +77,23 @@ pub fn column<S: Simd>(simd: S, lines: &[Line], column: usize) -> Pair<S> {
     ]
 }
 
-/// η and δ of a block, without offset; δ alone (and zeros for η) unless `ETA`. Prefetches `next` on the way.
+/// η and δ of a block, without offset; δ alone (and zeros for η) unless `ETA`. Prefetches `ahead` on the way.
 #[inline(always)]
 pub fn dots<S: Simd, const ETA: bool>(
     simd: S,
     lines: &[Line],
     coefficients: &[[f32; 2]],
     constant: [f32; 2],
-    next: &[Line],
+    ahead: Ahead<'_>,
 ) -> (Pair<S>, Pair<S>) {
     let mut eta = [Lanes::splat(simd, constant[0]); 2];
     let mut delta = [Lanes::splat(simd, constant[1]); 2];
     for (j, (pair, &[g, d])) in lines.chunks_exact(2).zip(coefficients).enumerate() {
-        prefetch_at(next, 2 * j);
-        prefetch_at(next, 2 * j + 1);
+        prefetch_at(ahead.next, 2 * j);
+        prefetch_at(ahead.next, 2 * j + 1);
+        if j < 4 || j.is_multiple_of(4) {
+            prefetch_far(ahead.far, 2 * j);
+        }
         let low = Lanes::load_array_ref(simd, &pair[0].0);
         let high = Lanes::load_array_ref(simd, &pair[1].0);
         if ETA {
@@ -90,8 +105,8 @@ pub fn dots<S: Simd, const ETA: bool>(
         delta[0] = low.mul_add(d, delta[0]);
         delta[1] = high.mul_add(d, delta[1]);
     }
-    for line in 2 * coefficients.len()..next.len() {
-        prefetch_at(next, line);
+    for line in 2 * coefficients.len()..ahead.next.len() {
+        prefetch_at(ahead.next, line);
     }
     (eta, delta)
 }
@@ -103,18 +118,18 @@ fn rows<S: Simd, F: Family, const MODE: u8>(
     layout: &Layout,
     task: &Move<'_, F::Step>,
     lines: &[Line],
-    next: &[Line],
+    ahead: Ahead<'_>,
     cache: &mut [f32],
 ) -> (Rows<S>, Pair<S>) {
     let (mut eta, delta) = if MODE == eta::CACHED {
-        let (_, delta) = dots::<S, false>(simd, lines, task.coefficients, task.constant, next);
+        let (_, delta) = dots::<S, false>(simd, lines, task.coefficients, task.constant, ahead);
         let eta = [
             Lanes::from_slice(simd, &cache[..16]),
             Lanes::from_slice(simd, &cache[16..32]),
         ];
         (eta, delta)
     } else {
-        dots::<S, true>(simd, lines, task.coefficients, task.constant, next)
+        dots::<S, true>(simd, lines, task.coefficients, task.constant, ahead)
     };
     if MODE != eta::CACHED
         && let Some(place) = layout.offset
@@ -234,22 +249,28 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     blocks: &Blocks,
     task: &Move<'_, F::Step>,
-    mut list: impl Iterator<Item = usize>,
+    mut list: impl Iterator<Item = usize> + Clone,
     cache: &mut [f32],
     moments: &mut Moments,
 ) -> Result<()> {
     let layout = blocks.layout();
+    let mut far = list.clone();
+    far.nth(FAR - 1);
     let mut upcoming = list.next();
     while let Some(block) = upcoming {
         upcoming = list.next();
         let lines = blocks.block(block);
-        let next = upcoming.map_or(&[][..], |b| blocks.block(b));
+        let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
+        let ahead = Ahead {
+            next: memory(upcoming),
+            far: memory(far.next()),
+        };
         let cache = if MODE == eta::FRESH {
             &mut [][..]
         } else {
             &mut cache[block * BLOCK..(block + 1) * BLOCK]
         };
-        let (rows, delta) = rows::<S, F, MODE>(simd, layout, task, lines, next, cache);
+        let (rows, delta) = rows::<S, F, MODE>(simd, layout, task, lines, ahead, cache);
         let count = blocks.rows_in(block);
         let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
         let part = match values {
@@ -288,7 +309,8 @@ pub fn summarize_gathered<S: Simd, F: Family>(
         if count == 0 {
             return Ok(());
         }
-        let (rows, delta) = rows::<S, F, { eta::FRESH }>(simd, layout, task, scratch, &[], &mut []);
+        let (rows, delta) =
+            rows::<S, F, { eta::FRESH }>(simd, layout, task, scratch, Ahead::default(), &mut []);
         let values = fast::<S, F>(simd, layout, task, scratch, &rows, delta);
         let part = match values {
             Some(values) if count == BLOCK => block_moments(simd, values),
@@ -318,7 +340,8 @@ pub fn reveal<S: Simd, F: Family>(
         let block = start / BLOCK;
         let stop = range.end.min((block + 1) * BLOCK);
         let lines = blocks.block(block);
-        let (rows, delta) = rows::<S, F, { eta::FRESH }>(simd, layout, task, lines, &[], &mut []);
+        let (rows, delta) =
+            rows::<S, F, { eta::FRESH }>(simd, layout, task, lines, Ahead::default(), &mut []);
         let values = match fast::<S, F>(simd, layout, task, lines, &rows, delta) {
             Some(values) => array(values).map(f64::from),
             None => slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta)),
