@@ -34,8 +34,13 @@ pub mod proposal;
 pub mod rng;
 pub mod rule;
 pub mod run;
+pub mod simd;
 
 pub use error::{Error, Result};
 
 /// Rows that are stored, and by default drawn, together.
 pub const BLOCK_ROWS: usize = 32;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/architecture.md")]
+struct Architecture;

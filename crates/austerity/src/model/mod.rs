@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`data`] | [`Data`]: named columns and a response, checked, scaled and shuffled once |
 //! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient |
+//! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
@@ -16,6 +17,7 @@
 pub mod data;
 pub mod from_fn;
 pub mod generate;
+pub mod glm;
 pub mod lasso;
 pub mod linear;
 pub mod mode;
@@ -27,6 +29,7 @@ use crate::population::Population;
 pub use crate::population::Access;
 pub use data::{CheckedData, Data, ResponseKind};
 pub use from_fn::{FromFn, from_fn};
+pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
 pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use mode::{Mode, find_mode};

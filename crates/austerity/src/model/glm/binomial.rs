@@ -1,0 +1,86 @@
+//! Binomial regression: y successes out of t trials, P(success) = σ(η).
+//!
+//! The log-likelihood is y·log σ(η) + (t − y)·log σ(−η), so l = y·L⁺ + (t − y)·L⁻, each L a stable difference of
+//! [`super::logistic`]: with E = expm1(|δ|), L⁺ = sign(δ)·log1p(E/(1 + e^max(η, η+δ))) and
+//! L⁻ = −sign(δ)·log1p(E/(1 + e^−min(η, η+δ))). When all |δ| ≤ ¼,
+//! l = (yq − (t−y)p)·δ − t·wδ²·[½ + …] with the bracket of the logistic series, which L⁺ and L⁻ share.
+//! Trials need not be whole. Cost beyond the dot products: twice the logistic general form, once its series.
+
+use fearless_simd::{Simd, prelude::*};
+
+use super::logistic::{ETA, SMALL, STEP, bracket, log_sigmoid_difference, probabilities, softplus, within};
+use super::{Derivatives, Family, Pair, Rows};
+use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
+
+/// Successes out of trials with logit link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Binomial;
+
+#[inline(always)]
+fn small<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lanes<S>) -> Lanes<S> {
+    let (p, q) = probabilities(simd, eta);
+    let slope = y * q - (t - y) * p;
+    delta * (t * bracket(simd, p, q, delta)).mul_add(-delta, slope)
+}
+
+#[inline(always)]
+fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lanes<S>) -> Lanes<S> {
+    let moved = eta + delta;
+    let e = expm1_bounded(simd, delta.abs());
+    let success = e / (exp_bounded(simd, eta.max(moved)) + 1.0);
+    let failure = e / (exp_bounded(simd, -eta.min(moved)) + 1.0);
+    let value = y * log1p_nonnegative(simd, success) - (t - y) * log1p_nonnegative(simd, failure);
+    let negative = delta.simd_lt(Lanes::splat(simd, 0.0));
+    negative.select(-value, value)
+}
+
+impl Family for Binomial {
+    const NAME: &'static str = "binomial";
+    const TRIALS: bool = true;
+    type Step = ();
+
+    fn refuses(&self, response: f64, trials: f64) -> Option<&'static str> {
+        let fine = response >= 0.0 && response <= trials && trials.is_finite();
+        (!fine).then_some("between 0 and the number of trials")
+    }
+
+    fn step(&self, _from: &[f64], _to: &[f64]) {}
+
+    #[inline(always)]
+    fn differences<S: Simd>(simd: S, _step: &(), rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>> {
+        if !within(simd, rows.eta, ETA) {
+            return None;
+        }
+        let (eta, y, t) = (rows.eta, rows.response, rows.trials);
+        if within(simd, delta, SMALL) {
+            Some([small(simd, eta[0], delta[0], y[0], t[0]), small(simd, eta[1], delta[1], y[1], t[1])])
+        } else if within(simd, delta, STEP) {
+            Some([general(simd, eta[0], delta[0], y[0], t[0]), general(simd, eta[1], delta[1], y[1], t[1])])
+        } else {
+            None
+        }
+    }
+
+    fn difference(_step: &(), eta: f64, delta: f64, response: f64, trials: f64) -> f64 {
+        // A count of 0 silences its term even where the term is infinite.
+        let part = |count: f64, sign: f64| {
+            if count == 0.0 { 0.0 } else { count * log_sigmoid_difference(sign * eta, sign * delta) }
+        };
+        part(response, 1.0) + part(trials - response, -1.0)
+    }
+
+    fn log_likelihood(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> f64 {
+        -response * softplus(-eta) - (trials - response) * softplus(eta)
+    }
+
+    #[inline(always)]
+    fn derivatives<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
+        let half = |i: usize| {
+            let (y, t) = (rows.response[i], rows.trials[i]);
+            let (p, q) = (sigmoid(simd, rows.eta[i]), sigmoid(simd, -rows.eta[i]));
+            (y * q - (t - y) * p, -t * p * q)
+        };
+        let (low, high) = (half(0), half(1));
+        Derivatives { first: [low.0, high.0], second: [low.1, high.1], extra: None }
+    }
+}

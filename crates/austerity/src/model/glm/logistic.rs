@@ -1,0 +1,141 @@
+//! Logistic regression: P(y = 1) = σ(η), responses 0 and 1.
+//!
+//! With s = 2y − 1 the log-likelihood is log σ(sη), and with η, δ standing for sη, sδ the difference of a move is
+//!
+//! * in general l = sign(δ)·log1p(σ(−max(η, η + δ))·expm1(|δ|)): the argument of log1p is never negative, so nothing
+//!   cancels, whatever the sizes;
+//! * when all |δ| of a block are at most ¼, l = qδ − wδ²·[½ + vδ/6 + (1−6w)δ²/24 + v(1−12w)δ³/120 +
+//!   (1−30w+120w²)δ⁴/720] with p = σ(η), q = 1 − p, w = pq, v = q − p: the Taylor series, whose next term is below
+//!   5e-8 of the first;
+//! * in f64, row by row, for |η| > 60 or |δ| > 20.
+//!
+//! Cost beyond the dot products: one exp and one division; the general form adds expm1 and log1p.
+
+use fearless_simd::{Simd, prelude::*};
+
+use super::{Derivatives, Family, Pair, Rows};
+use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
+
+/// Largest |δ| of the series.
+pub(super) const SMALL: f32 = 0.25;
+/// Largest |δ| of the general form in f32.
+pub(super) const STEP: f32 = 20.0;
+/// Largest |η| in f32.
+pub(super) const ETA: f32 = 60.0;
+
+/// Bernoulli responses with logit link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Logistic;
+
+/// Whether every |value| of the block is at most `limit`; false for NaN.
+#[inline(always)]
+pub(super) fn within<S: Simd>(simd: S, [a, b]: Pair<S>, limit: f32) -> bool {
+    let limit = Lanes::splat(simd, limit);
+    (a.abs().simd_le(limit) & b.abs().simd_le(limit)).all_true()
+}
+
+/// p = σ(η) and q = σ(−η), both with relative accuracy; |η| ≤ 87.
+#[inline(always)]
+pub(super) fn probabilities<S: Simd>(simd: S, eta: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
+    let e = exp_bounded(simd, eta);
+    let q = Lanes::splat(simd, 1.0) / (e + 1.0);
+    (e * q, q)
+}
+
+/// w·[½ + vδ/6 + …], the bracket of the series.
+#[inline(always)]
+pub(super) fn bracket<S: Simd>(simd: S, p: Lanes<S>, q: Lanes<S>, delta: Lanes<S>) -> Lanes<S> {
+    let splat = |value: f32| Lanes::splat(simd, value);
+    let w = p * q;
+    let v = q - p;
+    let fourth = w.mul_add(splat(120.0 / 720.0), splat(-30.0 / 720.0));
+    let fourth = fourth.mul_add(w, splat(1.0 / 720.0));
+    let third = v * w.mul_add(splat(-12.0 / 120.0), splat(1.0 / 120.0));
+    let second = w.mul_add(splat(-6.0 / 24.0), splat(1.0 / 24.0));
+    let sum = fourth.mul_add(delta, third).mul_add(delta, second);
+    let sum = sum.mul_add(delta, v * splat(1.0 / 6.0));
+    w * sum.mul_add(delta, splat(0.5))
+}
+
+#[inline(always)]
+fn small<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>) -> Lanes<S> {
+    let (p, q) = probabilities(simd, eta);
+    delta * bracket(simd, p, q, delta).mul_add(-delta, q)
+}
+
+#[inline(always)]
+fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>) -> Lanes<S> {
+    let larger = eta.max(eta + delta);
+    let e = expm1_bounded(simd, delta.abs());
+    let argument = e / (exp_bounded(simd, larger) + 1.0);
+    log1p_nonnegative(simd, argument).copysign(delta)
+}
+
+/// log(1 + e^x).
+pub(super) fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}
+
+/// log σ(η + δ) − log σ(η) for every η and δ.
+///
+/// For |δ| > 20 one of the two softplus is at least e^20 times the other, or they differ by nearly |δ|: their
+/// difference does not cancel.
+pub(super) fn log_sigmoid_difference(eta: f64, delta: f64) -> f64 {
+    if delta.abs() > 20.0 {
+        return softplus(-eta) - softplus(-(eta + delta));
+    }
+    let larger = eta.max(eta + delta);
+    let argument = delta.abs().exp_m1() / (1.0 + larger.exp());
+    argument.ln_1p().copysign(delta)
+}
+
+impl Family for Logistic {
+    const NAME: &'static str = "logistic";
+    type Step = ();
+
+    fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
+        (response != 0.0 && response != 1.0).then_some("0 or 1")
+    }
+
+    fn stored(response: f64) -> f64 {
+        2.0 * response - 1.0
+    }
+
+    fn step(&self, _from: &[f64], _to: &[f64]) {}
+
+    #[inline(always)]
+    fn differences<S: Simd>(simd: S, _step: &(), rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>> {
+        let [s, t] = rows.response;
+        let eta = [rows.eta[0] * s, rows.eta[1] * t];
+        let delta = [delta[0] * s, delta[1] * t];
+        if !within(simd, eta, ETA) {
+            return None;
+        }
+        if within(simd, delta, SMALL) {
+            Some([small(simd, eta[0], delta[0]), small(simd, eta[1], delta[1])])
+        } else if within(simd, delta, STEP) {
+            Some([general(simd, eta[0], delta[0]), general(simd, eta[1], delta[1])])
+        } else {
+            None
+        }
+    }
+
+    fn difference(_step: &(), eta: f64, delta: f64, response: f64, _trials: f64) -> f64 {
+        log_sigmoid_difference(response * eta, response * delta)
+    }
+
+    fn log_likelihood(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> f64 {
+        -softplus(-response * eta)
+    }
+
+    #[inline(always)]
+    fn derivatives<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
+        let half = |i: usize| {
+            let eta = rows.eta[i] * rows.response[i];
+            let (p, q) = (sigmoid(simd, eta), sigmoid(simd, -eta));
+            (q * rows.response[i], -p * q)
+        };
+        let (low, high) = (half(0), half(1));
+        Derivatives { first: [low.0, high.0], second: [low.1, high.1], extra: None }
+    }
+}

@@ -1,0 +1,226 @@
+//! The population of a move: differences of log-likelihoods between two states, and a chain's working memory.
+//!
+//! [`Ratio`] sets the move up once (γ and Δγ in f32, from differences taken in f64) and sends whole looks to
+//! [`super::kernel`], one dispatch of the instruction set per call.
+//!
+//! For a rule that scans, the working memory keeps η of the current state, 4 bytes per row. It is keyed by the γ
+//! that it was computed from: a rejected move leaves it valid, an accepted one makes the next scan compute both dot
+//! products in one pass over memory and keep η. So a cached η always equals a fresh one to the last bit, nothing
+//! drifts, and a total is the same with and without the cache.
+
+use std::ops::Range;
+
+use fearless_simd::dispatch;
+
+use super::blocks::{BLOCK, Blocks, Line, ZERO};
+use super::kernel::{self, Move, eta};
+use super::{Family, Glm, relocated};
+use crate::error::{Error, Result};
+use crate::population::{Moments, Population, RowCost};
+use crate::simd::prefetch_slice;
+
+/// Largest coefficient and constant in the units of the storage: beyond it f32 dot products could form ∞ − ∞.
+const LARGEST: f64 = 1e30;
+/// Blocks that one prefetch hint asks for: more would push each other out of the cache.
+const PREFETCHED: usize = 4;
+
+/// Working memory of one chain.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    coefficients: Vec<[f32; 2]>,
+    constant: [f32; 2],
+    gathered: Vec<Line>,
+    cache: Option<Cache>,
+}
+
+/// η of every row at one state.
+#[derive(Clone, Debug)]
+struct Cache {
+    eta: Vec<f32>,
+    coefficients: Vec<f32>,
+    constant: f32,
+    valid: bool,
+}
+
+impl Scratch {
+    pub(super) fn new(blocks: &Blocks, scan: bool) -> Self {
+        let columns = blocks.layout().columns;
+        Self {
+            coefficients: vec![[0.0; 2]; columns],
+            constant: [0.0; 2],
+            gathered: vec![ZERO; blocks.layout().lines()],
+            cache: scan.then(|| Cache {
+                eta: vec![0.0; blocks.count() * BLOCK],
+                coefficients: vec![0.0; columns],
+                constant: 0.0,
+                valid: false,
+            }),
+        }
+    }
+
+    pub(super) fn bytes(blocks: &Blocks, scan: bool) -> usize {
+        let columns = blocks.layout().columns;
+        let cache = blocks.count() * BLOCK * 4 + columns * 4;
+        columns * 8 + blocks.layout().lines() * size_of::<Line>() + if scan { cache } else { 0 }
+    }
+}
+
+impl Cache {
+    /// Whether η belongs to this γ and constant.
+    fn holds(&self, coefficients: &[[f32; 2]], constant: f32) -> bool {
+        self.valid
+            && self.constant == constant
+            && self.coefficients.iter().zip(coefficients).all(|(stored, wanted)| *stored == wanted[0])
+    }
+}
+
+/// The differences l_i of a move.
+#[derive(Debug)]
+pub struct Ratio<'a, F: Family> {
+    model: &'a Glm<F>,
+    step: F::Step,
+    scratch: &'a mut Scratch,
+    cached: bool,
+}
+
+impl<'a, F: Family> Ratio<'a, F> {
+    pub(super) fn new(model: &'a Glm<F>, from: &[f64], to: &[f64], scratch: &'a mut Scratch) -> Self {
+        let first = usize::from(model.intercept);
+        let mut constant = -model.response_shift;
+        let mut change = 0.0;
+        if model.intercept {
+            constant += from[0];
+            change += to[0] - from[0];
+        }
+        for (j, slot) in scratch.coefficients.iter_mut().enumerate() {
+            let (shift, scale) = model.transform[j];
+            let beta = from[first + j];
+            let difference = to[first + j] - beta;
+            constant += beta * shift;
+            change += difference * shift;
+            *slot = [single(beta * scale), single(difference * scale)];
+        }
+        scratch.constant = [single(constant), single(change)];
+        let extra = first + model.transform.len();
+        let cached = scratch
+            .cache
+            .as_ref()
+            .is_some_and(|cache| cache.holds(&scratch.coefficients, scratch.constant[0]));
+        Self { model, step: model.family.step(&from[extra..], &to[extra..]), scratch, cached }
+    }
+}
+
+fn single(value: f64) -> f32 {
+    value.clamp(-LARGEST, LARGEST) as f32
+}
+
+impl<F: Family> Ratio<'_, F> {
+    fn located(&self, error: Error) -> Error {
+        relocated(error, |position| self.model.original(position))
+    }
+}
+
+impl<F: Family> Population for Ratio<'_, F> {
+    fn len(&self) -> usize {
+        self.model.blocks.rows()
+    }
+
+    fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let blocks = &self.model.blocks;
+        let task = Move {
+            coefficients: &self.scratch.coefficients,
+            constant: self.scratch.constant,
+            step: self.step,
+        };
+        let start = rows.start;
+        dispatch!(self.model.level, simd => kernel::reveal::<_, F>(simd, blocks, &task, rows.clone(), out));
+        for (i, &value) in out.iter().enumerate() {
+            if value.is_nan() {
+                return Err(self.located(Error::NotANumber { row: start + i }));
+            }
+            if value == f64::INFINITY {
+                return Err(self.located(Error::InfiniteRatio { row: start + i }));
+            }
+        }
+        Ok(())
+    }
+
+    fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
+        let blocks = &self.model.blocks;
+        let task = Move {
+            coefficients: &self.scratch.coefficients,
+            constant: self.scratch.constant,
+            step: self.step,
+        };
+        let level = self.model.level;
+        let outcome = if block_rows == BLOCK {
+            let list = list.iter().map(|&b| b as usize);
+            dispatch!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, &task, list, &mut [], moments))
+        } else if block_rows.is_multiple_of(BLOCK) || list == [0] && block_rows >= blocks.rows() {
+            let per = block_rows.div_ceil(BLOCK);
+            let count = blocks.count();
+            let list = list.iter().flat_map(|&b| (b as usize * per)..((b as usize + 1) * per).min(count));
+            dispatch!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, &task, list, &mut [], moments))
+        } else {
+            let len = blocks.rows();
+            let list = list
+                .iter()
+                .flat_map(|&b| (b as usize * block_rows)..((b as usize + 1) * block_rows).min(len));
+            let gathered = &mut self.scratch.gathered[..];
+            dispatch!(level, simd => kernel::summarize_gathered::<_, F>(simd, blocks, &task, list, gathered, moments))
+        };
+        outcome.map_err(|error| self.located(error))
+    }
+
+    fn total(&mut self) -> Result<Moments> {
+        let blocks = &self.model.blocks;
+        let task = Move {
+            coefficients: &self.scratch.coefficients,
+            constant: self.scratch.constant,
+            step: self.step,
+        };
+        let level = self.model.level;
+        let list = 0..blocks.count();
+        let mut moments = Moments::EMPTY;
+        let result = &mut moments;
+        let outcome = match &mut self.scratch.cache {
+            None => {
+                dispatch!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, &task, list, &mut [], result))
+            }
+            Some(cache) if self.cached => {
+                let eta = &mut cache.eta[..];
+                dispatch!(level, simd => kernel::summarize::<_, F, { eta::CACHED }>(simd, blocks, &task, list, eta, result))
+            }
+            Some(cache) => {
+                cache.valid = false;
+                let eta = &mut cache.eta[..];
+                let outcome = dispatch!(level, simd => kernel::summarize::<_, F, { eta::STORED }>(simd, blocks, &task, list, eta, result));
+                if outcome.is_ok() {
+                    for (stored, wanted) in cache.coefficients.iter_mut().zip(task.coefficients) {
+                        *stored = wanted[0];
+                    }
+                    cache.constant = task.constant[0];
+                    cache.valid = true;
+                    self.cached = true;
+                }
+                outcome
+            }
+        };
+        outcome.map_err(|error| self.located(error))?;
+        Ok(moments)
+    }
+
+    fn prefetch(&self, list: &[u32], block_rows: usize) {
+        let blocks = &self.model.blocks;
+        for &b in list.iter().take(PREFETCHED) {
+            let block = b as usize * block_rows / BLOCK;
+            if block < blocks.count() {
+                prefetch_slice(blocks.block(block));
+            }
+        }
+    }
+
+    fn row_cost(&self) -> RowCost {
+        RowCost { revealed: 2, scanned: if self.cached { 1 } else { 2 } }
+    }
+}
