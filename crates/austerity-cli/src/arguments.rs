@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(name = "austerity", version, propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -45,6 +45,6 @@ pub(crate) struct DemoOptions {
     #[arg(long, default_value_t = 10, value_name = "D")]
     pub(crate) features: usize,
     /// Seconds that each rule may sample.
-    #[arg(long, default_value_t = 9.0, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 9.0, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) seconds: f64,
 }

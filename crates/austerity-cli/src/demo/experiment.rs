@@ -74,16 +74,15 @@ pub(super) struct Candidate {
 
 /// The rules of the demo: exact, the paper's two, and the paper's stricter ε with few looks.
 pub(super) fn candidates(rows: usize) -> Vec<Candidate> {
-    let sequential = |name: String, first, epsilon| Candidate {
-        name,
-        rule: RuleSettings::Sequential(SequentialSettings::constant(first, epsilon)),
-    };
+    let sequential = |name: String, settings| Candidate { name, rule: RuleSettings::Sequential(settings) };
+    // The paper's test to the letter, but for drawing rows in blocks.
+    let paper = |epsilon| SequentialSettings { guard: None, ..SequentialSettings::constant(500, epsilon) };
     let large = rows.div_ceil(25);
     vec![
         Candidate { name: "exact".into(), rule: RuleSettings::default() },
-        sequential("paper: ε = 0.05, m = 500".into(), 500, 0.05),
-        sequential("paper: ε = 0.01, m = 500".into(), 500, 0.01),
-        sequential(format!("few looks: ε = 0.01, m = {large}"), large, 0.01),
+        sequential("paper: ε = 0.05, m = 500".into(), paper(0.05)),
+        sequential("paper: ε = 0.01, m = 500".into(), paper(0.01)),
+        sequential(format!("few looks: ε = 0.01, m = {large}"), SequentialSettings::constant(large, 0.01)),
     ]
 }
 
@@ -100,6 +99,8 @@ pub(super) struct Measured {
     pub(super) largest_rhat: f64,
     /// Root mean square over the parameters of (mean − exact mean)/exact sd; 0 for the exact rule itself.
     pub(super) mean_off: f64,
+    /// The root mean square that Monte Carlo noise alone would give.
+    pub(super) mean_off_by_chance: f64,
     /// Geometric mean over the parameters of sd/exact sd.
     pub(super) sd_ratio: f64,
     /// Standard error of `sd_ratio` from the Monte Carlo errors of both runs.
@@ -181,6 +182,7 @@ impl Demo {
             guarded_share: counters.guarded as f64 / counters.steps as f64,
             largest_rhat: summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max),
             mean_off: 0.0,
+            mean_off_by_chance: 0.0,
             sd_ratio: 1.0,
             sd_ratio_error: 0.0,
             cold_seconds: arrival.map(|(seconds, _)| seconds),
@@ -219,6 +221,9 @@ impl Demo {
             let count = pairs.len() as f64;
             let off = |(a, b): &(&Summary, &Summary)| ((a.mean - b.mean) / b.sd).powi(2);
             result.mean_off = (pairs.iter().map(off).sum::<f64>() / count).sqrt();
+            let chance =
+                |(a, b): &(&Summary, &Summary)| (a.mcse_mean.powi(2) + b.mcse_mean.powi(2)) / b.sd.powi(2);
+            result.mean_off_by_chance = (pairs.iter().map(chance).sum::<f64>() / count).sqrt();
             result.sd_ratio = (pairs.iter().map(|(a, b)| (a.sd / b.sd).ln()).sum::<f64>() / count).exp();
             // Errors of the parameters are nearly independent; those of the two runs are.
             let variance =
@@ -228,6 +233,7 @@ impl Demo {
         }
         if let Some(first) = self.results.first_mut() {
             first.sd_ratio_error = 0.0;
+            first.mean_off_by_chance = 0.0;
         }
     }
 }

@@ -51,7 +51,11 @@ pub(super) fn tables(demo: &Demo) -> String {
         let exact = result.sd_ratio_error == 0.0;
         bias.add_row([
             result.rule.clone(),
-            if exact { "–".into() } else { format!("{:.2} sd", result.mean_off) },
+            if exact {
+                "–".into()
+            } else {
+                format!("{:.2} sd ({:.2} by chance)", result.mean_off, result.mean_off_by_chance)
+            },
             if exact {
                 "1".into()
             } else {
@@ -66,7 +70,8 @@ pub(super) fn tables(demo: &Demo) -> String {
          data read: mean share of the rows a decision rested on. ESS: effective sample size, the number of independent\n\
          draws that would be as good (the worst parameter). evaluations: likelihoods of single rows, one per row for the\n\
          exact rule, two for a test. sd ratio: posterior sd against that of the exact run, ± its Monte Carlo error;\n\
-         1.10 means intervals 10 % too wide. cold start: from all coefficients 0 until near the mode."
+         1.10 means intervals 10 % too wide. by chance: what noise alone would show. cold start: from all coefficients 0\n\
+         until near the mode."
     )
 }
 
@@ -111,13 +116,15 @@ fn sentence(test: &Measured, exact: &Measured) -> String {
     };
     let cold = match (test.cold_evaluations, exact.cold_evaluations) {
         (Some(a), Some(b)) if b > a => {
-            format!("; from a cold start it arrives with {} times fewer evaluations", number(b / a))
+            format!(";\n  from a cold start it arrives with {} times fewer evaluations", number(b / a))
         }
-        (Some(_), None) => "; from a cold start it arrives, which the exact rule did not in this time".into(),
+        (Some(_), None) => {
+            ";\n  from a cold start it arrives, which the exact rule did not in this time".into()
+        }
         _ => String::new(),
     };
     format!(
-        "{} reads {:.1} % of the rows and makes {} times as many steps per second; {bias}{cold}.",
+        "{}\n  reads {:.1} % of the rows and makes {} times as many steps per second; {bias}{cold}.",
         test.rule,
         100.0 * test.data_share,
         number(speed)

@@ -23,8 +23,9 @@ const HALVINGS: usize = 40;
 /// Squared length of a step, in posterior standard deviations, that is as good as none.
 const CLOSE: f64 = 1e-10;
 
-/// A last step cannot be told from rounding noise when its squared length is below this.
-const NOISE: f64 = 1e-6;
+/// Below this squared length the log density, a sum of many rounded rows, can no longer tell a good step from a bad one;
+/// the derivatives still can, so the whole Newton step is taken.
+const NEAR: f64 = 1e-3;
 
 /// A local maximum of the posterior density.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,16 +134,18 @@ where
             return Err(no_mode(iterations - 1, change));
         };
         let gain = point.gradient.dot(&direction);
-        match climb(model, &point, &direction, gain)? {
-            Some(next) => {
-                change = next.value - point.value;
-                point = next;
-            }
-            // Rounding hides what the step would gain.
-            None if gain <= NOISE => return finish(point, iterations),
-            None => return Err(no_mode(iterations, change)),
-        }
-        if gain <= CLOSE && gain <= 0.1 * last {
+        let next = if gain <= NEAR {
+            let moved = point.state.iter().zip(direction.iter());
+            Some(Point::new(model, moved.map(|(s, d)| s + d).collect())?).filter(Point::is_finite)
+        } else {
+            climb(model, &point, &direction, gain)?
+        };
+        let Some(next) = next else { return Err(no_mode(iterations, change)) };
+        change = next.value - point.value;
+        point = next;
+        // Newton steps shrink quadratically until rounding takes over and they stop shrinking. On a slope without end
+        // (separable data, flat prior) they shrink by a factor e: no mode.
+        if (gain <= CLOSE && gain <= 0.1 * last) || (gain <= NEAR && gain > 0.5 * last) {
             return finish(point, iterations);
         }
         last = gain;
