@@ -41,6 +41,11 @@ pub use error::{Error, Result};
 /// Rows that are stored, and by default drawn, together.
 pub const BLOCK_ROWS: usize = 32;
 
+/// The examples of the pages, kept true by running them.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/architecture.md")]
-struct Architecture;
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/architecture.md")]
+    struct Architecture;
+}
