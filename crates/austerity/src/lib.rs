@@ -18,6 +18,7 @@
 //! | [`model`] | posteriors: generalised linear models, the toy of the paper, the user's own |
 //! | [`proposal`] | where to go next: random walks, adaptive, mixtures |
 //! | [`kernel`] | one step of a chain |
+//! | [`check`] | are the assumptions sound here? |
 //! | [`run`] | settings, chains on threads, budgets, progress, checkpoints |
 //! | [`diagnostics`] | R-hat, effective sample size, Monte Carlo error, intervals |
 //! | [`simd`] | vectorised exp, expm1, log1p and their dispatch |
@@ -25,6 +26,7 @@
 //! Symbols, used alike everywhere: N rows in all, n rows revealed, m first look, ε error allowed per look,
 //! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
 
+pub mod check;
 pub mod diagnostics;
 pub mod error;
 pub mod kernel;

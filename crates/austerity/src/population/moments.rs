@@ -131,6 +131,15 @@ impl Moments {
         self.variance().sqrt()
     }
 
+    /// Standard error of the mean as an estimate of the mean of a population of `rows` numbers drawn without
+    /// replacement: s/√n · √(1 − (n−1)/(N−1)).
+    #[must_use]
+    pub fn standard_error(&self, rows: usize) -> f64 {
+        let n = self.count as f64;
+        let left = (rows as f64 - n) / (rows as f64 - 1.0);
+        (self.variance() / n * left).sqrt()
+    }
+
     /// √n·M3/M2^{3/2}; 0 when all numbers are equal.
     #[must_use]
     pub fn skewness(&self) -> f64 {
@@ -201,6 +210,16 @@ mod tests {
                 prop_assert!(close(other.m4, whole.m4, n * spread.powi(4)));
             }
         }
+    }
+
+    /// N = 12,214, n = 500: the finite-population correction is .979358.
+    #[test]
+    fn standard_error_has_the_finite_population_correction() {
+        let values: Vec<f64> = (0..500).map(|i| f64::from(i).sin()).collect();
+        let m = Moments::of(&values);
+        let correction = m.standard_error(12_214) / (m.sd() / 500f64.sqrt());
+        assert!((correction - 0.979_358).abs() < 1e-6, "{correction}");
+        assert_eq!(m.standard_error(500), 0.0);
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl<P: Reveal + ?Sized> Rule<P> for Sequential {
                 hold_until = 2 * look.rows;
                 continue;
             }
-            let error = standard_error(&moments, self.rows);
+            let error = moments.standard_error(self.rows);
             if difference.abs() > look.critical * error {
                 return Ok(end(difference > 0.0, Stopped::Bound, population));
             }
@@ -183,13 +183,6 @@ impl<P: Reveal + ?Sized> Rule<P> for Sequential {
     fn first_look(&self) -> usize {
         self.looks.first().map_or(self.rows, |look| look.rows)
     }
-}
-
-/// s_l/√n · √(1 − (n−1)/(N−1)): standard error of the mean with the finite-population correction.
-fn standard_error(moments: &Moments, rows: usize) -> f64 {
-    let n = moments.count as f64;
-    let left = (rows as f64 - n) / (rows as f64 - 1.0);
-    (moments.variance() / n * left).sqrt()
 }
 
 fn root_mean_square(moments: &Moments) -> f64 {

@@ -1,0 +1,102 @@
+use super::*;
+use crate::model::{Data, Glm, Logistic, Model, Prior, ResponseKind, generate};
+use crate::population::{Access, Numbers};
+use crate::rng::{Role, stream};
+use rand::RngExt as _;
+use rand_distr::{Pareto, StandardNormal, StudentT};
+
+const ROWS: usize = 20_000;
+
+fn verdict_on(values: Vec<f64>) -> Normality {
+    let settings = NormalitySettings::default();
+    let pair = examine(&mut Numbers(values), &settings).unwrap();
+    check_normality(&[pair], &settings, ROWS).unwrap()
+}
+
+fn draws(mut draw: impl FnMut(&mut crate::rng::Rng) -> f64) -> Vec<f64> {
+    let mut rng = stream(12, 0, Role::Data);
+    (0..ROWS).map(|_| draw(&mut rng)).collect()
+}
+
+/// 400 batches; fixed seed. On Gaussian numbers each of the bars is 3 standard errors or more beyond its limit.
+#[test]
+fn gaussian_numbers_pass() {
+    let seen = verdict_on(draws(|rng| rng.sample(StandardNormal)));
+    assert!(seen.sound, "{seen:?}");
+    assert!(seen.verdict().contains("normal enough for the test"));
+    assert!(seen.offenders.is_empty() && seen.kurtosis < 3.5);
+}
+
+/// The three populations of the theory notes on which Algorithm 1 errs far beyond its design.
+#[test]
+fn heavy_tails_and_sparse_numbers_fail() {
+    let student = StudentT::new(1.5).unwrap();
+    let pareto = Pareto::new(1.0, 1.5).unwrap();
+    let mut index = 0;
+    for (name, values) in [
+        ("t with 1.5 degrees", draws(|rng| rng.sample(student))),
+        ("Pareto", draws(|rng| rng.sample(pareto))),
+        (
+            "0.1 % non-zero",
+            draws(|_| {
+                index += 1;
+                f64::from(u8::from(index % 1000 == 0))
+            }),
+        ),
+    ] {
+        let seen = verdict_on(values);
+        assert!(!seen.sound, "{name}: {seen:?}");
+        assert!(seen.verdict().contains("not normal enough"), "{name}");
+    }
+    let worst = verdict_on(draws(|rng| rng.sample(student)));
+    assert!(!worst.offenders.is_empty());
+    assert!(worst.offenders.windows(2).all(|pair| pair[0].share >= pair[1].share));
+}
+
+/// Log-likelihood differences of a logistic regression, several moves; a gross outlier in one feature is found and named.
+#[test]
+fn logistic_differences_pass_and_an_outlier_is_named() {
+    let made = generate::logistic(ROWS, 5).seed(4).build().unwrap();
+    let settings = NormalitySettings::default();
+    let look = |data: Data| {
+        let checked = data.shuffle(3).check(ResponseKind::Binary).unwrap();
+        let model = Glm::new(Logistic, &checked, vec![Prior::Normal { sd: 10.0 }; 6]).unwrap();
+        let mut pairs = Vec::new();
+        for k in 0..4 {
+            let to: Vec<f64> = made
+                .coefficients
+                .iter()
+                .enumerate()
+                .map(|(j, c)| c + 0.01 * f64::from(k + j as i32).sin())
+                .collect();
+            let mut scratch = model.scratch(Access::Blocks);
+            pairs
+                .push(examine(&mut model.compare(&made.coefficients, &to, &mut scratch), &settings).unwrap());
+        }
+        let seen = check_normality(&pairs, &settings, ROWS).unwrap();
+        let named = seen.offenders.first().map(|offender| model.original_row(offender.position));
+        (seen, named)
+    };
+    let (seen, _) = look(made.data.clone());
+    assert!(seen.sound, "{seen:?}");
+    let mut columns = made.data.columns().to_vec();
+    // Far on the wrong side: an outlier that is classified well would not matter.
+    let side = if made.data.response()[777] > 0.5 { -1.0 } else { 1.0 };
+    columns[2][777] = side * 3000.0 * made.coefficients[3].signum();
+    let names: Vec<String> = made.data.column_names().to_vec();
+    let (seen, named) = look(Data::new(names, columns, made.data.response().to_vec()));
+    assert!(!seen.sound, "{seen:?}");
+    assert_eq!(named, Some(777));
+}
+
+#[test]
+fn bad_settings_are_refused() {
+    let mut values = Numbers(vec![1.0; 100]);
+    for batch in [0, 1, 100, 1000] {
+        let settings = NormalitySettings { batch, ..NormalitySettings::default() };
+        assert!(examine(&mut values, &settings).is_err());
+    }
+    let settings = NormalitySettings { repetitions: 0, batch: 10, ..NormalitySettings::default() };
+    assert!(examine(&mut values, &settings).is_err());
+    assert!(check_normality(&[], &NormalitySettings::default(), 100).is_err());
+}
