@@ -1,5 +1,8 @@
 //! What every family must do, on every instruction set.
 
+mod accuracy;
+mod edges;
+
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
