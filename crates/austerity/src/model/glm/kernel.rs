@@ -2,7 +2,9 @@
 //!
 //! For a block, η = x·γ and δ = x·Δγ are two chains of multiply-adds over the columns, in storage order and
 //! starting from the constant: the same chain whether a dot product runs alone or beside the other, so that an η
-//! from a cache equals a fresh one to the last bit. The family turns (η, δ) into l without subtracting two
+//! from a cache equals a fresh one to the last bit. γ is rounded to f32 in [`DITHERS`] ways that blocks take in
+//! turn and whose mean is γ to 2 more bits: one rounding for all would move the state by a fixed 1e-8, which N rows add
+//! up to √N·1e-8 in the log ratio, while all other roundings differ from row to row and average out. The family turns (η, δ) into l without subtracting two
 //! log-likelihoods; mean, M2, M3, M4, extremes and non-zeros of the 32 numbers are formed in f32 about the
 //! block's own mean and merged in f64 (see [`Moments`]).
 //!
@@ -34,13 +36,28 @@ pub struct Rows<S: Simd> {
     pub trials: Pair<S>,
 }
 
+/// Roundings of γ to f32.
+pub const DITHERS: usize = 4;
+
+/// `value` to f32, rounded in way number `dither`: nearest after adding −3/8, −1/8, 1/8 or 3/8 of an ulp.
+///
+/// Sizes beyond 1e30 are cut, since f32 dot products could otherwise form ∞ − ∞.
+#[must_use]
+#[inline]
+pub fn dithered(value: f64, dither: usize) -> f32 {
+    let value = value.clamp(-1e30, 1e30);
+    let ulp = f32::from_bits((value as f32).to_bits() & 0x7f80_0000) * f32::EPSILON;
+    let share = (dither as f64 + 0.5) / DITHERS as f64 - 0.5;
+    (value + share * f64::from(ulp)) as f32
+}
+
 /// A move in the units of the storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a, P> {
-    /// γ_j and Δγ_j of every stored column.
+    /// γ_j and Δγ_j of every stored column, one list after the other for every rounding of γ.
     pub coefficients: &'a [[f32; 2]],
-    /// Constant part of η and of δ.
-    pub constant: [f32; 2],
+    /// Constant part of η and of δ, for every rounding.
+    pub constants: [[f32; 2]; DITHERS],
     /// What the family keeps of its extra parameters.
     pub step: P,
 }
@@ -111,25 +128,37 @@ pub fn dots<S: Simd, const ETA: bool>(
     (eta, delta)
 }
 
+impl<P> Move<'_, P> {
+    /// γ and Δγ, and the constants, of the rounding that `block` takes.
+    #[inline(always)]
+    fn rounding(&self, block: usize) -> (&[[f32; 2]], [f32; 2]) {
+        let (dither, columns) = (block % DITHERS, self.coefficients.len() / DITHERS);
+        (
+            &self.coefficients[dither * columns..][..columns],
+            self.constants[dither],
+        )
+    }
+}
+
 /// The rows of a block with their η, and δ.
 #[inline(always)]
 fn rows<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     layout: &Layout,
-    task: &Move<'_, F::Step>,
+    (coefficients, constant): (&[[f32; 2]], [f32; 2]),
     lines: &[Line],
     ahead: Ahead<'_>,
     cache: &mut [f32],
 ) -> (Rows<S>, Pair<S>) {
     let (mut eta, delta) = if MODE == eta::CACHED {
-        let (_, delta) = dots::<S, false>(simd, lines, task.coefficients, task.constant, ahead);
+        let (_, delta) = dots::<S, false>(simd, lines, coefficients, constant, ahead);
         let eta = [
             Lanes::from_slice(simd, &cache[..16]),
             Lanes::from_slice(simd, &cache[16..32]),
         ];
         (eta, delta)
     } else {
-        dots::<S, true>(simd, lines, task.coefficients, task.constant, ahead)
+        dots::<S, true>(simd, lines, coefficients, constant, ahead)
     };
     if MODE != eta::CACHED
         && let Some(place) = layout.offset
@@ -270,7 +299,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         } else {
             &mut cache[block * BLOCK..(block + 1) * BLOCK]
         };
-        let (rows, delta) = rows::<S, F, MODE>(simd, layout, task, lines, ahead, cache);
+        let (rows, delta) = rows::<S, F, MODE>(simd, layout, task.rounding(block), lines, ahead, cache);
         let count = blocks.rows_in(block);
         let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
         let part = match values {
@@ -310,7 +339,7 @@ pub fn summarize_gathered<S: Simd, F: Family>(
             return Ok(());
         }
         let (rows, delta) =
-            rows::<S, F, { eta::FRESH }>(simd, layout, task, scratch, Ahead::default(), &mut []);
+            rows::<S, F, { eta::FRESH }>(simd, layout, task.rounding(0), scratch, Ahead::default(), &mut []);
         let values = fast::<S, F>(simd, layout, task, scratch, &rows, delta);
         let part = match values {
             Some(values) if count == BLOCK => block_moments(simd, values),
@@ -340,8 +369,14 @@ pub fn reveal<S: Simd, F: Family>(
         let block = start / BLOCK;
         let stop = range.end.min((block + 1) * BLOCK);
         let lines = blocks.block(block);
-        let (rows, delta) =
-            rows::<S, F, { eta::FRESH }>(simd, layout, task, lines, Ahead::default(), &mut []);
+        let (rows, delta) = rows::<S, F, { eta::FRESH }>(
+            simd,
+            layout,
+            task.rounding(block),
+            lines,
+            Ahead::default(),
+            &mut [],
+        );
         let values = match fast::<S, F>(simd, layout, task, lines, &rows, delta) {
             Some(values) => array(values).map(f64::from),
             None => slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta)),
