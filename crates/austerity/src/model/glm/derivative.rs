@@ -295,6 +295,8 @@ fn curvature<S: Simd>(
     columns: usize,
     out: &mut [f64],
 ) {
+    // Plain indices in the inner loops, as in `kernel::dots`.
+    let count = (lines.len() / stride).min(PANEL);
     let mut rest = out;
     for a in 0..=columns {
         let (row, after) = std::mem::take(&mut rest).split_at_mut(a + 1);
@@ -315,12 +317,14 @@ fn curvature<S: Simd>(
         for (group, entries) in row[1..].chunks_mut(GROUP).enumerate() {
             // A short last group repeats the last column; the repeats are not used.
             let place = |c: usize| (group * GROUP + c).min(columns - 1);
+            let places: [usize; GROUP] = std::array::from_fn(place);
             let mut sum = [Lanes::splat(simd, 0.0); GROUP];
-            for (block, product) in lines.chunks_exact(stride).zip(product.chunks_exact(2)) {
-                for (c, sum) in sum.iter_mut().enumerate() {
-                    let x = kernel::column(simd, block, place(c));
-                    *sum = x[0].mul_add(product[0], *sum);
-                    *sum = x[1].mul_add(product[1], *sum);
+            for k in 0..count {
+                let block = &lines[k * stride..(k + 1) * stride];
+                for c in 0..GROUP {
+                    let x = kernel::column(simd, block, places[c]);
+                    sum[c] = x[0].mul_add(product[2 * k], sum[c]);
+                    sum[c] = x[1].mul_add(product[2 * k + 1], sum[c]);
                 }
             }
             for (entry, sum) in entries.iter_mut().zip(sum) {

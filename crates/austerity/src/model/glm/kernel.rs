@@ -105,14 +105,22 @@ pub fn dots<S: Simd, const ETA: bool>(
 ) -> (Pair<S>, Pair<S>) {
     let mut eta = [Lanes::splat(simd, constant[0]); 2];
     let mut delta = [Lanes::splat(simd, constant[1]); 2];
-    for (j, (pair, &[g, d])) in lines.chunks_exact(2).zip(coefficients).enumerate() {
+    // A line now and then, and more of them at first, where the hardware learns the direction.
+    for line in (2..8.min(ahead.far.len())).step_by(2) {
+        prefetch_far(ahead.far, line);
+    }
+    for line in (0..ahead.far.len()).step_by(8) {
+        prefetch_far(ahead.far, line);
+    }
+    // Plain indices: zipped iterators compiled to a loop that kept its state in memory.
+    let columns = coefficients.len();
+    let (pairs, _) = lines[..2 * columns].as_chunks::<2>();
+    for j in 0..columns.min(pairs.len()) {
         prefetch_at(ahead.next, 2 * j);
         prefetch_at(ahead.next, 2 * j + 1);
-        if j < 4 || j.is_multiple_of(4) {
-            prefetch_far(ahead.far, 2 * j);
-        }
-        let low = Lanes::load_array_ref(simd, &pair[0].0);
-        let high = Lanes::load_array_ref(simd, &pair[1].0);
+        let low = Lanes::load_array_ref(simd, &pairs[j][0].0);
+        let high = Lanes::load_array_ref(simd, &pairs[j][1].0);
+        let [g, d] = coefficients[j];
         if ETA {
             let g = Lanes::splat(simd, g);
             eta[0] = low.mul_add(g, eta[0]);
@@ -122,7 +130,7 @@ pub fn dots<S: Simd, const ETA: bool>(
         delta[0] = low.mul_add(d, delta[0]);
         delta[1] = high.mul_add(d, delta[1]);
     }
-    for line in 2 * coefficients.len()..ahead.next.len() {
+    for line in 2 * columns..ahead.next.len() {
         prefetch_at(ahead.next, line);
     }
     (eta, delta)

@@ -57,7 +57,7 @@ fn worst_error<F: Family>(
         for (row, &l) in rows.iter().zip(&found) {
             let (eta, delta) = (f64::from(row.0), f64::from(row.1));
             // The location families see η − shift and y − shift in f32.
-            let seen = f64::from((row.0 as f64 - shift) as f32);
+            let seen = f64::from((eta - shift) as f32);
             let response = f64::from((F::stored(row.2) - shift) as f32);
             let exact = F::difference(&step, seen, delta, response, 7.0);
             if l == exact {
