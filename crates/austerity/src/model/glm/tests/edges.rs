@@ -182,3 +182,23 @@ fn refusals_name_the_value() {
     student.write(&vec![1.0; 5], &mut out);
     assert_eq!(out, [1.0; 5]);
 }
+
+/// Levels with the same multiply-add give the same bits: a run does not depend on the width of the registers.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn levels_of_one_kind_agree_to_the_last_bit() {
+    let model = Glm::new(Logistic, &plain(1000), vec![Prior::Flat; 4]).unwrap();
+    let (from, to) = (state(&model, 1, 1.0), state(&model, 2, 1.0));
+    let (mut fused, mut plain) = (Vec::new(), Vec::new());
+    for level in simd::available() {
+        let list = if level.as_avx2().is_some() {
+            &mut fused
+        } else {
+            &mut plain
+        };
+        list.push(total(&model.clone().with_level(level), &from, &to));
+    }
+    for list in [fused, plain] {
+        assert!(list.windows(2).all(|pair| pair[0] == pair[1]), "{list:?}");
+    }
+}
