@@ -4,10 +4,12 @@
 //! both sides: what the full kernel costs beyond its dot products, what the layout and the vectorised functions gain
 //! over a plain loop over rows, how near a pass over memory comes to a plain read, and what random blocks cost.
 
+#![allow(clippy::expect_used)]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use austerity::model::glm::{Blocks, kernel};
+use austerity::model::glm::Blocks;
 use austerity::model::{Access, CheckedData, Glm, Logistic, Model as _, Prior};
 use austerity::population::{Moments, Population as _};
 use austerity::simd::{self, Lanes};
@@ -115,16 +117,23 @@ impl Case {
     }
 }
 
+/// Two dot products per row, one f32 each, and nothing else.
 #[inline(always)]
 fn dots<S: Simd>(simd: S, blocks: &Blocks, coefficients: &[[f32; 2]]) -> f32 {
     let mut sum = Lanes::splat(simd, 0.0);
     for block in 0..blocks.count() {
-        let ahead = kernel::Ahead {
-            next: blocks.block((block + 1) % blocks.count()),
-            far: blocks.block((block + 4) % blocks.count()),
-        };
-        let (eta, delta) =
-            kernel::dots::<S, true>(simd, blocks.block(block), coefficients, [0.1, 0.01], ahead);
+        let next = blocks.block((block + 1) % blocks.count());
+        let mut eta = [Lanes::splat(simd, 0.1); 2];
+        let mut delta = eta;
+        let (pairs, _) = blocks.block(block)[..2 * coefficients.len()].as_chunks::<2>();
+        for j in 0..coefficients.len().min(pairs.len()) {
+            simd::prefetch_at(next, 2 * j);
+            simd::prefetch_at(next, 2 * j + 1);
+            let [low, high] = [&pairs[j][0].0, &pairs[j][1].0].map(|x| Lanes::load_array_ref(simd, x));
+            let [g, d] = coefficients[j].map(|c| Lanes::splat(simd, c));
+            eta = [low.mul_add(g, eta[0]), high.mul_add(g, eta[1])];
+            delta = [low.mul_add(d, delta[0]), high.mul_add(d, delta[1])];
+        }
         sum += (eta[0] + delta[0]) + (eta[1] + delta[1]);
     }
     sum.reduce_sum()
@@ -138,8 +147,11 @@ fn read<S: Simd>(simd: S, blocks: &Blocks) -> f32 {
             *sum += Lanes::load_array_ref(simd, &line.0);
         }
     }
-    sums.into_iter().map(|sum| sum.reduce_sum()).sum()
+    sums.into_iter().map(SimdBase::reduce_sum).sum()
 }
+
+/// Ends a timed expression.
+fn keep<T>(_: T) {}
 
 /// Best time of each function over `rounds` rounds, all functions in turn within a round.
 fn interleaved(rounds: usize, functions: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
@@ -168,19 +180,25 @@ fn main() {
         .measurement_time(Duration::from_secs(1))
         .sample_size(20);
     let case = Case::new(IN_CACHE, true);
-    criterion.bench_function("in cache, general form", |b| b.iter(|| black_box(case.total(&case.large))));
-    criterion.bench_function("in cache, small steps", |b| b.iter(|| black_box(case.total(&case.small))));
+    criterion.bench_function("in cache, general form", |b| {
+        b.iter(|| black_box(case.total(&case.large)));
+    });
+    criterion.bench_function("in cache, small steps", |b| {
+        b.iter(|| black_box(case.total(&case.small)));
+    });
     criterion.bench_function("in cache, dots alone", |b| b.iter(|| black_box(case.dots())));
     criterion.bench_function("in cache, plain read", |b| b.iter(|| black_box(case.read())));
-    criterion.bench_function("in cache, row-major scalar", |b| b.iter(|| black_box(case.scalar())));
+    criterion.bench_function("in cache, row-major scalar", |b| {
+        b.iter(|| black_box(case.scalar()));
+    });
     let cached = interleaved(
         200,
         &mut [
-            &mut || drop(black_box(case.total(&case.large))),
-            &mut || drop(black_box(case.total(&case.small))),
-            &mut || drop(black_box(case.dots())),
-            &mut || drop(black_box(case.read())),
-            &mut || drop(black_box(case.scalar())),
+            &mut || keep(black_box(case.total(&case.large))),
+            &mut || keep(black_box(case.total(&case.small))),
+            &mut || keep(black_box(case.dots())),
+            &mut || keep(black_box(case.read())),
+            &mut || keep(black_box(case.scalar())),
         ],
     );
     drop(case);
@@ -191,11 +209,11 @@ fn main() {
     let memory = interleaved(
         15,
         &mut [
-            &mut || drop(black_box(case.total(&case.large))),
-            &mut || drop(black_box(case.listed(&case.large, &order))),
-            &mut || drop(black_box(case.read())),
-            &mut || drop(black_box(case.total(&case.small))),
-            &mut || drop(black_box(case.listed(&case.small, &order))),
+            &mut || keep(black_box(case.total(&case.large))),
+            &mut || keep(black_box(case.listed(&case.large, &order))),
+            &mut || keep(black_box(case.read())),
+            &mut || keep(black_box(case.total(&case.small))),
+            &mut || keep(black_box(case.listed(&case.small, &order))),
         ],
     );
 

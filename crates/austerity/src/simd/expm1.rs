@@ -1,9 +1,9 @@
 //! e^x − 1 of sixteen f32, without cancellation near 0.
 //!
-//! With x = k·log 2 + r and f = e^r − 1 as in [`super::exp`], e^x − 1 = 2^k·f + (2^k − 1). For k = 0 this is f
+//! With x = k·log 2 + r and f = e^r − 1 as in [`mod@super::exp`], e^x − 1 = 2^k·f + (2^k − 1). For k = 0 this is f
 //! itself, relative error and all; for k ≠ 0 both terms are of the size of the result. Powers are halved and
 //! the result doubled, so that k = 128 does not overflow before the result does.
-//! Cost: 8 multiply-adds, 5 other operations, and for the full range 2 selects.
+//! Cost: 9 multiply-adds, 5 other operations, and for the full range 2 selects.
 
 use fearless_simd::{Simd, prelude::*};
 

@@ -1,7 +1,7 @@
 //! 1/(1 + e^−x) of sixteen f32.
 //!
 //! With e = e^−|x| the result is 1/(1 + e) for x ≥ 0 and e/(1 + e) below: nothing overflows and small results
-//! keep their relative accuracy. Cost: one [`exp`], one division, one select.
+//! keep their relative accuracy. Cost: one [`exp()`], one division, one select.
 
 use fearless_simd::{Simd, prelude::*};
 

@@ -8,9 +8,11 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::logistic::{ETA, SMALL, STEP, bracket, log_sigmoid_difference, probabilities, softplus, within};
+use super::logistic::{
+    ETA, SMALL, STEP, bracket, larger_odds, log_sigmoid_difference, probabilities, softplus, within,
+};
 use super::{Derivatives, Family, Pair, Rows};
-use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
+use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Successes out of trials with logit link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,10 +27,9 @@ fn small<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lanes
 
 #[inline(always)]
 fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lanes<S>) -> Lanes<S> {
-    let moved = eta + delta;
-    let e = expm1_bounded(simd, delta.abs());
-    let success = e / (exp_bounded(simd, eta.max(moved)) + 1.0);
-    let failure = e / (exp_bounded(simd, -eta.min(moved)) + 1.0);
+    let growth = expm1_bounded(simd, delta.abs());
+    let success = growth / (larger_odds(simd, eta, delta, growth) + 1.0);
+    let failure = growth / (larger_odds(simd, -eta, -delta, growth) + 1.0);
     let value = y * log1p_nonnegative(simd, success) - (t - y) * log1p_nonnegative(simd, failure);
     let negative = delta.simd_lt(Lanes::splat(simd, 0.0));
     negative.select(-value, value)

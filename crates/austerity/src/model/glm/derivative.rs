@@ -2,7 +2,7 @@
 //!
 //! In the units of the storage, with z_i = (1, x̃_i), the log-likelihood has gradient Σ ℓ'(η_i)·z_i and Hessian
 //! Σ ℓ''(η_i)·z_i z_iᵀ; the linear map β ↦ (β_0 + Σ β_j·shift_j, β_j·scale_j) carries both to the user's columns.
-//! An extra parameter adds its own row. Sums run in f32 over panels of 8 blocks (16 terms per lane), then in f64;
+//! An extra parameter adds its own row. Sums run in f32 over panels of 4 blocks (8 terms per lane), then in f64;
 //! the log density itself is summed in f64, row by row, from the f32 linear predictor, since optimisers
 //! compare its values.
 //!
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::simd::Lanes;
 
 /// Blocks whose products are summed in f32.
-const PANEL: usize = 8;
+const PANEL: usize = 4;
 /// Hessian entries summed at a time.
 const GROUP: usize = 4;
 
@@ -249,6 +249,10 @@ fn curvature<S: Simd>(
     columns: usize,
     out: &mut [f64],
 ) {
+    // Plain indices in the inner loops, as in `kernel::dots`.
+    let (pairs, _) = lines.as_chunks::<2>();
+    let width = stride / 2;
+    let count = (pairs.len() / width).min(PANEL);
     let mut rest = out;
     for a in 0..=columns {
         let (row, after) = std::mem::take(&mut rest).split_at_mut(a + 1);
@@ -269,12 +273,15 @@ fn curvature<S: Simd>(
         for (group, entries) in row[1..].chunks_mut(GROUP).enumerate() {
             // A short last group repeats the last column; the repeats are not used.
             let place = |c: usize| (group * GROUP + c).min(columns - 1);
+            let places: [usize; GROUP] = std::array::from_fn(place);
             let mut sum = [Lanes::splat(simd, 0.0); GROUP];
-            for (block, product) in lines.chunks_exact(stride).zip(product.chunks_exact(2)) {
-                for (c, sum) in sum.iter_mut().enumerate() {
-                    let x = kernel::column(simd, block, place(c));
-                    *sum = x[0].mul_add(product[0], *sum);
-                    *sum = x[1].mul_add(product[1], *sum);
+            for k in 0..count {
+                let block = &pairs[k * width..(k + 1) * width];
+                let (low, high) = (product[2 * k], product[2 * k + 1]);
+                for c in 0..GROUP {
+                    let x = &block[places[c]];
+                    sum[c] = Lanes::load_array_ref(simd, &x[0].0).mul_add(low, sum[c]);
+                    sum[c] = Lanes::load_array_ref(simd, &x[1].0).mul_add(high, sum[c]);
                 }
             }
             for (entry, sum) in entries.iter_mut().zip(sum) {

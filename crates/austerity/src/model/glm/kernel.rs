@@ -2,7 +2,9 @@
 //!
 //! For a block, η = x·γ and δ = x·Δγ are two chains of multiply-adds over the columns, in storage order and
 //! starting from the constant: the same chain whether a dot product runs alone or beside the other, so that an η
-//! from a cache equals a fresh one to the last bit. The family turns (η, δ) into l without subtracting two
+//! from a cache equals a fresh one to the last bit. γ is rounded to f32 in [`DITHERS`] ways that blocks take in
+//! turn and whose mean is γ to 2 more bits: one rounding for all would move the state by a fixed 1e-8, which N rows add
+//! up to √N·1e-8 in the log ratio, while all other roundings differ from row to row and average out. The family turns (η, δ) into l without subtracting two
 //! log-likelihoods; mean, M2, M3, M4, extremes and non-zeros of the 32 numbers are formed in f32 about the
 //! block's own mean and merged in f64 (see [`Moments`]).
 //!
@@ -34,13 +36,28 @@ pub struct Rows<S: Simd> {
     pub trials: Pair<S>,
 }
 
+/// Roundings of γ to f32.
+pub const DITHERS: usize = 4;
+
+/// `value` to f32, rounded in way number `dither`: nearest after adding −3/8, −1/8, 1/8 or 3/8 of an ulp.
+///
+/// Sizes beyond 1e30 are cut, since f32 dot products could otherwise form ∞ − ∞.
+#[must_use]
+#[inline]
+pub fn dithered(value: f64, dither: usize) -> f32 {
+    let value = value.clamp(-1e30, 1e30);
+    let ulp = f32::from_bits((value as f32).to_bits() & 0x7f80_0000) * f32::EPSILON;
+    let share = (dither as f64 + 0.5) / DITHERS as f64 - 0.5;
+    (value + share * f64::from(ulp)) as f32
+}
+
 /// A move in the units of the storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a, P> {
-    /// γ_j and Δγ_j of every stored column.
+    /// γ_j and Δγ_j of every stored column, one list after the other for every rounding of γ.
     pub coefficients: &'a [[f32; 2]],
-    /// Constant part of η and of δ.
-    pub constant: [f32; 2],
+    /// Constant part of η and of δ, for every rounding.
+    pub constants: [[f32; 2]; DITHERS],
     /// What the family keeps of its extra parameters.
     pub step: P,
 }
@@ -85,14 +102,22 @@ pub fn dots<S: Simd, const ETA: bool>(
 ) -> (Pair<S>, Pair<S>) {
     let mut eta = [Lanes::splat(simd, constant[0]); 2];
     let mut delta = [Lanes::splat(simd, constant[1]); 2];
-    for (j, (pair, &[g, d])) in lines.chunks_exact(2).zip(coefficients).enumerate() {
+    // A line now and then, and more of them at first, where the hardware learns the direction.
+    for line in (2..8.min(ahead.far.len())).step_by(2) {
+        prefetch_far(ahead.far, line);
+    }
+    for line in (0..ahead.far.len()).step_by(8) {
+        prefetch_far(ahead.far, line);
+    }
+    // Plain indices: zipped iterators compiled to a loop that kept its state in memory.
+    let columns = coefficients.len();
+    let (pairs, _) = lines[..2 * columns].as_chunks::<2>();
+    for j in 0..columns.min(pairs.len()) {
         prefetch_at(ahead.next, 2 * j);
         prefetch_at(ahead.next, 2 * j + 1);
-        if j < 4 || j.is_multiple_of(4) {
-            prefetch_far(ahead.far, 2 * j);
-        }
-        let low = Lanes::load_array_ref(simd, &pair[0].0);
-        let high = Lanes::load_array_ref(simd, &pair[1].0);
+        let low = Lanes::load_array_ref(simd, &pairs[j][0].0);
+        let high = Lanes::load_array_ref(simd, &pairs[j][1].0);
+        let [g, d] = coefficients[j];
         if ETA {
             let g = Lanes::splat(simd, g);
             eta[0] = low.mul_add(g, eta[0]);
@@ -102,10 +127,19 @@ pub fn dots<S: Simd, const ETA: bool>(
         delta[0] = low.mul_add(d, delta[0]);
         delta[1] = high.mul_add(d, delta[1]);
     }
-    for line in 2 * coefficients.len()..ahead.next.len() {
+    for line in 2 * columns..ahead.next.len() {
         prefetch_at(ahead.next, line);
     }
     (eta, delta)
+}
+
+impl<P> Move<'_, P> {
+    /// γ and Δγ, and the constants, of the rounding that `block` takes.
+    #[inline(always)]
+    fn rounding(&self, block: usize) -> (&[[f32; 2]], [f32; 2]) {
+        let (dither, columns) = (block % DITHERS, self.coefficients.len() / DITHERS);
+        (&self.coefficients[dither * columns..][..columns], self.constants[dither])
+    }
 }
 
 /// The rows of a block with their η, and δ.
@@ -113,17 +147,17 @@ pub fn dots<S: Simd, const ETA: bool>(
 fn rows<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     layout: &Layout,
-    task: &Move<'_, F::Step>,
+    (coefficients, constant): (&[[f32; 2]], [f32; 2]),
     lines: &[Line],
     ahead: Ahead<'_>,
     cache: &mut [f32],
 ) -> (Rows<S>, Pair<S>) {
     let (mut eta, delta) = if MODE == eta::CACHED {
-        let (_, delta) = dots::<S, false>(simd, lines, task.coefficients, task.constant, ahead);
+        let (_, delta) = dots::<S, false>(simd, lines, coefficients, constant, ahead);
         let eta = [Lanes::from_slice(simd, &cache[..16]), Lanes::from_slice(simd, &cache[16..32])];
         (eta, delta)
     } else {
-        dots::<S, true>(simd, lines, task.coefficients, task.constant, ahead)
+        dots::<S, true>(simd, lines, coefficients, constant, ahead)
     };
     if MODE != eta::CACHED
         && let Some(place) = layout.offset
@@ -251,7 +285,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         let ahead = Ahead { next: memory(upcoming), far: memory(far.next()) };
         let cache =
             if MODE == eta::FRESH { &mut [][..] } else { &mut cache[block * BLOCK..(block + 1) * BLOCK] };
-        let (rows, delta) = rows::<S, F, MODE>(simd, layout, task, lines, ahead, cache);
+        let (rows, delta) = rows::<S, F, MODE>(simd, layout, task.rounding(block), lines, ahead, cache);
         let count = blocks.rows_in(block);
         let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
         let part = match values {
@@ -291,7 +325,7 @@ pub fn summarize_gathered<S: Simd, F: Family>(
             return Ok(());
         }
         let (rows, delta) =
-            rows::<S, F, { eta::FRESH }>(simd, layout, task, scratch, Ahead::default(), &mut []);
+            rows::<S, F, { eta::FRESH }>(simd, layout, task.rounding(0), scratch, Ahead::default(), &mut []);
         let values = fast::<S, F>(simd, layout, task, scratch, &rows, delta);
         let part = match values {
             Some(values) if count == BLOCK => block_moments(simd, values),
@@ -321,8 +355,14 @@ pub fn reveal<S: Simd, F: Family>(
         let block = start / BLOCK;
         let stop = range.end.min((block + 1) * BLOCK);
         let lines = blocks.block(block);
-        let (rows, delta) =
-            rows::<S, F, { eta::FRESH }>(simd, layout, task, lines, Ahead::default(), &mut []);
+        let (rows, delta) = rows::<S, F, { eta::FRESH }>(
+            simd,
+            layout,
+            task.rounding(block),
+            lines,
+            Ahead::default(),
+            &mut [],
+        );
         let values = match fast::<S, F>(simd, layout, task, lines, &rows, delta) {
             Some(values) => array(values).map(f64::from),
             None => slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta)),

@@ -13,22 +13,22 @@ use std::ops::Range;
 use fearless_simd::dispatch;
 
 use super::blocks::{BLOCK, Blocks, Line, ZERO};
-use super::kernel::{self, Move, eta};
+use super::kernel::{self, DITHERS, Move, dithered, eta};
 use super::{Family, Glm, relocated};
 use crate::error::{Error, Result};
 use crate::population::{Moments, Population, RowCost};
 use crate::simd::prefetch_slice;
 
-/// Largest coefficient and constant in the units of the storage: beyond it f32 dot products could form ∞ − ∞.
-const LARGEST: f64 = 1e30;
 /// Blocks that one prefetch hint asks for: more would push each other out of the cache.
 const PREFETCHED: usize = 4;
 
 /// Working memory of one chain.
 #[derive(Clone, Debug)]
 pub struct Scratch {
+    /// γ in f64, its constant last.
+    exact: Vec<f64>,
     coefficients: Vec<[f32; 2]>,
-    constant: [f32; 2],
+    constants: [[f32; 2]; DITHERS],
     gathered: Vec<Line>,
     cache: Option<Cache>,
 }
@@ -37,8 +37,7 @@ pub struct Scratch {
 #[derive(Clone, Debug)]
 struct Cache {
     eta: Vec<f32>,
-    coefficients: Vec<f32>,
-    constant: f32,
+    exact: Vec<f64>,
     valid: bool,
 }
 
@@ -46,13 +45,13 @@ impl Scratch {
     pub(super) fn new(blocks: &Blocks, scan: bool) -> Self {
         let columns = blocks.layout().columns;
         Self {
-            coefficients: vec![[0.0; 2]; columns],
-            constant: [0.0; 2],
+            exact: vec![0.0; columns + 1],
+            coefficients: vec![[0.0; 2]; columns * DITHERS],
+            constants: [[0.0; 2]; DITHERS],
             gathered: vec![ZERO; blocks.layout().lines()],
             cache: scan.then(|| Cache {
                 eta: vec![0.0; blocks.count() * BLOCK],
-                coefficients: vec![0.0; columns],
-                constant: 0.0,
+                exact: vec![0.0; columns + 1],
                 valid: false,
             }),
         }
@@ -60,17 +59,17 @@ impl Scratch {
 
     pub(super) fn bytes(blocks: &Blocks, scan: bool) -> usize {
         let columns = blocks.layout().columns;
-        let cache = blocks.count() * BLOCK * 4 + columns * 4;
-        columns * 8 + blocks.layout().lines() * size_of::<Line>() + if scan { cache } else { 0 }
+        let cache = blocks.count() * BLOCK * 4 + (columns + 1) * 8;
+        columns * 8 * (1 + DITHERS)
+            + blocks.layout().lines() * size_of::<Line>()
+            + if scan { cache } else { 0 }
     }
 }
 
 impl Cache {
-    /// Whether η belongs to this γ and constant.
-    fn holds(&self, coefficients: &[[f32; 2]], constant: f32) -> bool {
-        self.valid
-            && self.constant == constant
-            && self.coefficients.iter().zip(coefficients).all(|(stored, wanted)| *stored == wanted[0])
+    /// Whether η belongs to this γ.
+    fn holds(&self, exact: &[f64]) -> bool {
+        self.valid && self.exact == exact
     }
 }
 
@@ -92,26 +91,25 @@ impl<'a, F: Family> Ratio<'a, F> {
             constant += from[0];
             change += to[0] - from[0];
         }
-        for (j, slot) in scratch.coefficients.iter_mut().enumerate() {
-            let (shift, scale) = model.transform[j];
+        let columns = model.transform.len();
+        for (j, &(shift, scale)) in model.transform.iter().enumerate() {
             let beta = from[first + j];
             let difference = to[first + j] - beta;
             constant += beta * shift;
             change += difference * shift;
-            *slot = [single(beta * scale), single(difference * scale)];
+            scratch.exact[j] = beta * scale;
+            let moved = (difference * scale).clamp(-1e30, 1e30) as f32;
+            for dither in 0..DITHERS {
+                scratch.coefficients[dither * columns + j] = [dithered(beta * scale, dither), moved];
+            }
         }
-        scratch.constant = [single(constant), single(change)];
+        scratch.exact[columns] = constant;
+        let change = change.clamp(-1e30, 1e30) as f32;
+        scratch.constants = std::array::from_fn(|dither| [dithered(constant, dither), change]);
         let extra = first + model.transform.len();
-        let cached = scratch
-            .cache
-            .as_ref()
-            .is_some_and(|cache| cache.holds(&scratch.coefficients, scratch.constant[0]));
+        let cached = scratch.cache.as_ref().is_some_and(|cache| cache.holds(&scratch.exact));
         Self { model, step: model.family.step(&from[extra..], &to[extra..]), scratch, cached }
     }
-}
-
-fn single(value: f64) -> f32 {
-    value.clamp(-LARGEST, LARGEST) as f32
 }
 
 impl<F: Family> Ratio<'_, F> {
@@ -129,7 +127,7 @@ impl<F: Family> Population for Ratio<'_, F> {
         let blocks = &self.model.blocks;
         let task = Move {
             coefficients: &self.scratch.coefficients,
-            constant: self.scratch.constant,
+            constants: self.scratch.constants,
             step: self.step,
         };
         let start = rows.start;
@@ -149,7 +147,7 @@ impl<F: Family> Population for Ratio<'_, F> {
         let blocks = &self.model.blocks;
         let task = Move {
             coefficients: &self.scratch.coefficients,
-            constant: self.scratch.constant,
+            constants: self.scratch.constants,
             step: self.step,
         };
         let level = self.model.level;
@@ -176,7 +174,7 @@ impl<F: Family> Population for Ratio<'_, F> {
         let blocks = &self.model.blocks;
         let task = Move {
             coefficients: &self.scratch.coefficients,
-            constant: self.scratch.constant,
+            constants: self.scratch.constants,
             step: self.step,
         };
         let level = self.model.level;
@@ -196,10 +194,7 @@ impl<F: Family> Population for Ratio<'_, F> {
                 let eta = &mut cache.eta[..];
                 let outcome = dispatch!(level, simd => kernel::summarize::<_, F, { eta::STORED }>(simd, blocks, &task, list, eta, result));
                 if outcome.is_ok() {
-                    for (stored, wanted) in cache.coefficients.iter_mut().zip(task.coefficients) {
-                        *stored = wanted[0];
-                    }
-                    cache.constant = task.constant[0];
+                    cache.exact.copy_from_slice(&self.scratch.exact);
                     cache.valid = true;
                     self.cached = true;
                 }
