@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`moments`] | [`Moments`]: all a rule may know about the rows revealed so far |
 //! | [`order`] | [`BlockOrder`]: which blocks come next, without replacement, fresh at every decision |
+//! | [`mod@design_effect`] | [`design_effect()`]: what drawing whole blocks costs against single rows |
 //! | [`reveal`] | [`BlockReveal`]: a cursor that joins a population to an order |
 //!
 //! A model builds a [`Population`] for a pair of states; a rule sees a [`Reveal`]. Raw numbers never cross
 //! from one to the other, only merged [`Moments`], so that a population may live on disk or on other hosts.
 
+pub mod design_effect;
 pub mod moments;
 pub mod order;
 pub mod reveal;
@@ -17,6 +19,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
+pub use design_effect::design_effect;
 pub use moments::Moments;
 pub use order::BlockOrder;
 pub use reveal::{Access, BlockReveal, Cost, Reveal};
