@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use austerity::model::from_fn;
+use austerity::model::{Glm, Logistic, ResponseKind, from_fn, generate};
 use austerity::proposal::{AnyProposal, RandomWalk, RobustAdaptive};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Counters, Settings};
@@ -87,4 +87,20 @@ fn check<M: austerity::model::Model<State = Vec<f64>>>(
     });
     assert!(chain.sampling().accepted > 0, "both outcomes must occur");
     assert_eq!(count, 0, "allocations in 200 steps under {:?}", settings.rule);
+}
+
+#[test]
+fn steps_of_a_regression_do_not_allocate() {
+    let made = generate::logistic(5000, 5).seed(2).build().unwrap();
+    let data = made.data.check(ResponseKind::Binary).unwrap();
+    let model = Glm::new(Logistic, &data, data.default_priors()).unwrap();
+    let walk = RandomWalk::isotropic(6, 0.02).unwrap();
+    let paper = SequentialSettings::paper(200, 0.05); // single rows: the gathering path
+    for rule in [
+        RuleSettings::default(),
+        RuleSettings::Sequential(SequentialSettings::constant(200, 0.05)),
+        RuleSettings::Sequential(paper),
+    ] {
+        check(&model, walk.clone().into(), rule, 6);
+    }
 }

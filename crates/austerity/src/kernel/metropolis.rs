@@ -101,6 +101,7 @@ where
 
 /// Refuses a start at which the prior or the likelihood of some row is zero or not a number. Costs one pass.
 pub fn check_start<M: Model>(model: &M, state: &M::State) -> Result<()> {
+    model.check_state(state)?;
     let log_prior = model.log_prior(state);
     if !log_prior.is_finite() {
         return Err(Error::ImpossibleStart {

@@ -244,6 +244,10 @@ where
         FromFnScratch { cached, current: cache(), candidate: cache() }
     }
 
+    fn check_state(&self, state: &Vec<f64>) -> Result<()> {
+        check_state(state, self.names.len())
+    }
+
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
         // Unwind safety: nothing of ours is touched inside.
         catch_unwind(AssertUnwindSafe(|| (self.log_prior)(state))).unwrap_or_else(|payload| {
@@ -254,6 +258,10 @@ where
             });
             f64::NAN
         })
+    }
+
+    fn data_bytes(&self) -> usize {
+        size_of_val(self.order.as_slice())
     }
 
     fn prior_error(&self) -> Error {

@@ -133,6 +133,10 @@ impl Model for Lasso {
 
     fn scratch(&self, _access: Access) {}
 
+    fn check_state(&self, state: &Vec<f64>) -> Result<()> {
+        check_state(state, 1)
+    }
+
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
         match state[..] {
             [theta] => self.prior.log_density(theta),

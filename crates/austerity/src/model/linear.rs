@@ -193,6 +193,10 @@ impl Model for Linear {
         LinearScratch { point: zeros.clone(), step: zeros.clone(), away: zeros }
     }
 
+    fn check_state(&self, state: &Vec<f64>) -> Result<()> {
+        check_state(state, self.dimension())
+    }
+
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
         if state.len() != self.dimension() {
             return f64::NAN;

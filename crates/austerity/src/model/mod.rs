@@ -57,6 +57,11 @@ pub trait Model: Sync {
     /// Working memory for a chain whose rule reads in the way of `access`.
     fn scratch(&self, access: Access) -> Self::Scratch;
 
+    /// Refuses a state that does not fit the model (its length, say). Asked once about every start.
+    fn check_state(&self, _state: &Self::State) -> Result<()> {
+        Ok(())
+    }
+
     /// Log prior density up to a constant; −∞ outside the support.
     fn log_prior(&self, state: &Self::State) -> f64;
 

@@ -48,7 +48,7 @@ pub(super) fn evaluate<F: Family>(
     hessian: Option<&mut [f64]>,
 ) -> Result<f64> {
     let parameters = model.parameters();
-    model.check_state(state)?;
+    same_length("state", parameters, state.len())?;
     same_length("gradient", parameters, gradient.len())?;
     if let Some(hessian) = &hessian {
         same_length("hessian", parameters * parameters, hessian.len())?;

@@ -64,7 +64,7 @@ pub struct Derivatives<S: Simd> {
 pub trait Family: Clone + Debug + Send + Sync + 'static {
     /// Name, as in messages.
     const NAME: &'static str;
-    /// Names of the parameters that follow the coefficients; at most one.
+    /// Names of the parameters that follow the coefficients; at most one. Positive: a state holds their logarithm.
     const EXTRA: &'static [&'static str] = &[];
     /// Whether the family needs binomial trials.
     const TRIALS: bool = false;
@@ -195,17 +195,6 @@ impl<F: Family> Glm<F> {
         self.names.len()
     }
 
-    /// Bytes of the storage, which all chains share.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.blocks.bytes()
-    }
-
-    /// Refuses a state of the wrong length.
-    pub fn check_state(&self, state: &[f64]) -> Result<()> {
-        same_length("state", self.parameters(), state.len())
-    }
-
     /// Where a storage position stood in the user's data.
     fn original(&self, position: usize) -> usize {
         let order = super::data::storage_order(self.blocks.rows(), self.shuffle);
@@ -242,6 +231,10 @@ impl<F: Family> Model for Glm<F> {
         Scratch::new(&self.blocks, access == Access::Scan)
     }
 
+    fn check_state(&self, state: &Vec<f64>) -> Result<()> {
+        same_length("state", self.parameters(), state.len())
+    }
+
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
         let densities = self.priors.iter().zip(state).map(|(p, &v)| p.log_density(v));
         densities.sum()
@@ -256,6 +249,10 @@ impl<F: Family> Model for Glm<F> {
         self.original(position)
     }
 
+    fn data_bytes(&self) -> usize {
+        self.blocks.bytes()
+    }
+
     fn scratch_bytes(&self, access: Access) -> usize {
         Scratch::bytes(&self.blocks, access == Access::Scan)
     }
@@ -268,6 +265,9 @@ impl<F: Family> Parameters for Glm<F> {
 
     fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
         out.copy_from_slice(state);
+        for extra in out.iter_mut().rev().take(F::EXTRA.len()) {
+            *extra = extra.exp();
+        }
     }
 }
 

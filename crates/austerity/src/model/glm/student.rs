@@ -60,7 +60,7 @@ fn difference<S: Simd>(simd: S, step: &Step, residual: Lanes<S>, delta: Lanes<S>
 
 impl Family for Student {
     const NAME: &'static str = "student";
-    const EXTRA: &'static [&'static str] = &["log_sigma"];
+    const EXTRA: &'static [&'static str] = &["sigma"];
     const LOCATION: bool = true;
     type Step = Step;
 
