@@ -1,6 +1,11 @@
 //! What was typed.
 
-use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+use austerity::rule::Law;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::parse::{self, BoundChoice};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
 #[derive(Debug, Parser)]
@@ -33,6 +38,129 @@ pub(crate) enum Command {
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000\n  austerity demo --json > demo.json"
     )]
     Demo(DemoOptions),
+    /// How wrong is a sequential test? Its error and data use, of one step, and of the stationary distribution.
+    #[command(after_help = ANALYZE_EXAMPLES)]
+    Analyze(AnalyzeOptions),
+    /// Which test costs least for a tolerance? Searches first look, level and growth.
+    #[command(after_help = DESIGN_EXAMPLES)]
+    Design(DesignOptions),
+}
+
+const ANALYZE_EXAMPLES: &str = "\
+Examples:
+  austerity analyze --n 12214 --batch 500 --epsilon 0.05
+  austerity analyze --n 10000 --batch 500 --epsilon 0.05 --mean -0.0001 --sd 0.02
+  austerity analyze --n 12214 --batch 500 --epsilon 0.05 --energy 1.34 --plot error.svg
+  austerity analyze --n 1000 --looks 100,300,600 --bound wang-tsiatis:2,0.75 --json";
+
+const DESIGN_EXAMPLES: &str = "\
+Examples:
+  austerity design --n 12214 --tolerance 0.05
+  austerity design --n 12214 --tolerance 0.05 --worst-case
+  austerity design --n 12214 --tolerance 0.01 --trial pairs.csv --plot front.svg
+(pairs.csv has the columns mean,sd and optionally offset: one completed decision per line)";
+
+/// Reference distribution of the statistic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatisticChoice {
+    /// Standard normal.
+    Normal,
+    /// Student t with n − 1 degrees of freedom.
+    T,
+}
+
+/// Options of `analyze`.
+#[derive(Args, Debug)]
+pub(crate) struct AnalyzeOptions {
+    /// Rows of the population, N.
+    #[arg(long, value_name = "N")]
+    pub(crate) n: usize,
+    /// Rows of the first look, m.
+    #[arg(long, value_name = "M", required_unless_present = "looks", conflicts_with = "looks")]
+    pub(crate) batch: Option<usize>,
+    /// Factor between looks; 1 is the paper's constant steps.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) growth: f64,
+    /// Looks as cumulative rows; a look at N is appended.
+    #[arg(long, value_name = "N1,N2,..", value_delimiter = ',')]
+    pub(crate) looks: Vec<usize>,
+    /// One-sided error allowed at a look.
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) epsilon: Option<f64>,
+    /// pocock, obrien-fleming or wang-tsiatis:G0,ALPHA.
+    #[arg(long, default_value = "pocock", value_parser = parse::bound)]
+    pub(crate) bound: BoundChoice,
+    /// Critical values.
+    #[arg(long, value_enum, default_value_t = StatisticChoice::Normal)]
+    pub(crate) statistic: StatisticChoice,
+    /// Rows that are drawn together; looks are rounded up to whole blocks.
+    #[arg(long, value_name = "ROWS", default_value_t = 1)]
+    pub(crate) block_rows: usize,
+    /// Standardised distances (μ − μ0)√(N−1)/σ at which to tell error and data use.
+    #[arg(long, value_name = "Z,Z,..", value_delimiter = ',', allow_negative_numbers = true, default_values_t = [0.0, 0.5, 1.0, 2.0, 4.0])]
+    pub(crate) mu_std: Vec<f64>,
+    /// Mean of the N log-likelihood differences: analyses one Metropolis–Hastings step.
+    #[arg(long, value_name = "MU", requires = "sd", allow_negative_numbers = true)]
+    pub(crate) mean: Option<f64>,
+    /// Their standard deviation (divisor N).
+    #[arg(long, value_name = "SIGMA", requires = "mean", allow_negative_numbers = true)]
+    pub(crate) sd: Option<f64>,
+    /// Log prior ratio plus log proposal ratio of that step.
+    #[arg(long, value_name = "X", requires = "mean", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub(crate) offset: f64,
+    /// Law of the threshold: metropolis, logistic (Gibbs) or compensated:LAMBDA.
+    #[arg(long, default_value = "metropolis", value_parser = parse::law)]
+    pub(crate) law: Law,
+    /// Also predict the bias of a chain on a Gaussian target whose steps have this root energy D (2.38 for a tuned walk).
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) energy: Option<f64>,
+    /// κ of those steps, when it is not D (a control variate makes it smaller).
+    #[arg(long, value_name = "KAPPA", requires = "energy", allow_negative_numbers = true)]
+    pub(crate) kappa: Option<f64>,
+    /// Draw the curves of error, data use and Δ.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// Options of `design`.
+#[derive(Args, Debug)]
+pub(crate) struct DesignOptions {
+    /// Rows of the population, N.
+    #[arg(long, value_name = "N")]
+    pub(crate) n: usize,
+    /// Error allowed: mean |Δ| of the acceptance probability, or the worst-case error with --worst-case.
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) tolerance: f64,
+    /// Design for the worst case: a mean at the threshold.
+    #[arg(long, conflicts_with = "trial")]
+    pub(crate) worst_case: bool,
+    /// Completed decisions to design for: a CSV file with the columns mean, sd and optionally offset.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trial: Option<PathBuf>,
+    /// Without a trial: root energy D of the steps on a Gaussian target (2.38 for a tuned random walk).
+    #[arg(long, value_name = "D", default_value_t = 2.38, conflicts_with_all = ["trial", "worst_case"])]
+    pub(crate) energy: f64,
+    /// Shape of the bounds to search: pocock (m, ε) or wang-tsiatis (m, G0, α).
+    #[arg(long, value_enum, default_value_t = BoundFamily::Pocock)]
+    pub(crate) bound: BoundFamily,
+    /// Factors between looks to try.
+    #[arg(long, value_name = "F,F,..", value_delimiter = ',', default_values_t = [1.0, 1.5, 2.0])]
+    pub(crate) growth: Vec<f64>,
+    /// Law of the threshold: metropolis, logistic or compensated:LAMBDA.
+    #[arg(long, default_value = "metropolis", value_parser = parse::law)]
+    pub(crate) law: Law,
+    /// Draw error against data use.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// The bounds a design searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BoundFamily {
+    /// Constant bounds at level ε.
+    Pocock,
+    /// Wang–Tsiatis bounds, O'Brien–Fleming among them.
+    WangTsiatis,
 }
 
 /// Options of `demo`.

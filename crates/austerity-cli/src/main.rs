@@ -2,11 +2,16 @@
 //!
 //! Exit codes: 0 done, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
 
+mod analyze;
 mod arguments;
 mod demo;
+mod design;
 mod interrupt;
 mod output;
+mod parse;
+mod plot;
 mod progress;
+mod table;
 
 use std::process::ExitCode;
 
@@ -17,6 +22,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Demo(options) => demo::run(&arguments.common, options),
+        Command::Analyze(options) => analyze::run(&arguments.common, options),
+        Command::Design(options) => design::run(&arguments.common, options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

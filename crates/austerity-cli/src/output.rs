@@ -2,12 +2,17 @@
 
 use std::fmt;
 use std::io::{self, Write as _};
+use std::path::Path;
+
+use crate::plot::Figure;
 
 /// Why a command could not do its job.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The library refused.
     Library(austerity::Error),
+    /// Options that do not go together, or a value that an option refuses.
+    Usage(String),
     /// Writing failed.
     Writing(io::Error),
 }
@@ -23,6 +28,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library(error) => write!(f, "{error}"),
+            Self::Usage(text) => f.write_str(text),
             Self::Writing(error) => write!(f, "cannot write the output: {error}"),
         }
     }
@@ -38,6 +44,11 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Writing(error)
     }
+}
+
+/// Writes a picture to a file.
+pub(crate) fn picture(path: &Path, figure: &Figure) -> Result<(), Failure> {
+    std::fs::write(path, figure.svg()).map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Prints a text and a line end.

@@ -1,9 +1,8 @@
 //! What the demo says.
 
-use comfy_table::{CellAlignment, Table, presets};
-
 use super::experiment::{Demo, Measured, Problem};
 use crate::arguments::DemoOptions;
+use crate::table::table;
 
 /// Before anything runs.
 pub(super) fn introduction(problem: &Problem, options: &DemoOptions) -> String {
@@ -14,15 +13,6 @@ pub(super) fn introduction(problem: &Problem, options: &DemoOptions) -> String {
          Every rule gets the same proposals, the same uniforms and {} seconds on this machine.",
         problem.rows, options.features, problem.rows, options.seconds
     )
-}
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }
 
 fn number(value: f64) -> String {

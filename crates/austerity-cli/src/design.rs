@@ -1,0 +1,155 @@
+//! `austerity design`: the test that costs least data for an error that is allowed.
+
+use std::path::Path;
+
+use austerity::design::{Design, Pairs, Search, Space, average, worst_case};
+use austerity::rng::{Role, stream};
+use rand::RngExt as _;
+use rand_distr::StandardNormal;
+use serde_json::{Value, json};
+
+use crate::arguments::{BoundFamily, Common, DesignOptions};
+use crate::output::{Failure, json as print_json, picture, say};
+use crate::plot::{Axis, Curve, Figure, Panel, Scale};
+use crate::table::table;
+
+/// Decisions made up when there is no trial.
+const MADE_UP: usize = 200;
+/// Designs of the front shown in the table.
+const SHOWN: usize = 12;
+
+/// Runs the search.
+pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failure> {
+    let space = match options.bound {
+        BoundFamily::Pocock => Space::constant(options.n)?,
+        BoundFamily::WangTsiatis => Space::wang_tsiatis(options.n)?,
+    };
+    let space = space.with_growth(&options.growth);
+    let search = if options.worst_case {
+        worst_case(&space, options.n, options.tolerance)?
+    } else {
+        let pairs = match &options.trial {
+            Some(path) => read_pairs(path, options.n)?,
+            None => made_up(options, common.seed)?,
+        };
+        average(&space, &pairs, options.law, options.tolerance)?
+    };
+    if let Some(path) = &options.plot {
+        picture(path, &figure(&search, options))?;
+    }
+    if common.json { print_json(&as_json(&search)) } else { say(words(&search, options)) }
+}
+
+/// Decisions of a stationary chain on a Gaussian target: Λ ~ N(−D²/2, D²), κ = D.
+fn made_up(options: &DesignOptions, seed: u64) -> Result<Pairs, Failure> {
+    let energy = options.energy;
+    if !(energy > 0.0 && energy.is_finite()) {
+        return Err(Failure::Usage(format!("--energy is {energy}; allowed: a positive finite number")));
+    }
+    let mut pairs = Pairs::new(options.n)?;
+    let rows = options.n as f64;
+    let mut rng = stream(seed, 0, Role::Data);
+    for _ in 0..MADE_UP {
+        let z: f64 = rng.sample(StandardNormal);
+        let ratio = energy * z - 0.5 * energy * energy;
+        pairs.push(ratio / rows, energy * (rows - 1.0).sqrt() / rows, 0.0)?;
+    }
+    Ok(pairs)
+}
+
+/// Pairs from a CSV file with the columns mean, sd and optionally offset.
+fn read_pairs(path: &Path, rows: usize) -> Result<Pairs, Failure> {
+    let bad = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
+    let place = |name: &str| header.iter().position(|column| *column == name);
+    let (Some(mean), Some(sd)) = (place("mean"), place("sd")) else {
+        return Err(bad(format!("the first line must name the columns mean and sd (and offset, if any); it is `{}`", header.join(","))));
+    };
+    let offset = place("offset");
+    let mut pairs = Pairs::new(rows)?;
+    for (index, line) in lines {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let number = |column: usize| {
+            let cell = cells.get(column).copied().unwrap_or("");
+            let name = header.get(column).copied().unwrap_or("");
+            cell.parse::<f64>().map_err(|_| bad(format!("line {}, column {name}: `{cell}` is not a number", index + 1)))
+        };
+        let offset = offset.map_or(Ok(0.0), number)?;
+        pairs.push(number(mean)?, number(sd)?, offset).map_err(|error| bad(format!("line {}: {error}", index + 1)))?;
+    }
+    Ok(pairs)
+}
+
+fn design_json(design: &Design) -> Value {
+    json!({
+        "batch": design.candidate.first,
+        "epsilon": design.candidate.epsilon(),
+        "growth": design.candidate.growth,
+        "bound": design.candidate.bound,
+        "looks": design.looks,
+        "error": design.error,
+        "data_usage": design.data_usage,
+        "worst_error": design.worst_error,
+    })
+}
+
+fn as_json(search: &Search) -> Value {
+    let mut value = design_json(search.best.as_ref().unwrap_or(&search.nearest));
+    value["feasible"] = json!(search.best.is_some());
+    value["tolerance"] = json!(search.tolerance);
+    value["front"] = search.front.iter().map(design_json).collect();
+    value
+}
+
+fn words(search: &Search, options: &DesignOptions) -> String {
+    let measure = if options.worst_case {
+        "error: probability of a wrong decision when the mean is at the threshold"
+    } else if matches!(options.law, austerity::rule::Law::Compensated { .. }) {
+        "error: mean detailed-balance defect over the decisions"
+    } else {
+        "error: mean |Δ| of the acceptance probability over the decisions"
+    };
+    let mut front = table(&["first look m", "ε", "growth", "looks", "error", "data read", "worst-case error"]);
+    let step = search.front.len().div_ceil(SHOWN).max(1);
+    for design in search.front.iter().rev().step_by(step).collect::<Vec<_>>().into_iter().rev() {
+        front.add_row([
+            design.candidate.first.to_string(),
+            format!("{:.4}", design.candidate.epsilon()),
+            format!("{}", design.candidate.growth),
+            design.looks.to_string(),
+            format!("{:.5}", design.error),
+            format!("{:.1} %", 100.0 * design.data_usage),
+            format!("{:.3}", design.worst_error),
+        ]);
+    }
+    let source = match (&options.trial, options.worst_case) {
+        (_, true) => "the worst case".to_string(),
+        (Some(path), _) => format!("the completed decisions in {}", path.display()),
+        (None, _) => format!("decisions of a stationary chain with root step energy {} (no --trial)", options.energy),
+    };
+    let mut text = format!("Designed for {source}.\n{front}\n({measure})\n\n{}.", search.verdict());
+    let design = search.best.as_ref().unwrap_or(&search.nearest);
+    if design.data_usage > 0.5 {
+        text += "\nMore than half of the data per decision: at two evaluations per row exact decisions are cheaper.";
+    }
+    if let Some(path) = &options.plot {
+        text += &format!("\nFront: {}", path.display());
+    }
+    text
+}
+
+fn figure(search: &Search, options: &DesignOptions) -> Figure {
+    let points = search.front.iter().map(|design| (design.data_usage, design.error)).collect();
+    Figure {
+        title: format!("N = {}: what an error costs", options.n),
+        panels: vec![Panel {
+            title: "best designs".into(),
+            x: Axis::new("share of the data read", Scale::Linear).with_limits(0.0, 1.0),
+            y: Axis::new("error", Scale::Logarithmic),
+            curves: vec![Curve { label: "front".into(), points }],
+            reference: Some(search.tolerance),
+        }],
+    }
+}

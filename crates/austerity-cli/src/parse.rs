@@ -1,0 +1,78 @@
+//! Small languages of the options: bounds and laws, as `NAME` or `NAME:NUMBER,NUMBER`.
+
+use austerity::rule::bound::Base;
+use austerity::rule::{Bound, Law, Shape, Time};
+
+/// `pocock`, `obrien-fleming`, `wang-tsiatis:G0,ALPHA`; the first two take their base from ε.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum BoundChoice {
+    Pocock,
+    ObrienFleming,
+    WangTsiatis { critical: f64, alpha: f64 },
+}
+
+impl BoundChoice {
+    /// The bound, given ε where one is needed.
+    pub(crate) fn with_epsilon(self, epsilon: Option<f64>) -> Result<Bound, String> {
+        let by_epsilon = |shape| {
+            let epsilon = epsilon.ok_or("--epsilon is needed with this bound")?;
+            Ok(Bound { base: Base::Epsilon(epsilon), shape, time: Time::Share })
+        };
+        match self {
+            Self::Pocock => by_epsilon(Shape::Pocock),
+            Self::ObrienFleming => by_epsilon(Shape::ObrienFleming),
+            Self::WangTsiatis { critical, alpha } => Ok(Bound::wang_tsiatis(critical, alpha)),
+        }
+    }
+}
+
+/// The numbers after the colon.
+fn numbers<const K: usize>(text: &str, example: &str) -> Result<[f64; K], String> {
+    let parsed: Vec<f64> = text
+        .split(',')
+        .map(|part| part.trim().parse().map_err(|_| format!("`{part}` is not a number; write it as {example}")))
+        .collect::<Result<_, _>>()?;
+    let count = parsed.len();
+    parsed.try_into().map_err(|_| format!("{count} numbers where {K} belong; write it as {example}"))
+}
+
+/// Reads a bound.
+pub(crate) fn bound(text: &str) -> Result<BoundChoice, String> {
+    match text.split_once(':') {
+        None if text == "pocock" => Ok(BoundChoice::Pocock),
+        None if text == "obrien-fleming" => Ok(BoundChoice::ObrienFleming),
+        Some(("wang-tsiatis", rest)) => {
+            let [critical, alpha] = numbers(rest, "wang-tsiatis:2.3,0.75")?;
+            Ok(BoundChoice::WangTsiatis { critical, alpha })
+        }
+        _ => Err("known bounds: pocock, obrien-fleming, wang-tsiatis:G0,ALPHA".into()),
+    }
+}
+
+/// Reads a law.
+pub(crate) fn law(text: &str) -> Result<Law, String> {
+    match text.split_once(':') {
+        None if text == "metropolis" => Ok(Law::Metropolis),
+        None if text == "logistic" => Ok(Law::Logistic),
+        Some(("compensated", rest)) => {
+            let [lambda] = numbers(rest, "compensated:1.4")?;
+            Ok(Law::Compensated { lambda })
+        }
+        _ => Err("known laws: metropolis, logistic, compensated:LAMBDA".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_and_laws_are_read_or_explained() {
+        assert_eq!(bound("wang-tsiatis:2, .75"), Ok(BoundChoice::WangTsiatis { critical: 2.0, alpha: 0.75 }));
+        assert_eq!(law("compensated:1.4"), Ok(Law::Compensated { lambda: 1.4 }));
+        assert!(bound("wang-tsiatis:2").unwrap_err().contains("write it as"));
+        assert!(bound("bonferroni").unwrap_err().contains("pocock"));
+        assert!(law("compensated:x").unwrap_err().contains("not a number"));
+        assert!(BoundChoice::Pocock.with_epsilon(None).unwrap_err().contains("--epsilon"));
+    }
+}
