@@ -25,6 +25,7 @@
 //! Symbols, used alike everywhere: N rows in all, n rows revealed, m first look, ε error allowed per look,
 //! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
 
+pub mod design;
 pub mod diagnostics;
 pub mod error;
 pub mod kernel;
@@ -34,6 +35,7 @@ pub mod proposal;
 pub mod rng;
 pub mod rule;
 pub mod run;
+pub mod theory;
 
 pub use error::{Error, Result};
 
