@@ -7,7 +7,7 @@
 //!
 //! Korattikara, Chen & Welling (2014), section 5.1 and supplement A; the paper's recursion on a grid is
 //! [`crate::theory::paper_grid`]. Exact for the Gaussian random walk up to quadrature (about 1e-9), or with
-//! merged looks ([`Accuracy::Fast`]) to 1e-4. Cost: see [`crate::theory::sweep`]; a millisecond for 25 looks and
+//! merged looks ([`Accuracy::Fast`]) to 1e-4. Cost: see the module `sweep`; a millisecond for 25 looks and
 //! 64 drifts. Do not use for heavy-tailed l, where the walk is not Gaussian.
 
 use super::merge::visits;
