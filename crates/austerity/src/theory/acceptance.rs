@@ -20,8 +20,8 @@ use crate::rule::Law;
 /// Panels of the integral, in asinh x, and nodes per panel.
 const PANEL: f64 = 1.5;
 const PANEL_NODES: usize = 12;
-/// Thresholds rarer than e^{−40} are left out.
-const RARE: f64 = 40.0;
+/// Where the density of the threshold has fallen by so many powers of e, panels end; the last is the end of all.
+const FOLDS: [f64; 3] = [3.0, 10.0, 40.0];
 
 /// One Metropolis–Hastings (or Gibbs) decision, averaged over its own randomness.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +79,14 @@ impl ErrorTable {
     }
 
     /// One decision from the mean and sd (divisor N) of all N log-likelihood differences.
-    pub fn step_of_moments(&self, law: Law, rows: usize, mean: f64, sd: f64, offset: f64) -> Result<StepError> {
+    pub fn step_of_moments(
+        &self,
+        law: Law,
+        rows: usize,
+        mean: f64,
+        sd: f64,
+        offset: f64,
+    ) -> Result<StepError> {
         self.step(law, rows as f64 * mean + offset, kappa(sd, rows)?)
     }
 
@@ -104,10 +111,20 @@ impl ErrorTable {
                 0.0
             }
         };
-        let place = |drift: f64| (drift / self.scale()).asinh();
-        let reach = if logistic { ratio.abs() } else { ratio.max(0.0) } + RARE / lambda;
-        let end = self.end().min(place(reach / kappa));
-        let jump = if logistic { end } else { place(ratio.abs() / kappa).min(end) };
+        let size = ratio.abs();
+        let place = |total: f64| (total.max(0.0) / kappa / self.scale()).asinh().min(self.end());
+        // f is steep on both sides of the place x = |R|/κ of its jump or peak, and e^{−λκx} is near 0.
+        let mut breaks = [place(size); 3 * FOLDS.len() + 2];
+        breaks[0] = 0.0;
+        for (k, folds) in FOLDS.iter().map(|folds| folds / lambda).enumerate() {
+            breaks[3 * k + 2] = place(size + folds);
+            breaks[3 * k + 3] = place(size - folds);
+            breaks[3 * k + 4] = place(folds);
+        }
+        breaks.sort_by(f64::total_cmp);
+        if !logistic && ratio >= 0.0 {
+            breaks.iter_mut().for_each(|s| *s = s.max(place(size))); // the threshold is below 0 for sure
+        }
         let mut sums = [0.0; 3];
         let mut add = |s: f64, weight: f64| {
             let power = s.exp();
@@ -120,10 +137,9 @@ impl ErrorTable {
             sums[1] += weight * (above + below) * error;
             sums[2] += weight * (above + below) * usage;
         };
-        if logistic || ratio < 0.0 {
-            composite(0.0, jump, PANEL, PANEL_NODES, &mut add);
+        for pair in breaks.windows(2) {
+            composite(pair[0], pair[1], PANEL, PANEL_NODES, &mut add);
         }
-        composite(jump, end, PANEL, PANEL_NODES, &mut add);
         sums
     }
 }

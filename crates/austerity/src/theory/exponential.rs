@@ -68,7 +68,10 @@ mod tests {
         for length in 0..11 {
             let nodes: Vec<f64> = (0..length).map(f64::from).collect();
             let weights = vec![2.0; nodes.len()];
-            assert_eq!(weighted_sum(&nodes, &weights, |x| x * x), 2.0 * nodes.iter().map(|x| x * x).sum::<f64>());
+            assert_eq!(
+                weighted_sum(&nodes, &weights, |x| x * x),
+                2.0 * nodes.iter().map(|x| x * x).sum::<f64>()
+            );
         }
     }
 }

@@ -104,8 +104,7 @@ mod tests {
             assert!(rule.nodes.len() >= size.min(LARGEST) && rule.nodes.len() % STEP == 0);
             assert!(rule.nodes.windows(2).all(|pair| pair[0] < pair[1]));
             for power in [0, 2, 6] {
-                let sum: f64 =
-                    rule.nodes.iter().zip(&rule.weights).map(|(x, w)| w * x.powi(power)).sum();
+                let sum: f64 = rule.nodes.iter().zip(&rule.weights).map(|(x, w)| w * x.powi(power)).sum();
                 assert!((sum - 2.0 / f64::from(power + 1)).abs() < 1e-12, "{size} {power}: {sum}");
             }
         }

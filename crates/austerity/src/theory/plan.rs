@@ -39,7 +39,11 @@ impl Plan {
         let mut before = 0;
         for look in looks {
             if look.rows <= before {
-                return Err(setting("looks", look.rows, "strictly increasing row numbers, the first positive"));
+                return Err(setting(
+                    "looks",
+                    look.rows,
+                    "strictly increasing row numbers, the first positive",
+                ));
             }
             if look.critical.is_nan() || look.critical < 0.0 {
                 return Err(setting("critical value", look.critical, "0 or more"));

@@ -210,7 +210,9 @@ impl Inside {
         let square = (-shift * shift).exp();
         let (mut direct, mut mirrored) = ([0.0; 2], [0.0; 2]);
         // Rules have a multiple of four nodes, half of them here: chunks of two.
-        for ((z, weight), weight_square) in nodes.chunks_exact(2).zip(weights.chunks_exact(2)).zip(self.squares.chunks_exact(2)) {
+        for ((z, weight), weight_square) in
+            nodes.chunks_exact(2).zip(weights.chunks_exact(2)).zip(self.squares.chunks_exact(2))
+        {
             for lane in 0..2 {
                 let near = near(z[lane]);
                 direct[lane] += weight[lane] * near;

@@ -108,3 +108,16 @@ fn bad_moves_are_refused() {
     assert!(test.bias(Law::Metropolis, Moves { energy_root: 1.0, kappa: -1.0 }).is_err());
     assert!(test.bias(Law::Compensated { lambda: 0.0 }, Moves::plain(1.0)).is_err());
 }
+/// λ → ∞ puts the threshold at 0: the steep density must not slip between the nodes.
+#[test]
+fn a_steep_law_decides_at_zero() {
+    let test = table(12_214, 512, 0.1);
+    for lambda in [64.0, 1e4, 1e7] {
+        for (ratio, kappa) in [(-5.0, 1.34), (-0.4, 0.1), (0.7, 3.0), (9.0, 20.0)] {
+            let error = test.outcome(ratio / kappa).error;
+            let expected = if ratio > 0.0 { 1.0 - error } else { error };
+            let found = test.acceptance(Law::Compensated { lambda }, ratio, kappa).unwrap();
+            close(found, expected, 1e-5 + 0.3 / (lambda * kappa));
+        }
+    }
+}

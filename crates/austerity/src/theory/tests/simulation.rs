@@ -94,13 +94,14 @@ fn algorithm_one_on_logistic_differences() {
             row.iter().map(|(x, y)| softplus(-y * x * from) - softplus(-y * x * to)).collect();
         let mean = values.iter().sum::<f64>() / rows as f64;
         let sd = (values.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / rows as f64).sqrt();
-        for (epsilon, law) in [(0.1, Law::Metropolis), (0.05, Law::Logistic), (0.1, Law::Compensated { lambda: 1.5 })] {
+        for (epsilon, law) in
+            [(0.1, Law::Metropolis), (0.05, Law::Logistic), (0.1, Law::Compensated { lambda: 1.5 })]
+        {
             let settings = SequentialSettings { law, ..SequentialSettings::paper(200, epsilon) };
             let mut rule = Sequential::new(&settings, rows).unwrap();
             let walk = RandomWalk::new(Plan::of_rule(&rule).unwrap(), Accuracy::Exact);
-            let expected = ErrorTable::new(&walk, Accuracy::Exact)
-                .step_of_moments(law, rows, mean, sd, 0.2)
-                .unwrap();
+            let expected =
+                ErrorTable::new(&walk, Accuracy::Exact).step_of_moments(law, rows, mean, sd, 0.2).unwrap();
             let mut population = Numbers(values.clone());
             let mut order = BlockOrder::new(rows, 1, 34, 0).unwrap();
             let mut rng = stream(34, 0, Role::Decision);
