@@ -15,15 +15,35 @@
 //! spectral, about 1e-9 at resolution 1.5, see [`crate::theory::RandomWalk::error_estimate`]. Cost: Σ_j (nodes in
 //! \[0, G_j\]) × (nodes within 7σ) exponentials, then half the nodes per look and drift.
 
+use fearless_simd::{Level, dispatch};
+
 use super::exponential::{exp_negative, weighted_sum};
 use super::legendre::rule;
 use super::merge::Visit;
 use crate::rule::bound::normal_tail;
 
-/// Steps of the walk longer than this many standard deviations are left out: 2Φ(−7) = 3e-12 per look.
-const REACH: f64 = 7.0;
-/// Nodes on the stretch outside the bound per REACH standard deviations.
-const OUTSIDE: f64 = 16.0;
+/// How finely to integrate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Precision {
+    /// Scales the number of nodes within the bounds.
+    pub resolution: f64,
+    /// Steps of the walk longer than this many standard deviations are left out.
+    pub reach: f64,
+    /// Nodes on the stretch of `reach` standard deviations outside the bound.
+    pub outside: f64,
+}
+
+impl Precision {
+    /// About 1e-9: 2Φ(−7) = 3e-12 per look.
+    pub(crate) const EXACT: Self = Self { resolution: 1.5, reach: 7.0, outside: 16.0 };
+    /// About 1e-6: 2Φ(−6) = 2e-9 per look.
+    pub(crate) const FAST: Self = Self { resolution: 1.0, reach: 6.0, outside: 12.0 };
+    /// To check the others by.
+    pub(crate) const FINER: Self = Self { resolution: 3.0, reach: 8.0, outside: 32.0 };
+}
+
+/// The walk is followed until less than this is going on.
+const NOTHING: f64 = 1e-13;
 /// Density beyond this is nothing: Φ(−8.5) = 1e-17.
 const FAR: f64 = 8.5;
 const DENSITY: f64 = 0.398_942_280_401_432_7; // 1/√(2π)
@@ -55,8 +75,14 @@ pub(crate) struct Passage {
 }
 
 impl Sweep {
-    /// Sweeps over `visits`; `first_share` is π_1. `resolution` scales the number of nodes (1 good, 1.5 exact).
-    pub(crate) fn new(visits: &[Visit], first_share: f64, resolution: f64) -> Self {
+    /// Sweeps over `visits`; `first_share` is π_1.
+    pub(crate) fn new(visits: &[Visit], first_share: f64, precision: Precision) -> Self {
+        dispatch!(Level::new(), _ => Self::build(visits, first_share, precision))
+    }
+
+    #[inline(always)]
+    fn build(visits: &[Visit], first_share: f64, precision: Precision) -> Self {
+        let Precision { resolution, reach, outside } = precision;
         let mut looks: Vec<Nodes> = Vec::with_capacity(visits.len());
         let mut source = Weighted::default();
         for (j, visit) in visits.iter().enumerate() {
@@ -67,7 +93,7 @@ impl Sweep {
             }
             let before = visits[j - 1].critical;
             let survival = |z: f64| {
-                if j == 1 { first_survival(visit, before, z) } else { source.survival(visit, z) }
+                if j == 1 { first_survival(visit, before, z) } else { source.survival(visit, reach, z) }
             };
             let next = visits.get(j + 1).map_or(1.0, |next| next.step);
             let sharpness = (0.5 * (visit.step.powi(-2) + next.powi(-2))).sqrt();
@@ -85,10 +111,10 @@ impl Sweep {
                 }
                 fresh.mirror();
             }
-            let end = ((before + REACH * visit.step) / visit.correlation).min(FAR);
+            let end = ((before + reach * visit.step) / visit.correlation).min(FAR);
             if end > visit.critical {
                 let length = end - visit.critical;
-                let wanted = OUTSIDE * (length * visit.correlation / (REACH * visit.step)).max(1.0);
+                let wanted = outside * (length * visit.correlation / (reach * visit.step)).max(1.0);
                 let grid = rule(wanted as usize);
                 for (x, weight) in grid.nodes.iter().zip(&grid.weights) {
                     let z = visit.critical + 0.5 * length * (1.0 + x);
@@ -101,8 +127,9 @@ impl Sweep {
         Self { looks, first_share }
     }
 
-    /// Calls `visit` look by look with the passage at drift `drift` ≥ 0, until nothing is left to happen.
-    pub(crate) fn passages(&self, drift: f64, mut visit: impl FnMut(&Visit, Passage)) {
+    /// Calls `visit` look by look with the passage at drift `drift` ≥ 0, until it says that it has enough.
+    #[inline(always)]
+    pub(crate) fn passages(&self, drift: f64, mut visit: impl FnMut(&Visit, Passage) -> bool) {
         for (j, look) in self.looks.iter().enumerate() {
             let shift = drift * look.visit.root_time;
             let bound = look.visit.critical;
@@ -112,7 +139,9 @@ impl Sweep {
             } else {
                 Passage { wrong: look.outside.beyond(shift), on: look.inside.within(shift) }
             };
-            visit(&look.visit, passage);
+            if !visit(&look.visit, passage) {
+                return;
+            }
         }
     }
 
@@ -123,15 +152,21 @@ impl Sweep {
 
     /// The drift at which the first look leaves all but certainly nothing open: Φ(−7) = 1e-12.
     pub(crate) fn certain_drift(&self) -> f64 {
-        self.looks.first().map_or(0.0, |look| (look.visit.critical + REACH) / look.visit.root_time)
+        self.looks.first().map_or(0.0, |look| (look.visit.critical + 7.0) / look.visit.root_time)
     }
 
     /// E and π̄ at drift `drift` ≥ 0.
     pub(crate) fn outcome(&self, drift: f64) -> (f64, f64) {
+        dispatch!(Level::new(), _ => self.follow(drift))
+    }
+
+    #[inline(always)]
+    fn follow(&self, drift: f64) -> (f64, f64) {
         let (mut error, mut share) = (0.0, self.first_share);
         self.passages(drift, |visit, passage| {
             error += passage.wrong;
             share += visit.cost * passage.on;
+            passage.on > NOTHING
         });
         (error.clamp(0.0, 0.5), share.clamp(self.first_share.min(1.0), 1.0))
     }
@@ -174,9 +209,10 @@ impl Weighted {
     }
 
     /// h_j at `z`, these being all nodes of the look before with weights multiplied by h.
-    fn survival(&self, visit: &Visit, z: f64) -> f64 {
+    #[inline(always)]
+    fn survival(&self, visit: &Visit, reach: f64, z: f64) -> f64 {
         let centre = visit.correlation * z;
-        let reach = REACH * visit.step;
+        let reach = reach * visit.step;
         let from = self.nodes.partition_point(|&y| y < centre - reach);
         let to = from + self.nodes[from..].partition_point(|&y| y <= centre + reach);
         let scale = -0.5 / (visit.step * visit.step);
@@ -187,6 +223,7 @@ impl Weighted {
     }
 
     /// Σ weight·exp(−(z + shift)²/2).
+    #[inline(always)]
     fn beyond(&self, shift: f64) -> f64 {
         if self.nodes.first().is_none_or(|z| z + shift > FAR) {
             return 0.0;
@@ -197,6 +234,7 @@ impl Weighted {
 
 impl Inside {
     /// Σ weight·{exp(−(z − shift)²/2) + exp(−(z + shift)²/2)}: the second is e^{−z²−shift²} over the first.
+    #[inline(always)]
     fn within(&self, shift: f64) -> f64 {
         let Weighted { nodes, weights } = &self.half;
         let from = nodes.partition_point(|z| shift - z > FAR);
@@ -208,17 +246,21 @@ impl Inside {
             return weighted_sum(&nodes[from..], &weights[from..], near);
         }
         let square = (-shift * shift).exp();
-        let (mut direct, mut mirrored) = ([0.0; 2], [0.0; 2]);
-        // Rules have a multiple of four nodes, half of them here: chunks of two.
-        for ((z, weight), weight_square) in
-            nodes.chunks_exact(2).zip(weights.chunks_exact(2)).zip(self.squares.chunks_exact(2))
-        {
-            for lane in 0..2 {
-                let near = near(z[lane]);
-                direct[lane] += weight[lane] * near;
-                mirrored[lane] += weight_square[lane] / near;
+        let (mut direct, mut mirrored) = ([0.0; 4], [0.0; 4]);
+        let (chunks, left) = nodes.as_chunks::<4>();
+        for (k, chunk) in chunks.iter().enumerate() {
+            for lane in 0..4 {
+                let near = near(chunk[lane]);
+                direct[lane] += weights[4 * k + lane] * near;
+                mirrored[lane] += self.squares[4 * k + lane] / near;
             }
         }
-        direct[0] + direct[1] + square * (mirrored[0] + mirrored[1])
+        let done = nodes.len() - left.len();
+        for (lane, z) in left.iter().enumerate() {
+            let near = near(*z);
+            direct[lane] += weights[done + lane] * near;
+            mirrored[lane] += self.squares[done + lane] / near;
+        }
+        direct.iter().sum::<f64>() + square * mirrored.iter().sum::<f64>()
     }
 }

@@ -12,7 +12,7 @@
 
 use super::merge::visits;
 use super::plan::Plan;
-use super::sweep::{Passage, Sweep};
+use super::sweep::{Passage, Precision, Sweep};
 
 /// How thorough to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,14 +63,14 @@ impl RandomWalk {
     /// Sweeps over the looks of `plan`.
     #[must_use]
     pub fn new(plan: Plan, accuracy: Accuracy) -> Self {
-        let (resolution, spacing) = match accuracy {
-            Accuracy::Exact => (1.5, [0.0, 0.0]),
-            Accuracy::Fast => (1.0, SPACING),
+        let (precision, spacing) = match accuracy {
+            Accuracy::Exact => (Precision::EXACT, [0.0, 0.0]),
+            Accuracy::Fast => (Precision::FAST, SPACING),
         };
         let fine = visits(plan.stages(), spacing[1]);
         let coarse = visits(plan.stages(), spacing[0]);
         let first_share = fine.first().map_or(1.0, |visit| plan.stages()[visit.index].share);
-        let sweep = |visits| Sweep::new(visits, first_share, resolution);
+        let sweep = |visits| Sweep::new(visits, first_share, precision);
         let coarse = (coarse.len() < fine.len()).then(|| sweep(&coarse));
         Self { sweep: sweep(&fine), coarse, plan }
     }
@@ -111,6 +111,7 @@ impl RandomWalk {
             let share = self.plan.stages()[visit.index].share;
             stops.push(Stopping { share, wrong, right: (going - on - wrong).max(0.0) });
             going = on;
+            true
         });
         stops.push(Stopping { share: 1.0, wrong: 0.0, right: going });
         stops
@@ -124,7 +125,7 @@ impl RandomWalk {
     pub fn error_estimate(&self) -> f64 {
         let other = match &self.coarse {
             Some(coarse) => coarse,
-            None => &Sweep::new(&visits(self.plan.stages(), 0.0), self.sweep.first_share(), 3.0),
+            None => &Sweep::new(&visits(self.plan.stages(), 0.0), self.sweep.first_share(), Precision::FINER),
         };
         let factor = if self.coarse.is_some() { EXTRAPOLATION } else { 1.0 };
         [0.0, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0]

@@ -117,7 +117,7 @@ fn a_steep_law_decides_at_zero() {
             let error = test.outcome(ratio / kappa).error;
             let expected = if ratio > 0.0 { 1.0 - error } else { error };
             let found = test.acceptance(Law::Compensated { lambda }, ratio, kappa).unwrap();
-            close(found, expected, 1e-5 + 0.3 / (lambda * kappa));
+            close(found, expected, 1e-5 + 1.0 / (lambda * kappa));
         }
     }
 }
