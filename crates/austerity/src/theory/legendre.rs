@@ -101,7 +101,7 @@ mod tests {
     fn polynomials_are_exact_and_sizes_bounded() {
         for size in [1, 4, 16, 63, 500, LARGEST, usize::MAX] {
             let rule = rule(size);
-            assert!(rule.nodes.len() >= size.min(LARGEST) && rule.nodes.len() % STEP == 0);
+            assert!(rule.nodes.len() >= size.min(LARGEST) && rule.nodes.len().is_multiple_of(STEP));
             assert!(rule.nodes.windows(2).all(|pair| pair[0] < pair[1]));
             for power in [0, 2, 6] {
                 let sum: f64 = rule.nodes.iter().zip(&rule.weights).map(|(x, w)| w * x.powi(power)).sum();

@@ -115,11 +115,6 @@ impl ErrorTable {
         [error.clamp(0.0, 0.5), usage.clamp(0.0, 1.0 - self.first_share)]
     }
 
-    /// How many nodes.
-    pub(crate) fn node_count(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// The largest tabulated s; beyond it decisions are certain.
     pub(crate) fn end(&self) -> f64 {
         self.spacing * self.nodes.len().saturating_sub(1) as f64

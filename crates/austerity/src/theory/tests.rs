@@ -5,6 +5,7 @@ mod laws;
 mod literature;
 mod reference;
 mod simulation;
+mod stationary;
 
 use crate::rule::{Bound, Looks, SequentialSettings, Statistic};
 use crate::theory::{Accuracy, ErrorTable, Plan, RandomWalk};

@@ -4,8 +4,10 @@ use super::*;
 use crate::rule::Law;
 use crate::theory::{Moves, Scan, gibbs_bound, metropolis_bound};
 
+type Row = (f64, f64, [f64; 3], [f64; 3], [f64; 2]);
+
 /// D, ε; β, data, acceptance; λ, data, acceptance; mean defect before and after (N = 12,214, m = 512).
-const TABLE: [(f64, f64, [f64; 3], [f64; 3], [f64; 2]); 8] = [
+const TABLE: [Row; 8] = [
     (1.34, 0.01, [0.953, 0.723, 0.503], [1.053, 0.726, 0.493], [0.0072, 0.0008]),
     (1.34, 0.05, [0.790, 0.485, 0.505], [1.404, 0.494, 0.450], [0.035, 0.0076]),
     (1.34, 0.1, [0.638, 0.321, 0.507], [3.6, 0.327, 0.377], [0.066, 0.027]),

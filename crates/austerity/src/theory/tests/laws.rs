@@ -169,26 +169,3 @@ fn bad_input_is_refused() {
     assert!(paper_grid(&plan(100, 10, 0.1), 0.0, 0).is_err());
     assert!(paper_grid(&plan(100, 10, 0.1), f64::NAN, 10).is_err());
 }
-#[test]
-fn probe() {
-    for rows in [12214usize, 1_950_000] {
-        for m in [500, 5000, 50_000, 500_000] {
-            if m < rows {
-                for eps in [0.001, 0.1] {
-                    let p = plan(rows, m, eps);
-                    let t0 = std::time::Instant::now();
-                    let w = RandomWalk::new(p.clone(), Accuracy::Fast);
-                    let t1 = t0.elapsed();
-                    let t = ErrorTable::new(&w, Accuracy::Fast);
-                    let t2 = t0.elapsed() - t1;
-                    println!(
-                        "P {rows} {m} {eps} looks {} nodes {} est {:.1e} sweep {t1:?} table {t2:?}",
-                        p.looks(),
-                        t.node_count(),
-                        t.interpolation_error()
-                    );
-                }
-            }
-        }
-    }
-}
