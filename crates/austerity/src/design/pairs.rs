@@ -4,9 +4,9 @@
 //! with the exact offset: R = Nμ + offset and κ = Nσ_l/√(N−1) are all the theory needs.
 //!
 //! **Every decision of a pilot must be completed**, whatever the test would have done (about 100 full passes, or
-//! audits, whose steps are chosen beforehand). Moments at which a sequential test *stopped* are selected to be
-//! extreme, |R − T|/κ too large, and lead to designs that miss their tolerance; decisions that happened to reach
-//! the last look are selected to be ties. Both are refused or to be kept out: see the test
+//! audits, whose steps are chosen beforehand). Moments at which a sequential test *stopped* are selected to
+//! be extreme, |R − T|/κ too large, and lead to designs that miss their tolerance; decisions that happened to
+//! reach the last look are selected to be ties. Both are refused or to be kept out: see the test
 //! `stopped_moments_are_too_optimistic`.
 
 use serde::{Deserialize, Serialize};

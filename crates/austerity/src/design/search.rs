@@ -1,12 +1,13 @@
 //! The search itself: error against data use for every candidate, the front, the optimum.
 //!
-//! * Worst case: min π̄(0) subject to E(0) ≤ tolerance. Needs no pilot; E(0) bounds every |Δ|. Very conservative.
-//! * Average: min mean E_u\[π̄\] subject to mean |Δ| ≤ tolerance, means over the pairs of completed decisions. Under
-//!   a compensated law the error is the mean |detailed-balance defect| instead, because Δ is then intended.
+//! * Worst case: min π̄(0) subject to E(0) ≤ tolerance. Needs no pilot; E(0) bounds every |Δ|. Very
+//!   conservative.
+//! * Average: min mean E_u\[π̄\] subject to mean |Δ| ≤ tolerance, means over the pairs of completed decisions.
+//!   Under a compensated law the error is the mean |detailed-balance defect| instead: Δ is then intended.
 //!
-//! Korattikara, Chen & Welling (2014), section 5.3 and supplement D. Error and data use are those of the theory
-//! (1e-4); the optimum is the best of the grid. Cost: one sweep per candidate, plus a few microseconds per
-//! pair. Do not use moments of stopped decisions: see [`crate::design::pairs`].
+//! Korattikara, Chen & Welling (2014), section 5.3 and supplement D. Error and data use are those of the
+//! theory (1e-4); the optimum is the best of the grid. Cost: one sweep per candidate, plus a few microseconds
+//! per pair. Do not use moments of stopped decisions: see [`crate::design::pairs`].
 
 use super::pairs::Pairs;
 use super::space::{Candidate, Space};

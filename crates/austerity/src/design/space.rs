@@ -1,8 +1,8 @@
 //! The tests among which a design is looked for.
 //!
-//! A candidate is a first look m, a growth of the looks and a bound. Spaces are grids: (m, ε) with constant steps
-//! and bounds as in the paper, (m, G₀, α) of Wang & Tsiatis (1987), each with any growths. Grids are geometric,
-//! because error and data use change with log m and log ε.
+//! A candidate is a first look m, a growth of the looks and a bound. Spaces are grids: (m, ε) with constant
+//! steps and bounds as in the paper, (m, G₀, α) of Wang & Tsiatis (1987), each with any growths. Grids are
+//! geometric, because error and data use change with log m and log ε.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// The paper's: 10 first looks from 500 (or N/20) to N/2 and 20 levels ε from 0.0005 to 0.3, constant steps.
+    /// The paper's: 10 first looks from 500 (or N/20) to N/2 and 20 levels ε from 0.0005 to 0.3, constant
+    /// steps.
     pub fn constant(rows: usize) -> Result<Self> {
         let bounds = geometric(5e-4, 0.3, 20).into_iter().map(Bound::pocock).collect();
         Ok(Self { first: first_looks(rows)?, growth: vec![1.0], bounds, ..Self::empty() })

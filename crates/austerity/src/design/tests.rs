@@ -27,8 +27,8 @@ fn table_of(space: &Space, candidate: &Candidate, rows: usize) -> ErrorTable {
     ErrorTable::new(&walk, Accuracy::Fast)
 }
 
-/// The prototype found m = 500, ε = .0125, 62 % of the data (N = 12,214, D² = ½, mean |Δ| ≤ .01), and 99 % by the
-/// worst case.
+/// The prototype found m = 500, ε = .0125, 62 % of the data (N = 12,214, D² = ½, mean |Δ| ≤ .01), and 99 % by
+/// the worst case.
 #[test]
 fn average_and_worst_case_designs() {
     let rows = 12_214;
@@ -43,8 +43,9 @@ fn average_and_worst_case_designs() {
     );
     let strict = worst_case(&space, rows, 0.01).unwrap().best.unwrap();
     assert!(strict.data_usage > 0.97 && strict.error <= 0.01, "{strict:?}");
-    // Conservative: on the pairs its error is far below the tolerance. The average design keeps its promise on
-    // fresh pairs (mean |Δ| over 100 pairs has a standard error of about 5 %: a band of 25 % never fails by chance).
+    // Conservative: on the pairs its error is far below the tolerance. The average design keeps its promise
+    // on fresh pairs (mean |Δ| over 100 pairs has a standard error of about 5 %: a band of 25 % never fails
+    // by chance).
     let fresh = stationary_pairs(rows, 0.5, 100, 52);
     let [error, usage] = evaluate(&table_of(&space, &best.candidate, rows), &fresh, Law::Metropolis).unwrap();
     assert!(error < 0.0125, "{error}");
@@ -135,8 +136,8 @@ fn rule_of_thumb_and_bad_input() {
 }
 
 /// A test that stops early reports means that are extreme: designing from them promises an error that the
-/// chain does not keep. 400 decisions of Algorithm 1 (m = 500, ε = .1), fixed seed; the effect is many times its
-/// Monte Carlo error (about 5 % of the mean |Δ|).
+/// chain does not keep. 400 decisions of Algorithm 1 (m = 500, ε = .1), fixed seed; the effect is many times
+/// its Monte Carlo error (about 5 % of the mean |Δ|).
 #[test]
 fn stopped_moments_are_too_optimistic() {
     let (rows, energy) = (12_214, 0.5);

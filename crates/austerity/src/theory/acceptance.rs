@@ -8,9 +8,9 @@
 //! E_u\[error\] = κ∫₀^∞ {f(R + κx) + f(R − κx)} E(x) dx, E_u\[π̄\] likewise. |Δ| ≤ E_u\[error\] ≤ E(0).
 //!
 //! Korattikara, Chen & Welling (2014), section 5.2 and supplement B, with the standardisation that is missing
-//! there. For Gibbs updates f is the logistic density (supplement, Gibbs; the threshold printed there as a ratio
-//! of logs is a difference). Composite Gauss–Legendre in asinh x, split where f jumps; error that of the
-//! [`ErrorTable`]. Cost: about 100 look-ups, a few microseconds. Depends on the data only through (R, κ).
+//! there. For Gibbs updates f is the logistic density (supplement, Gibbs; the threshold printed there as a
+//! ratio of logs is a difference). Composite Gauss–Legendre in asinh x, split where f jumps; error that of
+//! the [`ErrorTable`]. Cost: about 100 look-ups, a few microseconds. Depends on the data only through (R, κ).
 
 use super::legendre::composite;
 use super::table::ErrorTable;
@@ -20,7 +20,8 @@ use crate::rule::Law;
 /// Panels of the integral, in asinh x, and nodes per panel.
 const PANEL: f64 = 1.5;
 const PANEL_NODES: usize = 12;
-/// Where the density of the threshold has fallen by so many powers of e, panels end; the last is the end of all.
+/// Where the density of the threshold has fallen by so many powers of e, panels end; the last is the end of
+/// all.
 const FOLDS: [f64; 3] = [3.0, 10.0, 40.0];
 
 /// One Metropolis–Hastings (or Gibbs) decision, averaged over its own randomness.
@@ -50,8 +51,8 @@ pub fn kappa(sd: f64, rows: usize) -> Result<f64> {
 impl ErrorTable {
     /// The error of a decision at total log ratio `ratio` = Nμ + log prior ratio + log proposal ratio.
     ///
-    /// `kappa` 0 is a certain decision. An infinite `ratio` too. Under a compensated law P stays min(1, e^R): Δ is
-    /// then what compensation does on purpose, and the detailed-balance defect is the measure to use.
+    /// `kappa` 0 is a certain decision. An infinite `ratio` too. Under a compensated law P stays min(1, e^R):
+    /// Δ is then what compensation does on purpose, and the detailed-balance defect is the measure to use.
     pub fn step(&self, law: Law, ratio: f64, kappa: f64) -> Result<StepError> {
         law.check()?;
         if ratio.is_nan() {

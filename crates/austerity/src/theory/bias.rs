@@ -1,18 +1,19 @@
 //! What the errors of single decisions do to the stationary distribution: a temperature.
 //!
 //! A test accepts a move of log ratio Λ with P_ε(Λ) = min(1, e^Λ) + Δ(Λ, κ). Exact algorithms have
-//! log{P(Λ)/P(−Λ)} = Λ; for a test that curve is nearly straight with slope β < 1, and the chain samples
-//! S^β instead of S: a Gaussian posterior is wider by β^{−½}. β is the least-squares slope through the origin,
-//! weighted by the moves made: Λ ~ N(−D²/2, D²) times P_ε(Λ), D the step energy D² = δᵀHδ, up to 3.25 standard
-//! deviations. The detailed-balance defect P_ε(Λ)/{P_ε(Λ) + P_ε(−Λ)} − 1/(1 + e^{−Λ}) is what no temperature
-//! explains as well as what it does.
+//! log{P(Λ)/P(−Λ)} = Λ; for a test that curve is nearly straight with slope β < 1, and the chain samples S^β
+//! instead of S: a Gaussian posterior is wider by β^{−½}. β is the least-squares slope through the origin,
+//! weighted by the moves made: Λ ~ N(−D²/2, D²) times P_ε(Λ), D the step energy D² = δᵀHδ, up to 3.25
+//! standard deviations. The detailed-balance defect P_ε(Λ)/{P_ε(Λ) + P_ε(−Λ)} − 1/(1 + e^{−Λ}) is what no
+//! temperature explains as well as what it does.
 //!
-//! Thresholds (log u)/λ with β(λ) = 1 cancel the heat ([`ErrorTable::compensation`]); λ depends on the looks and
-//! on κ, tends to 1 as ε or κ → 0, and does not exist when the noise alone is too large. Under compensation |Δ| is
-//! deliberately not small: judge by the defect.
+//! Thresholds (log u)/λ with β(λ) = 1 cancel the heat ([`ErrorTable::compensation`]); λ depends on the looks
+//! and on κ, tends to 1 as ε or κ → 0, and does not exist when the noise alone is too large. Under
+//! compensation |Δ| is deliberately not small: judge by the defect.
 //!
-//! Derived for this library; agreement with chains: the sd of a posterior is predicted within 1–2 %. Not exact:
-//! Gaussian target, Λ normal, one number for a curve. Cost: about 100 steps' integrals, below a millisecond.
+//! Derived for this library; agreement with chains: the sd of a posterior is predicted within 1–2 %. Not
+//! exact: Gaussian target, Λ normal, one number for a curve. Cost: about 100 steps' integrals, below a
+//! millisecond.
 
 use super::acceptance::StepError;
 use super::legendre::composite;
@@ -127,8 +128,9 @@ impl ErrorTable {
         })
     }
 
-    /// The λ of [`Law::Compensated`] at which the predicted temperature is 1, or `None` when no λ between 1/64 and
-    /// 64 does it: then the noise of the test alone is wider than the threshold's, and a stricter bound is needed.
+    /// The λ of [`Law::Compensated`] at which the predicted temperature is 1, or `None` when no λ between
+    /// 1/64 and 64 does it: then the noise of the test alone is wider than the threshold's, and a stricter
+    /// bound is needed.
     pub fn compensation(&self, moves: Moves) -> Result<Option<f64>> {
         let excess = |lambda: f64| -> Result<f64> {
             Ok(self.bias(Law::Compensated { lambda }, moves)?.inverse_temperature - 1.0)

@@ -1,8 +1,9 @@
 //! e^x for x ≤ 0 in a form that compilers turn into vector instructions, and sums over it.
 //!
 //! x = k·ln 2 + r, |r| ≤ ½ ln 2; e^r by its Taylor polynomial of degree 11, 2^k by adding k to the exponent.
-//! Relative error below 1e-14, the same bits on every processor (nothing is fused); arguments below −700 give e^{−700}, which is nothing here. No branch, so that
-//! four sums run side by side. Do not use for positive arguments.
+//! Relative error below 1e-14, the same bits on every processor (nothing is fused); arguments below −700 give
+//! e^{−700}, which is nothing here. No branch, so that four sums run side by side. Do not use for positive
+//! arguments.
 
 /// e^x for x ≤ 0, not below e^{−700}.
 #[inline(always)]

@@ -1,9 +1,9 @@
 //! Gauss–Legendre rules: ∫₋₁¹ f(x)dx ≈ Σ w_i f(x_i), exact for polynomials of degree 2L − 1.
 //!
-//! Nodes are the roots of the Legendre polynomial P_L by Newton's method from the guess
-//! cos(π(i − ¼)/(L + ½)); weights 2/((1−x²)P'_L(x)²). Accurate to rounding. Cost O(L²), once per size: rules
-//! are kept for the life of the process. Sizes are rounded up to a multiple of [`STEP`], so that few are made.
-//! Do not use for integrands with kinks inside the interval: split there.
+//! Nodes are the roots of the Legendre polynomial P_L by Newton's method from the guess cos(π(i − ¼)/(L +
+//! ½)); weights 2/((1−x²)P'_L(x)²). Accurate to rounding. Cost O(L²), once per size: rules are kept for the
+//! life of the process. Sizes are rounded up to a multiple of [`STEP`], so that few are made. Do not use for
+//! integrands with kinks inside the interval: split there.
 
 use std::sync::OnceLock;
 
@@ -65,8 +65,8 @@ fn legendre(size: usize, x: f64) -> (f64, f64) {
     (value, size as f64 * (x * value - before) / (x * x - 1.0))
 }
 
-/// Calls `visit(x, weight)` at the nodes of a composite rule on [`low`, `high`]: panels no longer than `panel`,
-/// `size` nodes each.
+/// Calls `visit(x, weight)` at the nodes of a composite rule on [`low`, `high`]: panels no longer than
+/// `panel`, `size` nodes each.
 pub(crate) fn composite(low: f64, high: f64, panel: f64, size: usize, mut visit: impl FnMut(f64, f64)) {
     if high <= low {
         return;

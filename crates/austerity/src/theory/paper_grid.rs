@@ -1,7 +1,7 @@
 //! The paper's own recursion: z on a grid of L cells, one drift at a time.
 //!
-//! Given z_{j−1} and the drift, z_j is N(ρz_{j−1} + μ√t_j(1 − ρ²), 1 − ρ²), ρ² = t_{j−1}/t_j. The mass not yet
-//! stopped is kept on L equal cells of \[−G_j, G_j\] and moved from look to look by the midpoint rule.
+//! Given z_{j−1} and the drift, z_j is N(ρz_{j−1} + μ√t_j(1 − ρ²), 1 − ρ²), ρ² = t_{j−1}/t_j. The mass not
+//! yet stopped is kept on L equal cells of \[−G_j, G_j\] and moved from look to look by the midpoint rule.
 //!
 //! Korattikara, Chen & Welling (2014), supplement A ("discretizing the value of z_j between \[−G, G\]"). Cost
 //! O(L²J) *per drift*; error O(L⁻²), and it diverges without warning when cells are wider than a step of the

@@ -3,7 +3,8 @@
 //! A look at n of N rows has share π = n/N and information time t = π/(1−π). In that clock z·√t is Brownian
 //! motion with drift μ_std and unit variance, z the test statistic: the covariances of Proposition 1 of
 //! Korattikara, Chen & Welling (2014) say exactly that (there z_j lacks a factor √(N−1); corrected here). The
-//! whole data set is t = ∞: the last look has no place in the table, it is what happens when no other decides.
+//! whole data set is t = ∞: the last look has no place in the table, it is what happens when no other
+//! decides.
 //!
 //! The plan is read off the table a [`Sequential`] rule runs by, so that theory and practice cannot differ in
 //! their looks. Exact under Gaussian l and known σ_l; σ_l is estimated in practice, which matters below about
@@ -68,7 +69,8 @@ impl Plan {
         Self::new(looks, looks.last().map_or(0, |look| look.rows))
     }
 
-    /// The plan of settings on `rows` rows. An absolute tolerance τ needs κ: see [`Plan::with_absolute_stop`].
+    /// The plan of settings on `rows` rows. An absolute tolerance τ needs κ: see
+    /// [`Plan::with_absolute_stop`].
     pub fn of_settings(settings: &SequentialSettings, rows: usize) -> Result<Self> {
         Self::new(Sequential::new(settings, rows)?.looks(), rows)
     }

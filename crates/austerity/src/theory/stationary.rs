@@ -4,8 +4,8 @@
 //! probability errs by at most Δ_max, then d(S₀, S_ε) ≤ Δ_max/(1 − η), because
 //! d(S_ε, S₀) ≤ d(S_εT_ε, S_εT₀) + d(S_εT₀, S₀T₀) ≤ Δ_max + η·d(S_ε, S₀).
 //!
-//! Korattikara, Chen & Welling (2014), Theorem 1 and the supplement on Gibbs sampling. A true bound, usually a
-//! very loose one; η is seldom known. For what happens typically see [`crate::theory::bias`].
+//! Korattikara, Chen & Welling (2014), Theorem 1 and the supplement on Gibbs sampling. A true bound, usually
+//! a very loose one; η is seldom known. For what happens typically see [`crate::theory::bias`].
 //!
 //! **Scans.** A Gibbs update of a single site does not contract in total variation: η must belong to the kernel
 //! that is iterated. Random scan: the one-step error is Δ_max and η is that of the mixture over sites, near

@@ -11,9 +11,9 @@
 //! (h·φ is the drift-free density of Armitage, McPherson & Rowe 1969; the weight ratio is Girsanov's factor
 //! exp(μz√t − μ²t/2). Working with h keeps every number in \[0, 1\] at any drift.)
 //!
-//! Integrals are Gauss–Legendre on \[−G_j, G_j\], with nodes in proportion to G_j/σ, and 12 or 16 nodes outside.
-//! Error: spectral, about 1e-9 at resolution 1.5, see [`crate::theory::RandomWalk::error_estimate`]. Cost: Σ_j (nodes in
-//! \[0, G_j\]) × (nodes within 7σ) exponentials, then half the nodes per look and drift.
+//! Integrals are Gauss–Legendre on \[−G_j, G_j\], with nodes in proportion to G_j/σ, and 12 or 16 nodes
+//! outside. Error: spectral, about 1e-9 at resolution 1.5, see [`crate::theory::RandomWalk::error_estimate`].
+//! Cost: Σ_j (nodes in \[0, G_j\]) × (nodes within 7σ) exponentials, then half the nodes per look and drift.
 
 use fearless_simd::{Level, dispatch};
 

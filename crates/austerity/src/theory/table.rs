@@ -1,10 +1,10 @@
 //! E and π̄ as functions that cost nanoseconds: interpolation tables.
 //!
 //! Nodes μ_i = s₀·sinh(i·h), i = 0, …, up to the drift at which the first look decides all; cubic (four-point
-//! Lagrange) in s = asinh(μ/s₀). s₀ = 0.01 because E has a cusp at 0 of the width 1/√t of the last look before N
-//! (smaller still where that is). 97 nodes give about 1e-6 in E and 1e-5 in π̄ for constant steps; the error is
-//! estimated by leaving out every other node (one sixteenth of the change), and nodes are doubled until it is
-//! below the aim. Cost: one [`RandomWalk::outcome`] per node.
+//! Lagrange) in s = asinh(μ/s₀). s₀ = 0.01 because E has a cusp at 0 of the width 1/√t of the last look
+//! before N (smaller still where that is). 97 nodes give about 1e-6 in E and 1e-5 in π̄ for constant steps;
+//! the error is estimated by leaving out every other node (one sixteenth of the change), and nodes are
+//! doubled until it is below the aim. Cost: one [`RandomWalk::outcome`] per node.
 
 use super::walk::{Accuracy, Outcome, RandomWalk};
 
@@ -24,8 +24,8 @@ pub struct ErrorTable {
 }
 
 impl ErrorTable {
-    /// Tabulates `walk`; the aim is 1e-7 in E and 1e-6 in π̄ for [`Accuracy::Exact`], a hundred times that for
-    /// [`Accuracy::Fast`].
+    /// Tabulates `walk`; the aim is 1e-7 in E and 1e-6 in π̄ for [`Accuracy::Exact`], a hundred times that
+    /// for [`Accuracy::Fast`].
     #[must_use]
     pub fn new(walk: &RandomWalk, accuracy: Accuracy) -> Self {
         let aim = match accuracy {

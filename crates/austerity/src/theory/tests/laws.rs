@@ -169,3 +169,28 @@ fn bad_input_is_refused() {
     assert!(paper_grid(&plan(100, 10, 0.1), 0.0, 0).is_err());
     assert!(paper_grid(&plan(100, 10, 0.1), f64::NAN, 10).is_err());
 }
+/// A thousand looks, all shapes and both clocks.
+#[test]
+fn merged_looks_of_all_shapes() {
+    let mut largest = 0.0f64;
+    for shape in [Shape::Pocock, Shape::ObrienFleming, Shape::WangTsiatis { alpha: 0.4 }] {
+        for time in [Time::Share, Time::Information] {
+            for epsilon in [0.001, 0.05, 0.2] {
+                let bound = Bound { base: Base::Epsilon(epsilon), shape, time };
+                let plan = general(100_000, Looks::constant(100), bound);
+                let exact = RandomWalk::new(plan.clone(), Accuracy::Exact);
+                let fast = RandomWalk::new(plan, Accuracy::Fast);
+                let mut worst = 0.0f64;
+                for i in 0..16 {
+                    let drift = 0.01 * (f64::from(i) * 0.6).sinh();
+                    let (a, b) = (exact.outcome(drift), fast.outcome(drift));
+                    worst = worst.max((a.error - b.error).abs()).max((a.data_usage - b.data_usage).abs());
+                }
+                assert!(worst < fast.error_estimate(), "{shape:?} {time:?} {epsilon}: {worst}");
+                largest = largest.max(worst);
+            }
+        }
+    }
+    println!("largest error of merged looks: {largest:.1e}");
+    assert!(largest < 8e-5, "{largest}");
+}

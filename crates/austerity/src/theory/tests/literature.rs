@@ -1,14 +1,15 @@
 //! Published constants of group-sequential trials.
 //!
-//! K looks at equally spaced information, two-sided level α: crossing probabilities at drift 0 must add up to α,
-//! whatever the unit of information; at the design drift they must add up to the power.
-//! Jennison & Turnbull (2000), *Group Sequential Methods*, tables 2.1 (Pocock), 2.2 and 2.4 (sample sizes), 2.3
+//! K looks at equally spaced information, two-sided level α: crossing probabilities at drift 0 must add up to
+//! α, whatever the unit of information; at the design drift they must add up to the power. Jennison &
+//! Turnbull (2000), *Group Sequential Methods*, tables 2.1 (Pocock), 2.2 and 2.4 (sample sizes), 2.3
 //! (O'Brien–Fleming), 2.9 (Wang–Tsiatis).
 
 use super::*;
 use crate::rule::bound::normal_upper;
 
-/// P(some of K looks crosses) with bounds C·(j/K)^(shape − ½) and information `unit` per look, at drift `drift`.
+/// P(some of K looks crosses) with bounds C·(j/K)^(shape − ½) and information `unit` per look, at drift
+/// `drift`.
 fn crossing(looks: usize, constant: f64, shape: f64, unit: f64, drift: f64) -> f64 {
     let times: Vec<f64> = (1..=looks).map(|j| unit * j as f64).collect();
     let bounds: Vec<f64> =

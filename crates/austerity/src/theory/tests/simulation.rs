@@ -24,7 +24,8 @@ fn simulate(stages: &[Stage], drift: f64, rng: &mut Rng) -> (bool, f64) {
     (false, 1.0)
 }
 
-/// 40,000 walks per case, bands of 4.5 standard errors: false-alarm rate over 18 checks below 2e-4; fixed seed.
+/// 40,000 walks per case, bands of 4.5 standard errors: false-alarm rate over 18 checks below 2e-4; fixed
+/// seed.
 #[test]
 fn random_walks() {
     let mut rng = stream(31, 0, Role::Data);
@@ -53,8 +54,8 @@ fn random_walks() {
     }
 }
 
-/// Published bounds cross as often as the level says: 200,000 walks, 4.5 standard errors (false alarm 7e-6 each,
-/// 4 checks); fixed seed.
+/// Published bounds cross as often as the level says: 200,000 walks, 4.5 standard errors (false alarm 7e-6
+/// each, 4 checks); fixed seed.
 #[test]
 fn published_constants() {
     let mut rng = stream(32, 0, Role::Data);
@@ -74,9 +75,9 @@ fn published_constants() {
     }
 }
 
-/// Algorithm 1 on the log-likelihood differences of a logistic regression, 6000 decisions per case: acceptance
-/// P + Δ and data use within 4.5 standard errors (12 checks, false-alarm rate below 1e-4) plus 0.004 for the
-/// estimated variance; fixed seed.
+/// Algorithm 1 on the log-likelihood differences of a logistic regression, 6000 decisions per case:
+/// acceptance P + Δ and data use within 4.5 standard errors (12 checks, false-alarm rate below 1e-4) plus
+/// 0.004 for the estimated variance; fixed seed.
 #[test]
 fn algorithm_one_on_logistic_differences() {
     let rows = 4000;
@@ -151,7 +152,8 @@ fn chain(test: &Plan, law: Law, energy_root: f64, steps: u32, seed: u64) -> [f64
 }
 
 /// The predicted sd within 2 %, compensated chains within 1 % of the truth. Monte Carlo error of the sd below
-/// 0.2 % (700,000 steps, effective size above 100,000 over the coordinates): a false alarm is a 5-sigma event.
+/// 0.2 % (700,000 steps, effective size above 100,000 over the coordinates): a false alarm is a 5-sigma
+/// event.
 #[test]
 fn chains_on_a_gaussian_target() {
     for (energy_root, epsilon, seed) in [(1.34, 0.05, 41), (0.5, 0.2, 42)] {

@@ -4,7 +4,8 @@ use crate::theory::{Scan, gibbs_bound};
 
 type Matrix = Vec<Vec<f64>>;
 
-/// P(site = 1 | the others) of an Ising-like model with unequal couplings, logit scale, off by at most `delta`.
+/// P(site = 1 | the others) of an Ising-like model with unequal couplings, logit scale, off by at most
+/// `delta`.
 fn conditional(state: usize, site: usize, sites: usize, delta: f64) -> f64 {
     let mut field = 0.3 - 0.2 * site as f64;
     for other in (0..sites).filter(|&other| other != site) {
@@ -61,7 +62,8 @@ fn stationary(kernel: &Matrix) -> Vec<f64> {
 #[test]
 fn gibbs_theorem_holds_for_both_scans() {
     for delta in [0.001, 0.01, 0.05] {
-        // Random scan: one step contracts only for two sites (with more, opposite corners do not meet at once).
+        // Random scan: one step contracts only for two sites (with more, opposite corners do not meet at
+        // once).
         let scan = |delta| mixture(&[site_kernel(2, 0, delta), site_kernel(2, 1, delta)]);
         let distance = variation(&stationary(&scan(0.0)), &stationary(&scan(delta)));
         let bound = gibbs_bound(delta, contraction(&scan(0.0)), Scan::Random).unwrap();
