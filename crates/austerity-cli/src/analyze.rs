@@ -31,7 +31,10 @@ impl Analysis {
     fn new(options: &AnalyzeOptions) -> Result<Self, Failure> {
         let looks = match options.batch {
             Some(first) if first > options.n => {
-                return Err(Failure::Usage(format!("--batch is {first}; allowed: at most the {} rows of --n", options.n)));
+                return Err(Failure::Usage(format!(
+                    "--batch is {first}; allowed: at most the {} rows of --n",
+                    options.n
+                )));
             }
             Some(first) => Looks::Growing { first, growth: options.growth },
             None => Looks::Custom { rows: options.looks.clone() },
@@ -122,7 +125,11 @@ impl Analysis {
         let mut curves = table(&["(μ − μ0)√(N−1)/σ", "error E", "data read"]);
         for &z in &options.mu_std {
             let outcome = self.walk.outcome(z);
-            curves.add_row([format!("{z}"), format!("{:.6}", outcome.error), format!("{:.2} %", 100.0 * outcome.data_usage)]);
+            curves.add_row([
+                format!("{z}"),
+                format!("{:.6}", outcome.error),
+                format!("{:.2} %", 100.0 * outcome.data_usage),
+            ]);
         }
         text += &format!("{curves}\n");
         if let Some(step) = &self.step {
@@ -196,7 +203,8 @@ impl Analysis {
                 },
                 Panel {
                     title: "error of one step".into(),
-                    x: Axis::new("acceptance probability of the exact rule", Scale::Linear).with_limits(0.0, 1.0),
+                    x: Axis::new("acceptance probability of the exact rule", Scale::Linear)
+                        .with_limits(0.0, 1.0),
                     y: Axis::new("Δ", Scale::Linear),
                     curves: vec![delta, errors],
                     reference: Some(0.0),

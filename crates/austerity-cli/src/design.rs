@@ -62,10 +62,14 @@ fn read_pairs(path: &Path, rows: usize) -> Result<Pairs, Failure> {
     let bad = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
+    let header: Vec<&str> =
+        lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
     let place = |name: &str| header.iter().position(|column| *column == name);
     let (Some(mean), Some(sd)) = (place("mean"), place("sd")) else {
-        return Err(bad(format!("the first line must name the columns mean and sd (and offset, if any); it is `{}`", header.join(","))));
+        return Err(bad(format!(
+            "the first line must name the columns mean and sd (and offset, if any); it is `{}`",
+            header.join(",")
+        )));
     };
     let offset = place("offset");
     let mut pairs = Pairs::new(rows)?;
@@ -74,10 +78,13 @@ fn read_pairs(path: &Path, rows: usize) -> Result<Pairs, Failure> {
         let number = |column: usize| {
             let cell = cells.get(column).copied().unwrap_or("");
             let name = header.get(column).copied().unwrap_or("");
-            cell.parse::<f64>().map_err(|_| bad(format!("line {}, column {name}: `{cell}` is not a number", index + 1)))
+            cell.parse::<f64>()
+                .map_err(|_| bad(format!("line {}, column {name}: `{cell}` is not a number", index + 1)))
         };
         let offset = offset.map_or(Ok(0.0), number)?;
-        pairs.push(number(mean)?, number(sd)?, offset).map_err(|error| bad(format!("line {}: {error}", index + 1)))?;
+        pairs
+            .push(number(mean)?, number(sd)?, offset)
+            .map_err(|error| bad(format!("line {}: {error}", index + 1)))?;
     }
     Ok(pairs)
 }
@@ -111,7 +118,8 @@ fn words(search: &Search, options: &DesignOptions) -> String {
     } else {
         "error: mean |Δ| of the acceptance probability over the decisions"
     };
-    let mut front = table(&["first look m", "ε", "growth", "looks", "error", "data read", "worst-case error"]);
+    let mut front =
+        table(&["first look m", "ε", "growth", "looks", "error", "data read", "worst-case error"]);
     let step = search.front.len().div_ceil(SHOWN).max(1);
     for design in search.front.iter().rev().step_by(step).collect::<Vec<_>>().into_iter().rev() {
         front.add_row([
@@ -127,7 +135,9 @@ fn words(search: &Search, options: &DesignOptions) -> String {
     let source = match (&options.trial, options.worst_case) {
         (_, true) => "the worst case".to_string(),
         (Some(path), _) => format!("the completed decisions in {}", path.display()),
-        (None, _) => format!("decisions of a stationary chain with root step energy {} (no --trial)", options.energy),
+        (None, _) => {
+            format!("decisions of a stationary chain with root step energy {} (no --trial)", options.energy)
+        }
     };
     let mut text = format!("Designed for {source}.\n{front}\n({measure})\n\n{}.", search.verdict());
     let design = search.best.as_ref().unwrap_or(&search.nearest);

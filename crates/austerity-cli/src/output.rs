@@ -48,7 +48,8 @@ impl From<io::Error> for Failure {
 
 /// Writes a picture to a file.
 pub(crate) fn picture(path: &Path, figure: &Figure) -> Result<(), Failure> {
-    std::fs::write(path, figure.svg()).map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, figure.svg())
+        .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Prints a text and a line end.

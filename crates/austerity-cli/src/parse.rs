@@ -30,7 +30,9 @@ impl BoundChoice {
 fn numbers<const K: usize>(text: &str, example: &str) -> Result<[f64; K], String> {
     let parsed: Vec<f64> = text
         .split(',')
-        .map(|part| part.trim().parse().map_err(|_| format!("`{part}` is not a number; write it as {example}")))
+        .map(|part| {
+            part.trim().parse().map_err(|_| format!("`{part}` is not a number; write it as {example}"))
+        })
         .collect::<Result<_, _>>()?;
     let count = parsed.len();
     parsed.try_into().map_err(|_| format!("{count} numbers where {K} belong; write it as {example}"))

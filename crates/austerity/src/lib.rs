@@ -18,6 +18,8 @@
 //! | [`model`] | posteriors: generalised linear models, the toy of the paper, the user's own |
 //! | [`proposal`] | where to go next: random walks, adaptive, mixtures |
 //! | [`kernel`] | one step of a chain |
+//! | [`theory`] | how wrong: the error of a test, of a step, of the stationary distribution |
+//! | [`design`] | choosing looks and bounds for a tolerance |
 //! | [`check`] | are the assumptions sound here? |
 //! | [`run`] | settings, chains on threads, budgets, progress, checkpoints |
 //! | [`diagnostics`] | R-hat, effective sample size, Monte Carlo error, intervals |
@@ -27,6 +29,7 @@
 //! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
 
 pub mod check;
+pub mod design;
 pub mod diagnostics;
 pub mod error;
 pub mod kernel;
@@ -37,6 +40,7 @@ pub mod rng;
 pub mod rule;
 pub mod run;
 pub mod simd;
+pub mod theory;
 
 pub use error::{Error, Result};
 

@@ -14,7 +14,10 @@ use experiment::{Demo, Problem, candidates};
 /// Runs the demo.
 pub(crate) fn run(common: &Common, options: &DemoOptions) -> Result<(), Failure> {
     if !(options.seconds > 0.0 && options.seconds.is_finite()) {
-        return Err(Failure::Usage(format!("--seconds is {}; allowed: a positive finite number", options.seconds)));
+        return Err(Failure::Usage(format!(
+            "--seconds is {}; allowed: a positive finite number",
+            options.seconds
+        )));
     }
     let control = crate::interrupt::control();
     let mut line = Line::new("demo");

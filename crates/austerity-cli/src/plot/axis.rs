@@ -46,7 +46,8 @@ impl Axis {
             low = low.max(high * 10f64.powf(-DECADES));
         }
         if low == high {
-            (low, high) = if self.scale == Scale::Linear { (low - 0.5, high + 0.5) } else { (low / 2.0, high * 2.0) };
+            (low, high) =
+                if self.scale == Scale::Linear { (low - 0.5, high + 0.5) } else { (low / 2.0, high * 2.0) };
         }
         Fitted { scale: self.scale, limits: self.limits.unwrap_or((low, high)), places: (from, to) }
     }
@@ -86,7 +87,11 @@ impl Fitted {
             Scale::Linear => {
                 let rough = (high - low) / 5.0;
                 let power = 10f64.powf(rough.log10().floor());
-                let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|s| s * power).find(|s| *s >= rough).unwrap_or(rough);
+                let step = [1.0, 2.0, 5.0, 10.0]
+                    .into_iter()
+                    .map(|s| s * power)
+                    .find(|s| *s >= rough)
+                    .unwrap_or(rough);
                 let first = (low / step).ceil() as i64;
                 (0..12).map(|i| (first + i) as f64 * step).collect()
             }

@@ -67,7 +67,12 @@ impl Panel {
         let points = || self.curves.iter().flat_map(|curve| curve.points.iter());
         let x = self.x.fit(points().map(|p| p.0), x0, x1);
         let y = self.y.fit(points().map(|p| p.1).chain(self.reference), y0, y1);
-        let _ = writeln!(out, "<text x=\"{x0}\" y=\"{}\" font-weight=\"bold\">{}</text>", top - 26.0, escape(&self.title));
+        let _ = writeln!(
+            out,
+            "<text x=\"{x0}\" y=\"{}\" font-weight=\"bold\">{}</text>",
+            top - 26.0,
+            escape(&self.title)
+        );
         for (value, label) in x.ticks() {
             let at = x.place(value);
             let _ = writeln!(
@@ -87,7 +92,8 @@ impl Panel {
         }
         if let Some(reference) = self.reference {
             let at = y.place(reference);
-            let _ = writeln!(out, "<path d=\"M{x0} {at:.1}H{x1}\" stroke=\"#777\" stroke-dasharray=\"1 3\"/>");
+            let _ =
+                writeln!(out, "<path d=\"M{x0} {at:.1}H{x1}\" stroke=\"#777\" stroke-dasharray=\"1 3\"/>");
         }
         for (index, curve) in self.curves.iter().enumerate() {
             let colour = COLOURS[index % COLOURS.len()];
@@ -139,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_figure_is_well_formed_and_shows_its_words() {
-        let curve = Curve { label: "a < b & c".into(), points: vec![(0.0, 0.1), (1.0, 0.4), (2.0, f64::NAN)] };
+        let curve =
+            Curve { label: "a < b & c".into(), points: vec![(0.0, 0.1), (1.0, 0.4), (2.0, f64::NAN)] };
         let panel = Panel {
             title: "error".into(),
             x: Axis::new("x", Scale::Linear),

@@ -1,0 +1,36 @@
+//! How to choose: the looks and bounds that cost least data for an error that is allowed.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`pairs`] | [`Pairs`]: moments of completed decisions, what an average design learns from |
+//! | [`space`] | [`Space`], [`Candidate`]: the tests to choose from; the rule of thumb |
+//! | [`search`] | [`worst_case`], [`average`]: front, optimum, and the nearest when nothing is feasible |
+//! | [`level`] | [`bound_for_worst_case`]: the bound that meets a worst-case error exactly |
+//!
+//! ```
+//! use austerity::design::{Pairs, Space, average, worst_case};
+//! use austerity::rule::Law;
+//!
+//! let space = Space::constant(10_000)?;
+//! let strict = worst_case(&space, 10_000, 0.05)?;
+//! let mut pairs = Pairs::new(10_000)?;
+//! for step in 0..20 {
+//!     pairs.push(-1e-5 * f64::from(step - 10), 0.005, 0.0)?; // mean and sd of all 10,000 differences
+//! }
+//! let typical = average(&space, &pairs, Law::Metropolis, 0.05)?;
+//! assert!(typical.best.unwrap().data_usage < strict.best.unwrap().data_usage);
+//! # Ok::<(), austerity::Error>(())
+//! ```
+
+pub mod level;
+pub mod pairs;
+pub mod search;
+pub mod space;
+
+pub use level::bound_for_worst_case;
+pub use pairs::{Pair, Pairs};
+pub use search::{Design, Search, average, evaluate, worst_case};
+pub use space::{Candidate, Space};
+
+#[cfg(test)]
+mod tests;
