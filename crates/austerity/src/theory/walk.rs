@@ -47,8 +47,8 @@ pub struct Stopping {
 
 /// Steps in ln t below which looks are merged; the second halves the first for the extrapolation.
 const SPACING: [f64; 2] = [0.06, 0.03];
-/// The corrected error falls like ds^1.65 (measured over ε = .01–.2, Pocock to O'Brien–Fleming): 1/(2^1.65 −
-/// 1).
+/// The corrected error falls like ds^1.65 (measured over ε = .01–.2, Pocock to O'Brien–Fleming), hence
+/// 1/(2^1.65 − 1).
 const EXTRAPOLATION: f64 = 0.47;
 
 /// The random walk of a sequential test, swept once.
