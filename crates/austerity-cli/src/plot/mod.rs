@@ -36,6 +36,8 @@ pub(crate) struct Figure {
 
 const PANEL: (f64, f64) = (360.0, 300.0);
 const MARGIN: (f64, f64, f64, f64) = (62.0, 44.0, 16.0, 48.0); // left, top, right, bottom
+/// Room for one entry of the key.
+const KEY: f64 = 96.0;
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
 
@@ -107,16 +109,15 @@ impl Panel {
                 out,
                 "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"{dash}\"/>"
             );
-            // The key: one line per curve, top right inside the frame.
-            let row = y1 + 12.0 + 14.0 * index as f64;
+            // The key: one row above the frame, in the order of the curves.
+            let at = x0 + KEY * index as f64;
             let _ = writeln!(
                 out,
-                "<path d=\"M{:.1} {:.1}h22\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"{dash}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                x1 - 24.0,
-                row - 4.0,
-                x1 - 28.0,
-                row,
+                "<path d=\"M{at:.1} {:.1}h20\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"{dash}\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                top - 11.0,
+                at + 24.0,
+                top - 7.0,
                 escape(&curve.label)
             );
         }
