@@ -1,7 +1,7 @@
 //! `austerity analyze`: from ε to the error of the test, of a step, and of the stationary distribution.
 
-use austerity::rule::{Looks, SequentialSettings, Statistic};
-use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Plan, RandomWalk, StepError};
+use austerity::rule::{Law, Looks, SequentialSettings, Statistic};
+use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Outcome, Plan, RandomWalk, StepError};
 use serde_json::{Value, json};
 
 use crate::arguments::{AnalyzeOptions, Common, StatisticChoice};
@@ -9,7 +9,7 @@ use crate::output::{Failure, json as print_json, picture, say};
 use crate::plot::{Axis, Curve, Figure, Panel, Scale};
 use crate::table::table;
 
-/// Everything that was computed.
+/// Everything that was computed about one test.
 struct Analysis {
     looks: usize,
     walk: RandomWalk,
@@ -20,40 +20,49 @@ struct Analysis {
 
 /// Runs the analysis.
 pub(crate) fn run(common: &Common, options: &AnalyzeOptions) -> Result<(), Failure> {
-    let analysis = Analysis::new(options)?;
+    if let Some(bad) = options.mu_std.iter().find(|z| z.is_nan()) {
+        return Err(Failure::Usage(format!("--mu-std has {bad}; allowed: numbers")));
+    }
+    let analysis = Analysis::new(options, options.epsilon)?;
     if let Some(path) = &options.plot {
         picture(path, &analysis.figure(options)?)?;
     }
     if common.json { print_json(&analysis.json(options)) } else { say(analysis.words(options)) }
 }
 
-impl Analysis {
-    fn new(options: &AnalyzeOptions) -> Result<Self, Failure> {
-        let looks = match options.batch {
-            Some(first) if first > options.n => {
-                return Err(Failure::Usage(format!(
-                    "--batch is {first}; allowed: at most the {} rows of --n",
-                    options.n
-                )));
-            }
-            Some(first) => Looks::Growing { first, growth: options.growth },
-            None => Looks::Custom { rows: options.looks.clone() },
-        };
-        let settings = SequentialSettings {
-            looks,
-            bound: options.bound.with_epsilon(options.epsilon).map_err(Failure::Usage)?,
-            statistic: match options.statistic {
-                StatisticChoice::Normal => Statistic::Normal,
-                StatisticChoice::T => Statistic::Student,
-            },
-            law: options.law,
-            block_rows: options.block_rows,
-            ..SequentialSettings::paper(1, 0.0)
-        };
-        if let Some(bad) = options.mu_std.iter().find(|z| z.is_nan()) {
-            return Err(Failure::Usage(format!("--mu-std has {bad}; allowed: numbers")));
+/// The test that the options describe, at level `epsilon`.
+fn settings(options: &AnalyzeOptions, epsilon: Option<f64>) -> Result<SequentialSettings, Failure> {
+    let looks = match options.batch {
+        Some(first) if first > options.n => {
+            return Err(Failure::Usage(format!(
+                "--batch is {first}; allowed: at most the {} rows of --n",
+                options.n
+            )));
         }
-        let plan = Plan::of_settings(&settings, options.n)?;
+        Some(first) => Looks::Growing { first, growth: options.growth },
+        None => Looks::Custom { rows: options.looks.clone() },
+    };
+    Ok(SequentialSettings {
+        looks,
+        bound: options.bound.with_epsilon(epsilon).map_err(Failure::Usage)?,
+        statistic: match options.statistic {
+            StatisticChoice::Normal => Statistic::Normal,
+            StatisticChoice::T => Statistic::Student,
+        },
+        law: options.law,
+        block_rows: options.block_rows,
+        ..SequentialSettings::paper(1, 0.0)
+    })
+}
+
+/// The moves of a chain, when their energy was given.
+fn moves(options: &AnalyzeOptions) -> Option<Moves> {
+    options.energy.map(|energy_root| Moves { energy_root, kappa: options.kappa.unwrap_or(energy_root) })
+}
+
+impl Analysis {
+    fn new(options: &AnalyzeOptions, epsilon: Option<f64>) -> Result<Self, Failure> {
+        let plan = Plan::of_settings(&settings(options, epsilon)?, options.n)?;
         let looks = plan.looks();
         let walk = RandomWalk::new(plan, Accuracy::Exact);
         let table = ErrorTable::new(&walk, Accuracy::Exact);
@@ -63,11 +72,8 @@ impl Analysis {
             }
             _ => None,
         };
-        let bias = match options.energy {
-            Some(energy_root) => {
-                let moves = Moves { energy_root, kappa: options.kappa.unwrap_or(energy_root) };
-                Some((table.bias(options.law, moves)?, table.compensation(moves)?))
-            }
+        let bias = match moves(options) {
+            Some(moves) => Some((table.bias(options.law, moves)?, table.compensation(moves)?)),
             None => None,
         };
         Ok(Self { looks, walk, table, step, bias })
@@ -163,53 +169,92 @@ impl Analysis {
         text.trim_end().into()
     }
 
-    /// E and π̄ against |μ_std|, and Δ against P for the κ of the step (or D, or 1).
+    /// E and π̄ against |μ_std|, Δ against P for the κ of the step (or D, or 1), and with an energy the bias against ε.
     fn figure(&self, options: &AnalyzeOptions) -> Result<Figure, Failure> {
-        let drifts: Vec<f64> = (0..=160).map(|i| 0.05 * f64::from(i)).collect();
-        let curve = |label: &str, value: &dyn Fn(f64) -> f64| Curve {
-            label: label.into(),
-            points: drifts.iter().map(|&z| (z, value(z))).collect(),
-        };
         let kappa = match (options.sd, options.kappa.or(options.energy)) {
             (Some(sd), _) => austerity::theory::kappa(sd, options.n)?,
             (None, Some(kappa)) => kappa,
             (None, None) => 1.0,
         };
-        let mut delta = Curve { label: format!("Δ, κ = {kappa:.3}"), points: Vec::new() };
-        let mut errors = Curve { label: "mean error".into(), points: Vec::new() };
-        for i in 1..200 {
-            let acceptance = f64::from(i) / 200.0;
-            let step = self.table.step(options.law, acceptance.ln(), kappa)?;
-            delta.points.push((step.acceptance, step.delta));
-            errors.points.push((step.acceptance, step.mean_error));
+        let others: Vec<Self> = options
+            .compare
+            .iter()
+            .map(|&epsilon| Self::new(options, Some(epsilon)))
+            .collect::<Result<_, _>>()?;
+        let levels = options.epsilon.into_iter().chain(options.compare.iter().copied()).map(Some);
+        let levels: Vec<Option<f64>> = if options.epsilon.is_some() { levels.collect() } else { vec![None] };
+        let (mut errors, mut usage, mut deltas) = (Vec::new(), Vec::new(), Vec::new());
+        for (analysis, level) in std::iter::once(self).chain(&others).zip(levels) {
+            let label = level.map_or_else(|| "given bound".into(), |epsilon| format!("ε = {epsilon}"));
+            let drifts = (0..=160).map(|i| 0.05 * f64::from(i));
+            let outcomes: Vec<_> = drifts.map(|z| (z, analysis.walk.outcome(z))).collect();
+            let points = |value: fn(&Outcome) -> f64| outcomes.iter().map(|(z, o)| (*z, value(o))).collect();
+            errors.push(Curve { label: label.clone(), points: points(|o| o.error) });
+            usage.push(Curve { label: label.clone(), points: points(|o| o.data_usage) });
+            let mut delta = Curve { label, points: Vec::new() };
+            for i in 1..=200 {
+                let step = analysis.table.step(options.law, (f64::from(i) / 200.0).ln(), kappa)?;
+                delta.points.push((step.acceptance, step.delta));
+            }
+            deltas.push(delta);
         }
         let distance = "|μ − μ0|√(N−1)/σ";
-        Ok(Figure {
-            title: format!("N = {}, {} looks", options.n, self.looks),
-            panels: vec![
-                Panel {
-                    title: "error of the test".into(),
-                    x: Axis::new(distance, Scale::Linear),
-                    y: Axis::new("E", Scale::Logarithmic),
-                    curves: vec![curve("E", &|z| self.walk.outcome(z).error)],
-                    reference: None,
-                },
-                Panel {
-                    title: "data read".into(),
-                    x: Axis::new(distance, Scale::Linear),
-                    y: Axis::new("share of the data", Scale::Linear).with_limits(0.0, 1.0),
-                    curves: vec![curve("π̄", &|z| self.walk.outcome(z).data_usage)],
-                    reference: None,
-                },
-                Panel {
-                    title: "error of one step".into(),
-                    x: Axis::new("acceptance probability of the exact rule", Scale::Linear)
-                        .with_limits(0.0, 1.0),
-                    y: Axis::new("Δ", Scale::Linear),
-                    curves: vec![delta, errors],
-                    reference: Some(0.0),
-                },
-            ],
-        })
+        let panel = |title: &str, x: Axis, y: Axis, curves, reference| Panel {
+            title: title.into(),
+            x,
+            y,
+            curves,
+            reference,
+        };
+        let mut panels = vec![
+            panel(
+                "error of the test",
+                Axis::new(distance, Scale::Linear),
+                Axis::new("E", Scale::Logarithmic),
+                errors,
+                None,
+            ),
+            panel(
+                "data read",
+                Axis::new(distance, Scale::Linear),
+                Axis::new("share of the data", Scale::Linear).with_limits(0.0, 1.0),
+                usage,
+                None,
+            ),
+            panel(
+                &format!("error of one step, κ = {kappa:.2}"),
+                Axis::new("acceptance probability of the exact rule", Scale::Linear).with_limits(0.0, 1.0),
+                Axis::new("Δ", Scale::Linear),
+                deltas,
+                Some(0.0),
+            ),
+        ];
+        if let Some(moves) = moves(options) {
+            panels.push(panel(
+                &format!("predicted bias of a chain, D = {}", moves.energy_root),
+                Axis::new("ε", Scale::Logarithmic),
+                Axis::new("posterior sd / true sd", Scale::Linear),
+                bias_curves(options, moves)?,
+                Some(1.0),
+            ));
+        }
+        Ok(Figure { title: format!("N = {}, {} looks", options.n, self.looks), panels })
     }
+}
+
+/// sd inflation against ε, under the plain threshold and under the λ that cancels it where one exists.
+fn bias_curves(options: &AnalyzeOptions, moves: Moves) -> Result<Vec<Curve>, Failure> {
+    let mut plain = Curve { label: "plain".into(), points: Vec::new() };
+    let mut compensated = Curve { label: "compensated".into(), points: Vec::new() };
+    for i in 0..=24 {
+        let epsilon = 0.001 * 300f64.powf(f64::from(i) / 24.0);
+        let plan = Plan::of_settings(&settings(options, Some(epsilon))?, options.n)?;
+        let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
+        plain.points.push((epsilon, table.bias(Law::Metropolis, moves)?.sd_inflation));
+        if let Some(lambda) = table.compensation(moves)? {
+            let bias = table.bias(Law::Compensated { lambda }, moves)?;
+            compensated.points.push((epsilon, bias.sd_inflation));
+        }
+    }
+    Ok(vec![plain, compensated])
 }

@@ -117,9 +117,12 @@ pub(crate) struct AnalyzeOptions {
     /// κ of those steps, when it is not D (a control variate makes it smaller).
     #[arg(long, value_name = "KAPPA", requires = "energy", allow_negative_numbers = true)]
     pub(crate) kappa: Option<f64>,
-    /// Draw the curves of error, data use and Δ.
+    /// Draw the curves of error, data use and Δ (and with --energy the bias against ε).
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
+    /// Further levels ε to draw beside the first.
+    #[arg(long, value_name = "E,E,..", value_delimiter = ',', requires = "plot", requires = "epsilon")]
+    pub(crate) compare: Vec<f64>,
 }
 
 /// Options of `design`.

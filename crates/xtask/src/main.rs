@@ -4,6 +4,7 @@
 
 mod checks;
 mod command;
+mod figures;
 mod steps;
 mod suite;
 mod tree;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 pub(crate) const TASKS: &[(&str, &str)] = &[
     ("test", "run every check: format, lints, tests, doc tests, docs, project rules"),
     ("bench", "run the criterion benches of every crate (further arguments go to `cargo bench`)"),
+    ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
     ("help", "print this text"),
 ];
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("test") if arguments.len() == 1 => suite::run(&root),
         Some("bench") => bench(&root, &arguments[1..]),
+        Some("figures") if arguments.len() == 1 => outcome(figures::draw(&root)),
         Some("help" | "--help" | "-h") => {
             print!("{}", usage());
             ExitCode::SUCCESS
@@ -46,7 +49,11 @@ fn main() -> ExitCode {
 fn bench(root: &std::path::Path, further: &[String]) -> ExitCode {
     let mut arguments = vec!["bench", "--workspace"];
     arguments.extend(further.iter().map(String::as_str));
-    match command::run(&mut command::cargo(root, &arguments)) {
+    outcome(command::run(&mut command::cargo(root, &arguments)))
+}
+
+fn outcome(result: Result<(), String>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("error: {why}");
@@ -58,7 +65,7 @@ fn bench(root: &std::path::Path, further: &[String]) -> ExitCode {
 fn usage() -> String {
     let mut text = String::from("Usage: cargo xtask <task>\n\nTasks:\n");
     for (name, purpose) in TASKS {
-        text.push_str(&format!("  {name:<7}{purpose}\n"));
+        text.push_str(&format!("  {name:<9}{purpose}\n"));
     }
     text
 }

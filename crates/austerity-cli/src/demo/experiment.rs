@@ -6,8 +6,9 @@ use austerity::model::glm::{Glm, Logistic};
 use austerity::model::{Mode, ResponseKind, find_mode};
 use austerity::proposal::{AnyProposal, RandomWalk};
 use austerity::rng::{Role, seek, stream};
-use austerity::rule::{RuleSettings, SequentialSettings};
+use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Limits, Memory, Run, Sampler, Settings};
+use austerity::theory::{Accuracy, ErrorTable, Moves, Plan};
 use serde::Serialize;
 
 use crate::arguments::Common;
@@ -18,6 +19,8 @@ use crate::progress::Line;
 const CHAINS: u32 = 4;
 /// Of the seconds of a rule, the part spent on the cold start.
 const COLD_PART: f64 = 0.15;
+/// Root of the step energy of a random walk with covariance (2.38²/d)·Σ.
+const STEP_ENERGY_ROOT: f64 = 2.38;
 /// Draws are stopped by time, not by number.
 const ENOUGH: u64 = 1 << 32;
 
@@ -86,6 +89,15 @@ pub(super) fn candidates(rows: usize) -> Vec<Candidate> {
     ]
 }
 
+/// The sd inflation that the theory predicts for a chain on a Gaussian target with the demo's proposal.
+fn predicted(rule: &RuleSettings, rows: usize) -> Result<f64, Failure> {
+    let RuleSettings::Sequential(settings) = rule else { return Ok(1.0) };
+    let walk = austerity::theory::RandomWalk::new(Plan::of_settings(settings, rows)?, Accuracy::Fast);
+    let bias =
+        ErrorTable::new(&walk, Accuracy::Fast).bias(Law::Metropolis, Moves::plain(STEP_ENERGY_ROOT))?;
+    Ok(bias.sd_inflation)
+}
+
 /// What was measured about one rule.
 #[derive(Debug, Serialize)]
 pub(super) struct Measured {
@@ -103,6 +115,8 @@ pub(super) struct Measured {
     pub(super) mean_off_by_chance: f64,
     /// Geometric mean over the parameters of sd/exact sd.
     pub(super) sd_ratio: f64,
+    /// What the theory predicts for `sd_ratio`; 1 for the exact rule.
+    pub(super) sd_ratio_predicted: f64,
     /// Standard error of `sd_ratio` from the Monte Carlo errors of both runs.
     pub(super) sd_ratio_error: f64,
     /// Cold start: seconds and likelihood evaluations until a chain arrived (median); none if it did not.
@@ -184,6 +198,7 @@ impl Demo {
             mean_off: 0.0,
             mean_off_by_chance: 0.0,
             sd_ratio: 1.0,
+            sd_ratio_predicted: predicted(&candidate.rule, problem.rows)?,
             sd_ratio_error: 0.0,
             cold_seconds: arrival.map(|(seconds, _)| seconds),
             cold_evaluations: arrival.map(|(_, evaluations)| evaluations),

@@ -36,7 +36,7 @@ pub(crate) struct Figure {
 
 const PANEL: (f64, f64) = (360.0, 300.0);
 const MARGIN: (f64, f64, f64, f64) = (62.0, 44.0, 16.0, 48.0); // left, top, right, bottom
-/// Room for one entry of the key.
+/// Room for one entry of the key, at the most.
 const KEY: f64 = 96.0;
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
@@ -110,13 +110,13 @@ impl Panel {
                 "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"{dash}\"/>"
             );
             // The key: one row above the frame, in the order of the curves.
-            let at = x0 + KEY * index as f64;
+            let at = x0 + KEY.min((x1 - x0) / self.curves.len() as f64) * index as f64;
             let _ = writeln!(
                 out,
-                "<path d=\"M{at:.1} {:.1}h20\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"{dash}\"/>\
+                "<path d=\"M{at:.1} {:.1}h16\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"{dash}\"/>\
                  <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                 top - 11.0,
-                at + 24.0,
+                at + 20.0,
                 top - 7.0,
                 escape(&curve.label)
             );
