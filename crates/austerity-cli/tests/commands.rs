@@ -124,3 +124,160 @@ fn an_interrupt_keeps_what_was_measured() {
     let said = text(&output.stdout);
     assert!(said.contains("exact") && said.contains("Stopped early"), "{said}");
 }
+
+fn json(arguments: &[&str]) -> serde_json::Value {
+    let output = austerity(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn close(value: &serde_json::Value, expected: f64) {
+    let value = value.as_f64().unwrap();
+    assert!((value - expected).abs() < 1e-6, "{value} against {expected}");
+}
+
+/// Reference values of the sequential test and of one step.
+#[test]
+fn analyze_keeps_its_contract() {
+    let value = json(&[
+        "analyze",
+        "--n",
+        "1000",
+        "--batch",
+        "100",
+        "--epsilon",
+        "0.05",
+        "--mu-std",
+        "0,0.5,-1",
+        "--json",
+    ]);
+    assert_eq!(value["looks"], 10);
+    close(&value["worst_case"]["error"], 0.214_577_71);
+    close(&value["worst_case"]["data_usage"], 0.749_403_16);
+    close(&value["points"][1]["error"], 0.089_404_77);
+    close(&value["points"][2]["error"], 0.045_659_11);
+    close(&value["points"][2]["data_usage"], 0.572_039_21);
+    assert_eq!(value["points"][2]["mu_std"], -1.0);
+    let listed = json(&[
+        "analyze",
+        "--n",
+        "1000",
+        "--looks",
+        "100,200,300,400,500,600,700,800,900",
+        "--epsilon",
+        "0.05",
+        "--json",
+    ]);
+    close(&listed["worst_case"]["error"], 0.214_577_71);
+    let wang = [
+        "analyze",
+        "--n",
+        "1000",
+        "--batch",
+        "100",
+        "--bound",
+        "wang-tsiatis:2,0.75",
+        "--mu-std",
+        "1",
+        "--json",
+    ];
+    close(&json(&wang)["points"][0]["error"], 0.001_433_05);
+    let step = [
+        "analyze",
+        "--n",
+        "10000",
+        "--batch",
+        "500",
+        "--epsilon",
+        "0.05",
+        "--mean",
+        "-0.0001",
+        "--sd",
+        "0.02",
+        "--json",
+    ];
+    let step = json(&step);
+    close(&step["acceptance"], 0.367_879_44);
+    close(&step["delta"], 0.054_059_9);
+    close(&step["mean_error"], 0.170_877_3);
+    close(&step["data_usage"], 0.609_965);
+}
+
+#[test]
+fn design_keeps_its_contract() {
+    let worst = json(&["design", "--n", "12214", "--tolerance", "0.05", "--worst-case", "--json"]);
+    assert!(worst["error"].as_f64().unwrap() <= 0.05 && worst["feasible"] == true);
+    for field in ["batch", "epsilon", "growth", "data_usage"] {
+        assert!(worst[field].as_f64().unwrap() > 0.0, "{field}");
+    }
+    let impossible = json(&["design", "--n", "1000", "--tolerance", "1e-9", "--worst-case", "--json"]);
+    assert_eq!(impossible["feasible"], false);
+    let folder = std::env::temp_dir().join(format!("austerity-design-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("pairs.csv");
+    let lines: String = (0..50).map(|i| format!("{},0.005\n", 1e-5 * f64::from(i - 25))).collect();
+    std::fs::write(&file, format!("mean,sd\n{lines}")).unwrap();
+    let picture = folder.join("front.svg");
+    let (file, picture) = (file.to_str().unwrap(), picture.to_str().unwrap());
+    let trial = json(&[
+        "design",
+        "--n",
+        "10000",
+        "--tolerance",
+        "0.02",
+        "--trial",
+        file,
+        "--plot",
+        picture,
+        "--json",
+    ]);
+    assert!(trial["error"].as_f64().unwrap() <= 0.02);
+    assert!(std::fs::read_to_string(picture).unwrap().starts_with("<svg"));
+    std::fs::write(file, "mean,sd\n1e-5,abc\n").unwrap();
+    let bad = austerity(&["design", "--n", "10000", "--tolerance", "0.02", "--trial", file]);
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(
+        text(&bad.stderr).contains("line 2") && text(&bad.stderr).contains("abc"),
+        "{}",
+        text(&bad.stderr)
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn analyze_and_design_refuse_bad_input_with_the_value() {
+    for (arguments, word) in [
+        ("analyze --n 1 --batch 1 --epsilon 0.05", "at least 2"),
+        ("analyze --n 100 --batch 200 --epsilon 0.05", "200"),
+        ("analyze --n 100 --batch 0 --epsilon 0.05", "first look"),
+        ("analyze --n 100 --batch 10 --epsilon 0.7", "0.7"),
+        ("analyze --n 100 --batch 10 --epsilon -0.1", "-0.1"),
+        ("analyze --n 100 --batch 10", "--epsilon"),
+        ("analyze --n 100 --looks 5,3 --epsilon 0.1", "[5, 3]"),
+        ("analyze --n 100 --batch 10 --epsilon 0.1 --mean 0 --sd -1", "-1"),
+        ("analyze --n 100 --batch 10 --epsilon 0.1 --energy -1", "-1"),
+        ("analyze --n 100 --batch 10 --bound bonferroni", "bonferroni"),
+        ("analyze --n 100 --batch 10 --epsilon 0.1 --plot /nowhere/at/all.svg", "/nowhere/at/all.svg"),
+        ("design --n 100 --tolerance 0", "tolerance"),
+        ("design --n 100 --tolerance 1", "tolerance"),
+        ("design --n 1 --tolerance 0.1", "at least"),
+        ("design --n 100 --tolerance 0.1 --trial /nowhere.csv", "/nowhere.csv"),
+        ("design --n 100 --tolerance 0.1 --growth 0.5", "0.5"),
+    ] {
+        let output = austerity(&arguments.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {}", text(&output.stdout));
+        assert!(text(&output.stderr).contains(word), "{arguments}: {}", text(&output.stderr));
+    }
+    // Limits are values, not NaN.
+    for arguments in [
+        "analyze --n 100 --batch 10 --epsilon 0 --json",
+        "analyze --n 100 --batch 100 --epsilon 0.1 --json",
+        "analyze --n 100 --batch 10 --epsilon 0.5 --json",
+        "analyze --n 100 --batch 10 --epsilon 0.1 --mean 0.1 --sd 0 --json",
+        "analyze --n 2 --batch 1 --epsilon 0.1 --mean 1e300 --sd 1e300 --json",
+    ] {
+        let output = austerity(&arguments.split(' ').collect::<Vec<_>>());
+        assert!(output.status.success(), "{arguments}: {}", text(&output.stderr));
+        assert!(!text(&output.stdout).contains("null"), "{arguments}: {}", text(&output.stdout));
+    }
+}
