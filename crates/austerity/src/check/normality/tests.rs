@@ -1,3 +1,5 @@
+//! Normal, heavy-tailed and sparse populations, logistic differences, an outlier by name.
+
 use super::*;
 use crate::model::{Data, Glm, Logistic, Model, Prior, ResponseKind, generate};
 use crate::population::{Access, Numbers};

@@ -1,3 +1,5 @@
+//! Running diagnostics against their batch versions.
+
 use super::super::chains::{borrow, mean, variance};
 use super::super::simulate::{autoregressive, shifted};
 use super::super::{ess_mean, split_rhat as batch_split_rhat};

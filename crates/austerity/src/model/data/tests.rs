@@ -1,3 +1,5 @@
+//! Every refusal with its column, row and value; scales, warnings, defaults.
+
 use super::*;
 
 fn good() -> Data {

@@ -1,3 +1,5 @@
+//! Caches, costs, panics, NaN and infinities of models made of closures.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Generated data have the coefficients, correlations and rare features they promise.
+
 use super::*;
 use crate::model::data::mean_and_sd;
 use crate::model::{Linear, Noise, Prior, ResponseKind, find_mode};

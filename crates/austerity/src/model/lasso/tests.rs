@@ -1,3 +1,5 @@
+//! The toy's closed forms against quadrature, its differences and derivatives.
+
 use super::posterior::{FAR, cut_moments, log_phi};
 use super::*;
 

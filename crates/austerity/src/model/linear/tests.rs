@@ -1,3 +1,5 @@
+//! Sufficient statistics against rows, derivatives, hard columns, refusals.
+
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 

@@ -1,3 +1,5 @@
+//! Modes with a known answer, modes that do not exist, curved and kinked densities.
+
 use super::*;
 use crate::model::{Access, Data, Gradient, Lasso, Linear, Noise, Prior, ResponseKind};
 use crate::population::Numbers;

@@ -1,3 +1,5 @@
+//! Laws of the sequential rule: its limits, its use of data, its guard, its refusals.
+
 use super::*;
 use crate::population::{BlockOrder, BlockReveal, Numbers};
 use crate::rng::{Role, seek, stream};
