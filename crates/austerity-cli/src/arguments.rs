@@ -44,6 +44,112 @@ pub(crate) enum Command {
     /// Which test costs least for a tolerance? Searches first look, level and growth.
     #[command(after_help = DESIGN_EXAMPLES)]
     Design(DesignOptions),
+    /// Are the assumptions of the test sound on these data? Asked before running.
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckOptions),
+    /// Makes data with known coefficients: columns x1, x2, … and the response y.
+    #[command(after_help = GENERATE_EXAMPLES)]
+    Generate(GenerateOptions),
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  austerity generate logistic --rows 100000 --features 10 --out data.csv
+  austerity check data.csv --response y
+  austerity check data.parquet --response label --features pc1,pc2,pc3 --batch 1000 --json";
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  austerity generate logistic --rows 1000000 --features 20 --out data.parquet
+  austerity generate poisson --rows 50000 --features 5 --rare 3 --seed 7 --out counts.csv";
+
+/// The likelihood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FamilyChoice {
+    /// Binary response, or counts out of --trials.
+    Logistic,
+    /// Real response, normal noise.
+    Linear,
+    /// Counts, log link.
+    Poisson,
+    /// Real response, Student-t noise with 4 degrees of freedom.
+    Student,
+}
+
+/// Where the data are and which column is what.
+#[derive(Args, Debug)]
+pub(crate) struct DataOptions {
+    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file.
+    pub(crate) data: PathBuf,
+    /// The column to be explained.
+    #[arg(long, value_name = "COL")]
+    pub(crate) response: String,
+    /// The columns that explain it (all others without a role).
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    pub(crate) features: Option<Vec<String>>,
+    /// Features whose values are levels, even when they are numbers.
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    pub(crate) categorical: Vec<String>,
+    /// Frequency weights.
+    #[arg(long, value_name = "COL")]
+    pub(crate) weights: Option<String>,
+    /// Binomial trials.
+    #[arg(long, value_name = "COL")]
+    pub(crate) trials: Option<String>,
+    /// Known part of the linear predictor.
+    #[arg(long, value_name = "COL")]
+    pub(crate) offset: Option<String>,
+    /// No intercept.
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+    /// Standardise numeric features.
+    #[arg(long)]
+    pub(crate) standardize: bool,
+    /// The likelihood.
+    #[arg(long, value_enum, default_value_t = FamilyChoice::Logistic)]
+    pub(crate) family: FamilyChoice,
+}
+
+/// Options of `check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckOptions {
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+    /// Rows of the first look to be checked.
+    #[arg(long, value_name = "M", default_value_t = 500)]
+    pub(crate) batch: usize,
+    /// Rows that are drawn together.
+    #[arg(long, value_name = "ROWS", default_value_t = austerity::BLOCK_ROWS)]
+    pub(crate) block_rows: usize,
+    /// Pairs of states from a short pilot.
+    #[arg(long, value_name = "K", default_value_t = 8)]
+    pub(crate) pairs: usize,
+    /// Batches drawn for each pair.
+    #[arg(long, value_name = "K", default_value_t = 400)]
+    pub(crate) repetitions: usize,
+}
+
+/// Options of `generate`.
+#[derive(Args, Debug)]
+pub(crate) struct GenerateOptions {
+    /// The likelihood.
+    #[arg(value_enum)]
+    pub(crate) family: FamilyChoice,
+    /// Rows.
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: usize,
+    /// Dense features, standard normal.
+    #[arg(long, value_name = "D")]
+    pub(crate) features: usize,
+    /// Rare binary features, present in 10 to 200 rows each.
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) rare: usize,
+    /// Correlate neighbouring features (0.5).
+    #[arg(long)]
+    pub(crate) correlated: bool,
+    /// The file to write; its extension says the format (.parquet, .csv, .csv.gz).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }
 
 const ANALYZE_EXAMPLES: &str = "\

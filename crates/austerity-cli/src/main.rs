@@ -4,8 +4,11 @@
 
 mod analyze;
 mod arguments;
+mod check;
+mod data;
 mod demo;
 mod design;
+mod generate;
 mod interrupt;
 mod output;
 mod parse;
@@ -24,6 +27,8 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&arguments.common, options),
         Command::Analyze(options) => analyze::run(&arguments.common, options),
         Command::Design(options) => design::run(&arguments.common, options),
+        Command::Check(options) => check::run(&arguments.common, options),
+        Command::Generate(options) => generate::run(&arguments.common, options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

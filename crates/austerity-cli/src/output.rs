@@ -11,6 +11,8 @@ use crate::plot::Figure;
 pub(crate) enum Failure {
     /// The library refused.
     Library(austerity::Error),
+    /// A file could not be read or written as wanted.
+    File(austerity_io::Error),
     /// Options that do not go together, or a value that an option refuses.
     Usage(String),
     /// Writing failed.
@@ -28,6 +30,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library(error) => write!(f, "{error}"),
+            Self::File(error) => write!(f, "{error}"),
             Self::Usage(text) => f.write_str(text),
             Self::Writing(error) => write!(f, "cannot write the output: {error}"),
         }
@@ -37,6 +40,12 @@ impl fmt::Display for Failure {
 impl From<austerity::Error> for Failure {
     fn from(error: austerity::Error) -> Self {
         Self::Library(error)
+    }
+}
+
+impl From<austerity_io::Error> for Failure {
+    fn from(error: austerity_io::Error) -> Self {
+        Self::File(error)
     }
 }
 
