@@ -60,7 +60,7 @@ pub enum Error {
     },
     /// A line with more or fewer cells than the first.
     #[error(
-        "`{}`, line {line}: {found} cells where the first line has {expected}; mend the line (an unquoted delimiter in a text, or an unclosed quote?)",
+        "`{}`, line {line}: {found} cells where the first line has {expected}; mend the line (a delimiter in a text that is not quoted?)",
         file.display()
     )]
     Ragged {
@@ -69,9 +69,9 @@ pub enum Error {
         /// Line of the text on which the record starts, from 1.
         line: u64,
         /// Cells in it.
-        found: u64,
+        found: usize,
         /// Cells in the first record.
-        expected: u64,
+        expected: usize,
     },
     /// A cell without a value.
     #[error("{place}: the value is missing ({}); {remedy}", spelled(value))]

@@ -14,7 +14,7 @@ use std::path::Path;
 use ::csv::{ByteRecord, ReaderBuilder};
 
 use super::cell::{Cell, classify};
-use super::text;
+use super::records::text;
 use crate::error::{Error, Result};
 
 /// Text looked at to find the delimiter. Thousands of columns fit.

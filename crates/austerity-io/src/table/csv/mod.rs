@@ -7,23 +7,19 @@
 
 mod cell;
 mod dialect;
+mod records;
 
-use std::fs::File;
-use std::io::{BufReader, Read};
 use std::path::Path;
 
-use ::csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
-use flate2::bufread::MultiGzDecoder;
+use ::csv::ByteRecord;
 
 use crate::error::{Error, Place, Result};
 use crate::table::levels::{LevelBuilder, TooManyLevels};
 use crate::table::{Column, ColumnKind, OpenOptions, Schema};
 use cell::Cell;
+use records::Records;
 
 pub(super) use dialect::Dialect;
-
-/// Bytes read at a time.
-const BUFFER: usize = 1 << 18;
 
 /// How the text is written, and what its columns are.
 pub(super) fn inspect(path: &Path, gzip: bool, options: &OpenOptions) -> Result<(Dialect, Schema)> {
@@ -32,15 +28,12 @@ pub(super) fn inspect(path: &Path, gzip: bool, options: &OpenOptions) -> Result<
         Some(delimiter) => delimiter,
         None => dialect::delimiter(path, gzip)?,
     };
-    let mut reader = reader(path, gzip, delimiter)?;
+    let mut records = Records::open(path, gzip, delimiter)?;
     let (mut first, mut second) = (ByteRecord::new(), ByteRecord::new());
-    let read = |reader: &mut Reader<_>, record: &mut ByteRecord| {
-        reader.read_byte_record(record).map_err(|error| translate(path, error))
-    };
-    if !read(&mut reader, &mut first)? {
+    if !records.next(&mut first)? {
         return Err(Error::Empty { file: path.into(), what: "it has no line with text".into() });
     }
-    read(&mut reader, &mut second)?;
+    records.next(&mut second)?;
     let header = options.header.unwrap_or_else(|| dialect::has_header(&first, &second));
 
     let mut notes = Vec::new();
@@ -67,26 +60,21 @@ pub(super) fn read(
     chosen: &[usize],
     as_text: &[String],
 ) -> Result<Vec<Column>> {
-    let mut reader = reader(path, dialect.gzip, dialect.delimiter)?;
+    let mut records = Records::open(path, dialect.gzip, dialect.delimiter)?;
     let mut record = ByteRecord::new();
     let mut builders: Vec<Builder> =
         chosen.iter().map(|&j| Builder::new(as_text.contains(&names[j]))).collect();
     let mut row = 0;
     let mut skip_header = dialect.header;
-    // One record per turn; a ragged record is an error even when none of its chosen cells is missing.
-    while reader.read_byte_record(&mut record).map_err(|error| translate(path, error))? {
+    while records.next(&mut record)? {
         if std::mem::take(&mut skip_header) {
             continue;
         }
         row += 1;
         for (builder, &j) in builders.iter_mut().zip(chosen) {
             builder.push(record.get(j).unwrap_or_default()).map_err(|refusal| {
-                let place = Place {
-                    file: path.into(),
-                    column: names[j].clone(),
-                    row,
-                    line: record.position().map(::csv::Position::line),
-                };
+                let place =
+                    Place { file: path.into(), column: names[j].clone(), row, line: Some(records.line()) };
                 refusal.at(place, record.get(j).unwrap_or_default())
             })?;
         }
@@ -96,38 +84,6 @@ pub(super) fn read(
         return Err(Error::Empty { file: path.into(), what });
     }
     Ok(builders.into_iter().map(Builder::finish).collect())
-}
-
-/// The text of a file, decompressed.
-fn text(path: &Path, gzip: bool) -> Result<Box<dyn Read>> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    Ok(if gzip {
-        Box::new(MultiGzDecoder::new(BufReader::with_capacity(BUFFER, file)))
-    } else {
-        Box::new(file)
-    })
-}
-
-fn reader(path: &Path, gzip: bool, delimiter: u8) -> Result<Reader<Box<dyn Read>>> {
-    Ok(ReaderBuilder::new()
-        .has_headers(false)
-        .delimiter(delimiter)
-        .buffer_capacity(BUFFER)
-        .from_reader(text(path, gzip)?))
-}
-
-fn translate(path: &Path, error: ::csv::Error) -> Error {
-    let described = error.to_string();
-    match error.into_kind() {
-        ErrorKind::Io(source) => Error::Io { action: "read", file: path.into(), source },
-        ErrorKind::UnequalLengths { pos, expected_len, len } => Error::Ragged {
-            file: path.into(),
-            line: pos.map_or(0, |position| position.line()),
-            found: len,
-            expected: expected_len,
-        },
-        _ => Error::format(path, format!("cannot be read: {described}"), "check the file"),
-    }
 }
 
 /// One column in the making.
