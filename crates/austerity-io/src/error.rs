@@ -16,6 +16,13 @@ pub struct Place {
     pub line: Option<u64>,
 }
 
+impl Place {
+    /// A row counted from 0, of a file without lines.
+    pub(crate) fn new(file: &Path, column: &str, row: usize) -> Box<Self> {
+        Box::new(Self { file: file.into(), column: column.into(), row: row + 1, line: None })
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`, column `{}`, row {}", self.file.display(), self.column, self.row)?;
@@ -77,7 +84,7 @@ pub enum Error {
     #[error("{place}: the value is missing ({}); {remedy}", spelled(value))]
     MissingValue {
         /// Where.
-        place: Place,
+        place: Box<Place>,
         /// How the file writes it.
         value: String,
         /// What to do.
@@ -87,7 +94,7 @@ pub enum Error {
     #[error("{place}: `{value}` is not a finite number; drop the row or impute the value")]
     NotFinite {
         /// Where.
-        place: Place,
+        place: Box<Place>,
         /// The cell.
         value: String,
     },
@@ -95,7 +102,7 @@ pub enum Error {
     #[error("{place}: `{value}` {problem}; mend the cell, leave the column out, or name it as categorical")]
     MixedColumn {
         /// The first cell that differs from those before it.
-        place: Place,
+        place: Box<Place>,
         /// That cell.
         value: String,
         /// "is text, but the rows before hold numbers", or the reverse.
@@ -107,7 +114,7 @@ pub enum Error {
     )]
     DecimalComma {
         /// Where.
-        place: Place,
+        place: Box<Place>,
         /// The cell.
         value: String,
     },
@@ -115,7 +122,7 @@ pub enum Error {
     #[error("{place}: the text `{value}` is not UTF-8; save the file as UTF-8")]
     NotUtf8 {
         /// Where.
-        place: Place,
+        place: Box<Place>,
         /// The text with marks for the bad bytes.
         value: String,
     },
@@ -175,7 +182,7 @@ pub enum Error {
     #[error("{place}: {problem}; {remedy}")]
     Value {
         /// Where.
-        place: Place,
+        place: Box<Place>,
         /// What is wrong; names the value.
         problem: String,
         /// What to do.

@@ -58,7 +58,7 @@ fn truncated_and_damaged_files_are_refused() {
         assert!(open(&path).and_then(|source| source.read(None)).is_err(), "{length}");
     }
     for position in 0..bytes.len() {
-        for value in [0, b'9', b')', 0xff] {
+        for value in [b'9', 0xff] {
             let mut changed = bytes.clone();
             changed[position] = value;
             let path = folder.file("changed.npy", &changed);

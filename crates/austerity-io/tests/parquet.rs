@@ -115,20 +115,20 @@ fn unknown_columns_are_suggested() {
     assert!(message.contains("did you mean `float64`?"), "{message}");
 }
 
-/// Every prefix of a file, and the file with any byte changed, is read or refused: no panic reaches the
+/// Prefixes of a file, and the file with one byte changed, are read or refused: no panic reaches the
 /// caller and no absurd amount of memory is taken.
 #[test]
 fn truncated_and_damaged_files_are_refused() {
     let folder = Folder::new("damaged");
     for name in ["encodings.parquet", "codec-gzip.parquet", "nulls.parquet"] {
         let bytes = std::fs::read(fixture(name)).unwrap();
-        for length in (0..bytes.len()).step_by(97) {
+        for length in (0..bytes.len()).step_by(193) {
             let path = folder.file("cut.parquet", &bytes[..length]);
             let message = open(&path).and_then(|source| source.read(None)).unwrap_err().to_string();
             assert!(message.contains("cut.parquet"), "{message}");
         }
-        for position in (0..bytes.len()).step_by(7) {
-            for flip in [0x01, 0x80, 0xff] {
+        for position in (0..bytes.len()).step_by(31) {
+            for flip in [0x01, 0x80] {
                 let mut changed = bytes.clone();
                 changed[position] ^= flip;
                 let path = folder.file("changed.parquet", &changed);

@@ -236,8 +236,8 @@ impl Shelf {
     }
 
     /// The place of a row counted from 0.
-    fn place(&self, column: &str, row: usize) -> Place {
-        Place { file: self.file.clone(), column: column.into(), row: row + 1, line: None }
+    fn place(&self, column: &str, row: usize) -> Box<Place> {
+        Place::new(&self.file, column, row)
     }
 
     fn role(&self, column: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Error {

@@ -108,7 +108,7 @@ impl Term {
                     let all: Vec<&str> =
                         reference.iter().chain(levels).take(LISTED).map(String::as_str).collect();
                     return Err(Error::Value {
-                        place: Place { file: file.into(), column: column.clone(), row: row + 1, line: None },
+                        place: Place::new(file, column, row),
                         problem: format!(
                             "the level `{}` was not there when the model was fitted (levels: {}{})",
                             labels[codes[row] as usize],

@@ -126,7 +126,7 @@ pub(super) fn read(path: &Path, layout: &Layout, names: &[String], chosen: &[usi
         if value.is_finite() {
             return Ok(value);
         }
-        let place = Place { file: path.into(), column: names[j].clone(), row: row + 1, line: None };
+        let place = Place::new(path, &names[j], row);
         let remedy = "drop the row, impute the value, or leave the column out".into();
         Err(if value.is_nan() {
             Error::MissingValue { place, value: "NaN".into(), remedy }

@@ -118,12 +118,7 @@ impl TableWriter {
                 return Err(shape(format!("column `{}`", field.name), rows, column.len()));
             }
             if let Some(row) = column.iter().position(|&value| !fits(value, field.storage)) {
-                let place = Place {
-                    file: self.path.clone(),
-                    column: field.name.clone(),
-                    row: self.rows + row + 1,
-                    line: None,
-                };
+                let place = Place::new(&self.path, &field.name, self.rows + row);
                 return Err(Error::Value {
                     place,
                     problem: format!("{} cannot be stored in this column", column[row]),

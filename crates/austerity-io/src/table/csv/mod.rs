@@ -73,8 +73,8 @@ pub(super) fn read(
         row += 1;
         for (builder, &j) in builders.iter_mut().zip(chosen) {
             builder.push(record.get(j).unwrap_or_default()).map_err(|refusal| {
-                let place =
-                    Place { file: path.into(), column: names[j].clone(), row, line: Some(records.line()) };
+                let mut place = Place::new(path, &names[j], row - 1);
+                place.line = Some(records.line());
                 refusal.at(place, record.get(j).unwrap_or_default())
             })?;
         }
@@ -160,7 +160,7 @@ impl Builder {
 }
 
 impl Refusal {
-    fn at(self, place: Place, raw: &[u8]) -> Error {
+    fn at(self, place: Box<Place>, raw: &[u8]) -> Error {
         let value = cell::shown(raw);
         match self {
             Self::Missing { categorical } => {

@@ -192,8 +192,8 @@ impl Task<'_> {
     }
 
     /// A row counted from 0, as the user counts.
-    fn place(&self, row: usize) -> Place {
-        Place { file: self.path.into(), column: self.name.into(), row: row + 1, line: None }
+    fn place(&self, row: usize) -> Box<Place> {
+        Place::new(self.path, self.name, row)
     }
 }
 

@@ -8,11 +8,13 @@
 mod chunks;
 mod decode;
 
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::schema::types::ColumnDescriptor;
 
@@ -22,6 +24,10 @@ use chunks::Chunks;
 
 /// Names, kinds and rows from the footer.
 pub(super) fn schema(path: &Path) -> Result<Schema> {
+    guarded(path, || schema_of(path))
+}
+
+fn schema_of(path: &Path) -> Result<Schema> {
     let reader = open(path)?;
     let metadata = reader.metadata().file_metadata();
     let descriptor = metadata.schema_descr();
@@ -57,10 +63,10 @@ pub(super) fn read(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<Vec
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(chosen.len()).max(1);
     let next = AtomicUsize::new(0);
-    // Even one thread is a thread: a decoder that panics on damaged bytes ends there, not here.
     let parts: Vec<Result<Vec<(usize, Column)>>> = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| read_some(path, schema, chosen, &next))).collect();
+        let workers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| guarded(path, || read_some(path, schema, chosen, &next))))
+            .collect();
         workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|_| Err(damaged(path, "a page cannot be decoded"))))
@@ -111,7 +117,26 @@ fn read_some(
 
 fn open(path: &Path) -> Result<SerializedFileReader<Chunks>> {
     let chunks = Chunks::open(path).map_err(Error::io("open", path))?;
-    SerializedFileReader::new(chunks).map_err(|error| translate(path, &error))
+    let reader = SerializedFileReader::new(chunks).map_err(|error| translate(path, &error))?;
+    // The library asserts this where it reads a column.
+    for column in reader.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns) {
+        let numbers = [
+            column.dictionary_page_offset().unwrap_or(0),
+            column.data_page_offset(),
+            column.compressed_size(),
+            column.num_values(),
+        ];
+        if numbers.iter().any(|&number| number < 0) {
+            return Err(damaged(path, "its footer has a negative position or size"));
+        }
+    }
+    Ok(reader)
+}
+
+/// Runs `read`; a decoder that panics on damaged bytes is an error.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(damaged(path, "it cannot be decoded")))
 }
 
 /// What a leaf holds, for the schema.
