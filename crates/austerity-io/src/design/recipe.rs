@@ -1,0 +1,101 @@
+//! A design as plain data: kept with a run, applied to new rows, undone for reports.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ResponseCoding, Term};
+use crate::error::{Error, Result};
+use crate::table::names::unknown;
+use crate::table::{Column, Table};
+
+/// How columns of a file become a design.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The response's column.
+    pub response: String,
+    /// What its values stand for.
+    pub coding: ResponseCoding,
+    /// The features, in order.
+    pub terms: Vec<Term>,
+    /// The column of frequency weights.
+    pub weights: Option<String>,
+    /// The column of trials.
+    pub trials: Option<String>,
+    /// The column of offsets.
+    pub offset: Option<String>,
+    /// Whether the first coefficient is an intercept.
+    pub intercept: bool,
+}
+
+impl Recipe {
+    /// Names of the coefficients: `intercept` first, then the columns of the design.
+    #[must_use]
+    pub fn coefficient_names(&self) -> Vec<String> {
+        let intercept = self.intercept.then(|| "intercept".to_owned());
+        intercept.into_iter().chain(self.terms.iter().flat_map(Term::names)).collect()
+    }
+
+    /// Columns of a file that are needed to predict: features and offset.
+    #[must_use]
+    pub fn feature_columns(&self) -> Vec<String> {
+        self.terms.iter().map(|term| term.column().to_owned()).chain(self.offset.clone()).collect()
+    }
+
+    /// Feature columns that must be read as text, see [`crate::table::Source::read_with`].
+    #[must_use]
+    pub fn text_columns(&self) -> Vec<String> {
+        let levels = self.terms.iter().filter(|term| matches!(term, Term::Levels { .. }));
+        levels.map(|term| term.column().to_owned()).collect()
+    }
+
+    /// Turns coefficients of the design into coefficients on the original scale of the columns: those of
+    /// standardised columns are divided by the scale, and what the shifts contributed moves into the intercept.
+    /// A slice of another length is left as it is beyond the coefficients.
+    pub fn to_original(&self, coefficients: &mut [f64]) {
+        let (mut at, mut moved) = (usize::from(self.intercept), 0.0);
+        for term in &self.terms {
+            match term {
+                Term::Number { shift, scale, .. } => {
+                    if let Some(coefficient) = coefficients.get_mut(at) {
+                        *coefficient /= scale;
+                        moved += *coefficient * shift;
+                    }
+                    at += 1;
+                }
+                Term::Levels { levels, .. } => at += levels.len(),
+            }
+        }
+        if self.intercept
+            && let Some(intercept) = coefficients.first_mut()
+        {
+            *intercept -= moved;
+        }
+    }
+
+    /// The columns of the design for new rows, without the intercept. A level that was not there when
+    /// the recipe was made is an error with its row.
+    pub fn features(&self, table: &Table) -> Result<Vec<Vec<f64>>> {
+        let mut columns = Vec::new();
+        for term in &self.terms {
+            let given = table
+                .column(term.column())
+                .ok_or_else(|| unknown(&table.file, &table.names, term.column()))?;
+            columns.extend(term.apply(&table.file, given)?);
+        }
+        Ok(columns)
+    }
+
+    /// The offset of new rows, when the design has one.
+    pub fn offsets(&self, table: &Table) -> Result<Option<Vec<f64>>> {
+        let Some(name) = &self.offset else { return Ok(None) };
+        match table.column(name) {
+            Some(Column::Numbers(values)) => Ok(Some(values.clone())),
+            Some(Column::Levels { .. }) => Err(Error::Role {
+                file: table.file.clone(),
+                column: name.clone(),
+                problem: "the offset holds text".into(),
+                remedy: "give numbers".into(),
+            }),
+            None => Err(unknown(&table.file, &table.names, name)),
+        }
+    }
+}

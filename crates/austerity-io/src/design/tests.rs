@@ -1,0 +1,262 @@
+use super::*;
+use crate::error::Error;
+
+fn numbers(values: &[f64]) -> Column {
+    Column::Numbers(values.to_vec())
+}
+
+fn text(cells: &[&str]) -> Column {
+    let mut labels: Vec<String> = Vec::new();
+    let codes = cells
+        .iter()
+        .map(|cell| {
+            let known = labels.iter().position(|label| label == cell);
+            known.unwrap_or_else(|| {
+                labels.push((*cell).into());
+                labels.len() - 1
+            }) as u32
+        })
+        .collect();
+    Column::Levels { codes, labels }
+}
+
+fn table(columns: &[(&str, Column)]) -> Table {
+    Table {
+        file: "data.csv".into(),
+        names: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        rows: columns[0].1.len(),
+        columns: columns.iter().map(|(_, column)| column.clone()).collect(),
+    }
+}
+
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+/// A small table with one column of each sort.
+fn small() -> Table {
+    table(&[
+        ("y", numbers(&[0.0, 1.0, 1.0, 0.0])),
+        ("age", numbers(&[20.0, 30.0, 40.0, 50.0])),
+        ("colour", text(&["red", "blue", "red", "green"])),
+    ])
+}
+
+fn binary(table: Table, options: &DesignOptions) -> Result<Design> {
+    Design::from_table(table, options, ResponseKind::Binary)
+}
+
+fn refused(table: Table, options: &DesignOptions, kind: ResponseKind, words: &[&str]) -> Error {
+    let error = Design::from_table(table, options, kind).unwrap_err();
+    let message = error.to_string();
+    for word in words.iter().chain(&["data.csv"]) {
+        assert!(message.contains(word), "{word:?} is missing from: {message}");
+    }
+    error
+}
+
+#[test]
+fn levels_are_one_hot_with_the_most_frequent_as_reference() {
+    let design = binary(small(), &DesignOptions::new("y")).unwrap();
+    assert_eq!(design.data.column_names(), ["age", "colour=blue", "colour=green"]);
+    assert_eq!(design.data.columns()[1], [0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(design.data.columns()[2], [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(design.recipe.coefficient_names()[0], "intercept");
+    assert!(design.notes[0].contains("reference is the most frequent, `red` (2 rows)"), "{:?}", design.notes);
+    assert!(design.warnings.is_empty());
+}
+
+#[test]
+fn without_an_intercept_the_first_categorical_keeps_every_level() {
+    let mut given = small();
+    given.names.push("shape".into());
+    given.columns.push(text(&["a", "b", "b", "a"]));
+    let options = DesignOptions { intercept: false, ..DesignOptions::new("y") };
+    let design = binary(given, &options).unwrap();
+    assert_eq!(design.data.column_names(), ["age", "colour=blue", "colour=green", "colour=red", "shape=b"]);
+}
+
+#[test]
+fn numbers_become_levels_on_request_in_numeric_order() {
+    let given = table(&[("y", numbers(&[0.0, 1.0, 1.0, 0.0])), ("month", numbers(&[10.0, 9.0, 10.0, 2.0]))]);
+    let options = DesignOptions { categorical: strings(&["month"]), ..DesignOptions::new("y") };
+    let design = binary(given, &options).unwrap();
+    assert_eq!(design.data.column_names(), ["month=2", "month=9"]);
+}
+
+#[test]
+fn responses_become_zero_and_one() {
+    let options = DesignOptions::new("y");
+    let coded = |y: Column| {
+        binary(table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]), &options).map(|design| {
+            (design.data.response().to_vec(), design.recipe.coding, design.notes, design.warnings)
+        })
+    };
+    let (y, coding, notes, _) = coded(numbers(&[0.0, 1.0, 1.0])).unwrap();
+    assert_eq!((y, coding, notes.len()), (vec![0.0, 1.0, 1.0], ResponseCoding::AsGiven, 0));
+    let (y, _, notes, _) = coded(numbers(&[1.0, -1.0, 1.0])).unwrap();
+    assert_eq!((y, notes.len()), (vec![1.0, 0.0, 1.0], 1));
+    let (y, _, notes, _) = coded(numbers(&[2.0, 1.0, 1.0])).unwrap();
+    assert_eq!(y, [1.0, 0.0, 0.0]);
+    assert!(notes[0].contains("1 as 0, 2 as 1"), "{notes:?}");
+    for cells in [["yes", "no", "yes"], ["no", "yes", "no"]] {
+        let (y, coding, notes, _) = coded(text(&cells)).unwrap();
+        assert_eq!(y, cells.map(|cell| f64::from(u8::from(cell == "yes"))));
+        assert_eq!(coding, ResponseCoding::TwoTexts { zero: "no".into(), one: "yes".into() });
+        assert!(notes[0].contains("`no` as 0, `yes` as 1"), "{notes:?}");
+    }
+    let (_, _, _, warnings) = coded(numbers(&[1.0, 1.0, 1.0])).unwrap();
+    assert!(warnings[0].contains("`y` is 1 in every row"), "{warnings:?}");
+}
+
+#[test]
+fn responses_that_cannot_be_coded() {
+    let options = DesignOptions::new("y");
+    let with = |y: Column| table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]);
+    let binary = ResponseKind::Binary;
+    refused(with(numbers(&[1.0, 2.0, 3.0])), &options, binary, &["`y`, row 3", "3 is a third value"]);
+    refused(with(text(&["a", "b", "c"])), &options, binary, &["`y`, row 3", "`c` is a third text"]);
+    refused(with(numbers(&[7.0, 7.0, 7.0])), &options, binary, &["7 in every row", "nothing to explain"]);
+    refused(with(text(&["a", "a", "a"])), &options, binary, &["`a` in every row"]);
+    refused(with(numbers(&[2.0; 3])), &options, ResponseKind::Real, &["2 in every row"]);
+    refused(with(text(&["a", "b", "a"])), &options, ResponseKind::Real, &["text such as `a`"]);
+    refused(with(numbers(&[1.0, 2.5, 3.0])), &options, ResponseKind::Count, &["`y`, row 2", "2.5", "count"]);
+}
+
+#[test]
+fn weights_trials_and_offsets_are_checked_with_their_row() {
+    let given = |w: &[f64]| {
+        table(&[
+            ("y", numbers(&[1.0, 2.0, 3.0])),
+            ("w", numbers(w)),
+            ("n", numbers(&[3.0, 3.0, 3.0])),
+            ("o", numbers(&[0.5, 0.0, 0.1])),
+        ])
+    };
+    let options = DesignOptions {
+        weights: Some("w".into()),
+        trials: Some("n".into()),
+        offset: Some("o".into()),
+        ..DesignOptions::new("y")
+    };
+    let kind = ResponseKind::CountOfTrials;
+    let design = Design::from_table(given(&[1.0, 2.0, 5.0]), &options, kind).unwrap();
+    assert!(design.data.column_names().is_empty());
+    let checked = design.data.check(kind).unwrap();
+    assert_eq!(checked.weights.unwrap(), [1.0, 2.0, 5.0]);
+    assert_eq!(checked.offset.unwrap(), [0.5, 0.0, 0.1]);
+    refused(given(&[1.0, 0.0, 5.0]), &options, kind, &["`w`, row 2", "positive"]);
+    let mut few = given(&[1.0; 3]);
+    few.columns[2] = numbers(&[3.0, 1.0, 3.0]);
+    refused(few, &options, kind, &["`y`, row 2", "2", "at most the row's trials"]);
+    let mut words = given(&[1.0; 3]);
+    words.columns[3] = text(&["a", "b", "a"]);
+    refused(words, &options, kind, &["`o`", "text such as `a`"]);
+}
+
+#[test]
+fn roles_that_contradict_each_other() {
+    let new = || DesignOptions::new("y");
+    let kind = ResponseKind::Binary;
+    let features = |names: &[&str]| DesignOptions { features: Some(strings(names)), ..new() };
+    refused(small(), &features(&["age", "y"]), kind, &["`y`", "response and as a feature"]);
+    refused(small(), &features(&["age", "age"]), kind, &["`age`", "twice"]);
+    refused(small(), &features(&["agee"]), kind, &["no column `agee`", "did you mean `age`?"]);
+    refused(small(), &DesignOptions::new("Y"), kind, &["did you mean `y`?"]);
+    refused(
+        small(),
+        &DesignOptions { weights: Some("y".into()), ..new() },
+        kind,
+        &["response and as weights"],
+    );
+    let categorical = DesignOptions { categorical: strings(&["colour"]), ..features(&["age"]) };
+    refused(small(), &categorical, kind, &["`colour`", "not a feature"]);
+    let nothing = DesignOptions { intercept: false, ..features(&[]) };
+    refused(small(), &nothing, kind, &["no feature and no intercept"]);
+}
+
+#[test]
+fn constant_columns_are_left_out_or_refused() {
+    let given = || {
+        let mut given = small();
+        given.columns[1] = numbers(&[0.0; 4]);
+        given
+    };
+    let design = binary(given(), &DesignOptions::new("y")).unwrap();
+    assert!(design.warnings[0].contains("`age` was left out: it is 0 in every row"), "{:?}", design.warnings);
+    assert_eq!(design.recipe.terms.len(), 1);
+    let explicit = DesignOptions { features: Some(strings(&["age"])), ..DesignOptions::new("y") };
+    refused(given(), &explicit, ResponseKind::Binary, &["`age`", "0 in every row", "leave it out"]);
+    let mut own = small();
+    own.columns[1] = numbers(&[1.0; 4]);
+    let own_intercept = DesignOptions { intercept: false, ..explicit };
+    assert_eq!(binary(own, &own_intercept).unwrap().data.columns().len(), 1);
+}
+
+#[test]
+fn too_many_levels() {
+    let names: Vec<String> = (0..=MOST_LEVELS).map(|k| format!("id{k}")).collect();
+    let cells: Vec<&str> = names.iter().map(String::as_str).collect();
+    let y: Vec<f64> = (0..cells.len()).map(|k| (k % 2) as f64).collect();
+    let given = table(&[("y", numbers(&y)), ("id", text(&cells))]);
+    refused(given, &DesignOptions::new("y"), ResponseKind::Binary, &["`id`", "1001 different values"]);
+}
+
+#[test]
+fn standardised_coefficients_go_back() {
+    let mut given = small();
+    given.names.push("rare".into());
+    given.columns.push(numbers(&[0.0, 0.0, 0.0, 8.0]));
+    let plain = binary(given.clone(), &DesignOptions::new("y")).unwrap();
+    let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
+    let design = binary(given, &options).unwrap();
+    let age = &design.data.columns()[0];
+    assert!(age.iter().sum::<f64>().abs() < 1e-12);
+    assert!((age.iter().map(|v| v * v).sum::<f64>() / 4.0 - 1.0).abs() < 1e-12);
+    // The linear predictor is the same with the coefficients on either scale.
+    let standard = vec![0.3, -1.2, 0.7, 0.1, 2.0];
+    let mut original = standard.clone();
+    design.recipe.to_original(&mut original);
+    for row in 0..4 {
+        let predictor = |design: &Design, coefficients: &[f64]| {
+            let columns = design.data.columns().iter().zip(&coefficients[1..]);
+            coefficients[0] + columns.map(|(column, b)| column[row] * b).sum::<f64>()
+        };
+        let difference = predictor(&design, &standard) - predictor(&plain, &original);
+        assert!(difference.abs() < 1e-12, "row {row}: {difference}");
+    }
+}
+
+#[test]
+fn rare_columns_keep_their_zeros() {
+    let mut x = vec![0.0; 40];
+    x[3] = 5.0;
+    let y: Vec<f64> = (0..40).map(|k| f64::from(k % 2)).collect();
+    let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
+    let design = binary(table(&[("y", numbers(&y)), ("x", numbers(&x))]), &options).unwrap();
+    assert_eq!(design.data.columns()[0].iter().filter(|&&v| v == 0.0).count(), 39);
+    assert!(design.notes[0].contains("scaled but not centred"), "{:?}", design.notes);
+}
+
+#[test]
+fn a_recipe_survives_json_and_codes_new_rows() {
+    let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
+    let design = binary(small(), &options).unwrap();
+    let text_form = serde_json::to_string(&design.recipe).unwrap();
+    let recipe: Recipe = serde_json::from_str(&text_form).unwrap();
+    assert_eq!(recipe, design.recipe);
+    assert_eq!(recipe.features(&small()).unwrap(), design.data.columns());
+    assert_eq!(recipe.feature_columns(), ["age", "colour"]);
+    assert_eq!(recipe.text_columns(), ["colour"]);
+
+    let new = |colour: Column| table(&[("colour", colour), ("age", numbers(&[35.0, 50.0]))]);
+    let features = recipe.features(&new(text(&["green", "red"]))).unwrap();
+    assert_eq!(features[0][0], 0.0);
+    assert_eq!(features[1..], [vec![0.0, 0.0], vec![1.0, 0.0]]);
+    let message = recipe.features(&new(text(&["red", "pink"]))).unwrap_err().to_string();
+    for word in ["`colour`, row 2", "`pink` was not there", "red, blue, green"] {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+    let swapped = table(&[("age", text(&["a", "b"])), ("colour", text(&["red", "red"]))]);
+    assert!(recipe.features(&swapped).unwrap_err().to_string().contains("fitted to numbers"));
+}

@@ -1,0 +1,31 @@
+//! Files in and out: tables become checked regression data, generated data become tables.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`table`] | CSV, Parquet and NumPy files as typed columns; only the named columns are read |
+//! | [`design`] | columns as a design: selection, levels one-hot, response coding, standardisation |
+//! | [`write`](mod@write) | numeric columns to CSV and Parquet, streamed |
+//!
+//! Everything a user can get wrong is an [`Error`] that names the file, the column, the row, the value and a
+//! remedy. **Rows are counted from 1** among the data rows, as a person counts them; CSV errors name the line of
+//! the text as well.
+//!
+//! ```no_run
+//! use austerity::model::ResponseKind;
+//! use austerity_io::design::{Design, DesignOptions};
+//!
+//! let source = austerity_io::table::open("flights.parquet")?;
+//! let options = DesignOptions { features: Some(vec!["distance".into(), "origin".into()]), ..DesignOptions::new("label") };
+//! let design = Design::read(&source, &options, ResponseKind::Binary)?;
+//! for note in design.notes.iter().chain(&design.warnings) {
+//!     println!("{note}");
+//! }
+//! # Ok::<(), austerity_io::Error>(())
+//! ```
+
+pub mod design;
+pub mod error;
+pub mod table;
+pub mod write;
+
+pub use error::{Error, Place, Result};

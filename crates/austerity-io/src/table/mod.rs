@@ -1,0 +1,103 @@
+//! Files as typed columns.
+//!
+//! | file | read by |
+//! |---|---|
+//! | `open`, detection by content and extension | `source` |
+//! | delimited text, gzip or not | `csv` |
+//! | Parquet through its column reader, without Arrow | `parquet` |
+//! | NumPy `.npy` | `npy` |
+//! | text as codes and labels | `levels` |
+//! | asking for columns by name | `names` |
+//!
+//! [`open`] looks at the beginning of a file and tells its [`Schema`]; [`Source::read`] reads the columns asked
+//! for and no others. Text columns become [`Column::Levels`], booleans the numbers 0 and 1. A missing
+//! value in a column that is read is an error: imputation is the user's decision.
+
+mod csv;
+mod levels;
+pub(crate) mod names;
+mod npy;
+mod parquet;
+mod source;
+
+use std::path::PathBuf;
+
+pub use source::{OpenOptions, Source, open, open_with};
+
+/// What a column holds, as far as the beginning of the file tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Numbers.
+    Number,
+    /// True and false, read as 1 and 0.
+    Boolean,
+    /// Text, read as levels.
+    Text,
+    /// Something that cannot be read; says what.
+    Unsupported(String),
+}
+
+/// Names and kinds of a file's columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// Names, in the file's order.
+    pub names: Vec<String>,
+    /// Kinds; of text files the kind of the first row.
+    pub kinds: Vec<ColumnKind>,
+    /// Rows, when the file says so without being read.
+    pub rows: Option<usize>,
+    /// Sentences about what was assumed.
+    pub notes: Vec<String>,
+}
+
+/// The values of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Finite numbers.
+    Numbers(Vec<f64>),
+    /// Text: row i holds `labels[codes[i]]`; labels in the order of their first row.
+    Levels {
+        /// One code per row.
+        codes: Vec<u32>,
+        /// The different texts.
+        labels: Vec<String>,
+    },
+}
+
+impl Column {
+    /// Rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(values) => values.len(),
+            Self::Levels { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Columns read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Where they came from, for messages.
+    pub file: PathBuf,
+    /// Names.
+    pub names: Vec<String>,
+    /// The columns, in the order of the names.
+    pub columns: Vec<Column>,
+    /// Rows of every column.
+    pub rows: usize,
+}
+
+impl Table {
+    /// The column called `name`.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.names.iter().position(|n| n == name).map(|j| &self.columns[j])
+    }
+}

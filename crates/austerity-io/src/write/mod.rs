@@ -1,0 +1,202 @@
+//! Numeric columns to CSV or Parquet, batch after batch.
+//!
+//! The format follows the extension: `.csv`, `.csv.gz`, `.parquet`. Everything goes to `FILE.part`, which becomes
+//! `FILE` at [`TableWriter::finish`]: a file under its own name is complete, and a writer that is dropped or
+//! fails leaves nothing behind. Memory: one batch for CSV, one group of rows for Parquet.
+//!
+//! ```
+//! use austerity_io::write::{Field, TableWriter};
+//! # let folder = std::env::temp_dir().join(format!("austerity-io-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("small.parquet");
+//! let mut writer = TableWriter::create(&path, vec![Field::integer("y"), Field::single("x1")])?;
+//! writer.write(&[&[0.0, 1.0], &[-0.5, 2.5]])?;
+//! writer.write(&[&[1.0], &[0.25]])?;
+//! writer.finish()?;
+//! assert_eq!(austerity_io::table::open(&path)?.read(None)?.rows, 3);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod csv;
+mod parquet;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Place, Result};
+
+/// How the numbers of a column are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// Single precision: values are rounded to it.
+    Single,
+    /// Double precision.
+    Double,
+    /// 64-bit integers; other numbers are refused.
+    Integer,
+}
+
+/// Name and storage of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Name of the column.
+    pub name: String,
+    /// How its numbers are stored.
+    pub storage: Storage,
+}
+
+impl Field {
+    /// A column in single precision.
+    pub fn single(name: impl Into<String>) -> Self {
+        Self { name: name.into(), storage: Storage::Single }
+    }
+
+    /// A column in double precision.
+    pub fn double(name: impl Into<String>) -> Self {
+        Self { name: name.into(), storage: Storage::Double }
+    }
+
+    /// A column of integers.
+    pub fn integer(name: impl Into<String>) -> Self {
+        Self { name: name.into(), storage: Storage::Integer }
+    }
+}
+
+/// Writes a table of numbers, batch after batch.
+pub struct TableWriter {
+    path: PathBuf,
+    part: Part,
+    fields: Vec<Field>,
+    format: Format,
+    rows: usize,
+}
+
+enum Format {
+    Csv(csv::Writer),
+    Parquet(parquet::Writer),
+}
+
+impl TableWriter {
+    /// Begins a file; its extension says the format. An existing file is replaced at the end.
+    pub fn create(path: impl AsRef<Path>, fields: Vec<Field>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let (is_parquet, gzip) = match name {
+            name if name.ends_with(".parquet") => (true, false),
+            name if name.ends_with(".csv") => (false, false),
+            name if name.ends_with(".csv.gz") => (false, true),
+            _ => {
+                return Err(Error::format(
+                    path,
+                    "has an extension that says no format to write",
+                    "use .parquet, .csv or .csv.gz",
+                ));
+            }
+        };
+        let (part, file) = Part::create(path)?;
+        let format = if is_parquet {
+            Format::Parquet(parquet::Writer::new(path, file, &fields)?)
+        } else {
+            Format::Csv(csv::Writer::new(path, file, gzip, &fields)?)
+        };
+        Ok(Self { path: path.into(), part, fields, format, rows: 0 })
+    }
+
+    /// Appends rows: one slice per field, all of one length.
+    pub fn write(&mut self, columns: &[&[f64]]) -> Result<()> {
+        let rows = columns.first().map_or(0, |column| column.len());
+        let shape = |what: String, expected, found| Error::Data {
+            file: self.path.clone(),
+            source: austerity::Error::Dimension { what, expected, found },
+        };
+        if columns.len() != self.fields.len() {
+            return Err(shape("columns to write".into(), self.fields.len(), columns.len()));
+        }
+        for (field, column) in self.fields.iter().zip(columns) {
+            if column.len() != rows {
+                return Err(shape(format!("column `{}`", field.name), rows, column.len()));
+            }
+            if let Some(row) = column.iter().position(|&value| !fits(value, field.storage)) {
+                let place = Place::new(&self.path, &field.name, self.rows + row);
+                return Err(Error::Value {
+                    place,
+                    problem: format!("{} cannot be stored in this column", column[row]),
+                    remedy: "only finite numbers are written, and whole ones to a column of integers".into(),
+                });
+            }
+        }
+        match &mut self.format {
+            Format::Csv(writer) => writer.write(&self.path, &self.fields, columns)?,
+            Format::Parquet(writer) => writer.write(&self.path, &self.fields, columns)?,
+        }
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// Completes the file and gives it its name.
+    pub fn finish(self) -> Result<()> {
+        let file = match self.format {
+            Format::Csv(writer) => writer.finish(&self.path)?,
+            Format::Parquet(writer) => writer.finish(&self.path, &self.fields)?,
+        };
+        file.sync_all().map_err(Error::io("write", &self.path))?;
+        drop(file);
+        self.part.complete(&self.path)
+    }
+}
+
+/// Writes whole columns in double precision to a CSV file.
+pub fn write_csv(path: impl AsRef<Path>, names: &[String], columns: &[&[f64]]) -> Result<()> {
+    write_all(path.as_ref(), names, columns)
+}
+
+/// Writes whole columns in double precision to a Parquet file.
+pub fn write_parquet(path: impl AsRef<Path>, names: &[String], columns: &[&[f64]]) -> Result<()> {
+    write_all(path.as_ref(), names, columns)
+}
+
+fn write_all(path: &Path, names: &[String], columns: &[&[f64]]) -> Result<()> {
+    let mut writer = TableWriter::create(path, names.iter().map(Field::double).collect())?;
+    writer.write(columns)?;
+    writer.finish()
+}
+
+fn fits(value: f64, storage: Storage) -> bool {
+    match storage {
+        Storage::Double => value.is_finite(),
+        Storage::Single => (value as f32).is_finite(),
+        Storage::Integer => value.fract() == 0.0 && value.abs() < 2f64.powi(63),
+    }
+}
+
+/// The unfinished file; removed unless completed.
+struct Part {
+    path: PathBuf,
+    complete: bool,
+}
+
+impl Part {
+    fn create(target: &Path) -> Result<(Self, File)> {
+        let mut name = target.as_os_str().to_owned();
+        name.push(".part");
+        let path = PathBuf::from(name);
+        let file = File::create(&path).map_err(Error::io("write", target))?;
+        Ok((Self { path, complete: false }, file))
+    }
+
+    fn complete(mut self, target: &Path) -> Result<()> {
+        std::fs::rename(&self.path, target).map_err(Error::io("write", target))?;
+        self.complete = true;
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.complete {
+            // Nothing can be done about a file that cannot be removed either.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What the tests share: a folder of their own, and where the real data are.
+
+use std::path::{Path, PathBuf};
+
+/// A folder that is removed with its content at the end of the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    #[allow(dead_code, reason = "not every test file writes")]
+    pub(crate) fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("austerity-io-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    #[allow(dead_code, reason = "not every test file writes bytes")]
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The folder of real data: the variable AUSTERITY_DATA, or `../shared/data` beside the repository.
+#[allow(dead_code, reason = "not every test file uses real data")]
+pub(crate) fn real_data(file: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    let folder =
+        std::env::var_os("AUSTERITY_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
+    let path = folder.join(file);
+    if path.is_file() {
+        return Some(path);
+    }
+    println!("skipped: {file} was found neither by AUSTERITY_DATA nor in ../shared/data");
+    None
+}
