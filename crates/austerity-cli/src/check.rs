@@ -4,14 +4,15 @@
 //! enough, which rows carry a difference, is drawing blocks as good as drawing rows, how hard are the decisions.
 
 use austerity::check::normality::{Normality, NormalitySettings, PairNormality, check_normality, examine};
+use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
-    Access, Binomial, CheckedData, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Student, find_mode,
+    Access, Binomial, CheckedData, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Student,
+    find_mode,
 };
 use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{Exact, Law};
-use austerity::kernel::{Kernel as _, Metropolis};
 use serde_json::{Value, json};
 
 use crate::arguments::{CheckOptions, Common, FamilyChoice};
@@ -51,7 +52,9 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     let mut priors = data.default_priors();
     let findings = match (options.data.family, &options.data.trials) {
         (FamilyChoice::Logistic, None) => look(&Glm::new(Logistic, data, priors)?, data, 0, common, options),
-        (FamilyChoice::Logistic, Some(_)) => look(&Glm::new(Binomial, data, priors)?, data, 0, common, options),
+        (FamilyChoice::Logistic, Some(_)) => {
+            look(&Glm::new(Binomial, data, priors)?, data, 0, common, options)
+        }
         (FamilyChoice::Poisson, _) => look(&Glm::new(Poisson, data, priors)?, data, 0, common, options),
         (FamilyChoice::Student, _) => {
             priors.push(SCALE_PRIOR);
@@ -71,7 +74,13 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
 }
 
 /// Looks at moves of a short pilot; `extra` parameters follow the coefficients.
-fn look<M>(model: &M, data: &CheckedData, extra: usize, common: &Common, options: &CheckOptions) -> Result<Findings, Failure>
+fn look<M>(
+    model: &M,
+    data: &CheckedData,
+    extra: usize,
+    common: &Common,
+    options: &CheckOptions,
+) -> Result<Findings, Failure>
 where
     M: Model<State = Vec<f64>> + Curvature,
 {
@@ -105,13 +114,16 @@ where
         effects += design_effect(&mut population, options.block_rows)?;
     }
     let normality = check_normality(&pairs, &settings, rows)?;
-    let spread = |pair: &PairNormality| (pair.moments.m2 / rows as f64).sqrt() * rows as f64 / (rows as f64 - 1.0).sqrt();
+    let spread = |pair: &PairNormality| {
+        (pair.moments.m2 / rows as f64).sqrt() * rows as f64 / (rows as f64 - 1.0).sqrt()
+    };
     let offenders = normality.offenders.iter();
     Ok(Findings {
         rows: offenders.map(|o| (model.original_row(o.position) + 1, o.value, o.share)).collect(),
         design_effect: effects / pairs.len() as f64,
         // The blocks are the same for every pair: averaging over pairs does not average over shuffles.
-        design_effect_by_chance: 3.0 * (2.0 / (rows.div_ceil(options.block_rows) as f64 - 1.0).max(1.0)).sqrt(),
+        design_effect_by_chance: 3.0
+            * (2.0 / (rows.div_ceil(options.block_rows) as f64 - 1.0).max(1.0)).sqrt(),
         kappa: pairs.iter().map(spread).sum::<f64>() / pairs.len() as f64,
         normality,
     })
@@ -159,14 +171,30 @@ impl Findings {
         let mut row = |what: &str, seen: String, wanted: String| {
             numbers.add_row([what.to_string(), seen, wanted]);
         };
-        row("distance from Student's law", format!("{:.3}", n.distance), format!("below {:.3}", 0.03 + n.distance_by_chance));
+        row(
+            "distance from Student's law",
+            format!("{:.3}", n.distance),
+            format!("below {:.3}", 0.03 + n.distance_by_chance),
+        );
         for tail in &n.tails {
             let rate = 100.0 * tail.nominal;
-            row(&format!("visits of the {rate:.0} % tails"), format!("{:.2}, {:.2} ×", tail.lower, tail.upper), "1 ×".into());
+            row(
+                &format!("visits of the {rate:.0} % tails"),
+                format!("{:.2}, {:.2} ×", tail.lower, tail.upper),
+                "1 ×".into(),
+            );
         }
         row("largest share of one row", format!("{:.2} %", 100.0 * n.largest_share), "below 5 %".into());
-        row("skewness, kurtosis of differences", format!("{:.2}, {:.1}", n.skewness, n.kurtosis), "0, 3 if normal".into());
-        row("design effect of blocks", format!("{:.2}", self.design_effect), format!("1 ± {:.2}", self.design_effect_by_chance));
+        row(
+            "skewness, kurtosis of differences",
+            format!("{:.2}, {:.1}", n.skewness, n.kurtosis),
+            "0, 3 if normal".into(),
+        );
+        row(
+            "design effect of blocks",
+            format!("{:.2}", self.design_effect),
+            format!("1 ± {:.2}", self.design_effect_by_chance),
+        );
         row("κ of a tuned random-walk step", format!("{:.2}", self.kappa), "2.4 without surrogate".into());
         text += &format!("{numbers}\n{}\n", n.verdict());
         if !self.rows.is_empty() {

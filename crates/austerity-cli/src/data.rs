@@ -1,5 +1,6 @@
 //! From a file to checked data: what `check` does first.
 
+use austerity::Error;
 use austerity::model::{CheckedData, ResponseKind};
 use austerity_io::design::{Design, DesignOptions};
 use austerity_io::table::open;
@@ -19,7 +20,9 @@ pub(crate) fn load(options: &DataOptions, seed: u64) -> Result<Loaded, Failure> 
         (FamilyChoice::Logistic, Some(_)) => ResponseKind::CountOfTrials,
         (FamilyChoice::Logistic, None) => ResponseKind::Binary,
         (_, Some(trials)) => {
-            return Err(Failure::Usage(format!("--trials {trials} belongs to --family logistic only; drop it")));
+            return Err(Failure::Usage(format!(
+                "--trials {trials} belongs to --family logistic only; drop it"
+            )));
         }
         (FamilyChoice::Poisson, None) => ResponseKind::Count,
         (FamilyChoice::Linear | FamilyChoice::Student, None) => ResponseKind::Real,
@@ -38,9 +41,18 @@ pub(crate) fn load(options: &DataOptions, seed: u64) -> Result<Loaded, Failure> 
     let design = Design::read(&source, &wanted, kind)?;
     let file = design.file.clone();
     let checked = design.data.shuffle(seed).check(kind);
-    let data = checked.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    let data = checked
+        .map_err(|error| Failure::Usage(format!("{}: {}", file.display(), counted_from_one(error))))?;
     let mut remarks = design.notes;
     remarks.extend(design.warnings);
     remarks.extend(data.warnings.iter().cloned());
     Ok(Loaded { data, remarks })
+}
+
+/// The library counts rows from 0, people who look into a file from 1.
+fn counted_from_one(mut error: Error) -> Error {
+    if let Error::NotFinite { row, .. } | Error::OutOfRange { row, .. } = &mut error {
+        *row += 1;
+    }
+    error
 }

@@ -31,8 +31,11 @@ pub(crate) fn run(common: &Common, options: &GenerateOptions) -> Result<(), Fail
     let names: Vec<&str> =
         std::iter::once("intercept").chain(made.data.column_names().iter().map(String::as_str)).collect();
     if common.json {
-        let truth: serde_json::Map<String, serde_json::Value> =
-            names.iter().zip(&made.coefficients).map(|(name, value)| ((*name).into(), json!(value))).collect();
+        let truth: serde_json::Map<String, serde_json::Value> = names
+            .iter()
+            .zip(&made.coefficients)
+            .map(|(name, value)| ((*name).into(), json!(value)))
+            .collect();
         return print_json(&json!({"file": options.out, "rows": options.rows, "coefficients": truth}));
     }
     let truth: Vec<String> =
