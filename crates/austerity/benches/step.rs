@@ -80,6 +80,10 @@ fn walk(dimension: usize) -> RandomWalk {
 
 fn chain(model: &Free, dimension: usize) -> Chain<'_, Free, AnyProposal> {
     let rule = RuleSettings::Sequential(SequentialSettings::constant(500, 0.01));
+    let built = match rule.build(ROWS) {
+        Ok(built) => built,
+        Err(error) => panic!("{error}"),
+    };
     let settings = Settings { warmup: 0, rule, ..Settings::default() };
     let start = ChainCheckpoint {
         state: vec![0.0; dimension],
@@ -88,7 +92,7 @@ fn chain(model: &Free, dimension: usize) -> Chain<'_, Free, AnyProposal> {
         warmup: Counters::default(),
         sampling: Counters::default(),
     };
-    match Chain::new(model, &settings, 0, start) {
+    match Chain::new(model, &settings, built, 0, start) {
         Ok(chain) => chain,
         Err(error) => panic!("{error}"),
     }

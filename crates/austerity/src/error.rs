@@ -93,6 +93,14 @@ pub enum Error {
         /// Row, from 0.
         row: usize,
     },
+    /// A total log-likelihood ratio, known in closed form, that is no number to compare with.
+    #[error(
+        "the total log-likelihood ratio is {value}: the current state gives the data no probability; start elsewhere"
+    )]
+    UndefinedTotal {
+        /// NaN or +∞.
+        value: f64,
+    },
     /// A start at which the posterior density is zero or undefined.
     #[error("the posterior density at the start is {density}: {why}; choose another start")]
     ImpossibleStart {
@@ -101,9 +109,17 @@ pub enum Error {
         /// Where it came from.
         why: String,
     },
-    /// A prior density that is not a number.
-    #[error("the log prior density is not a number at the proposed state; check the prior")]
+    /// A prior density that is not a number, or infinite.
+    #[error("the log prior density is not a number or infinite at the proposed state; check the prior")]
     PriorNotANumber,
+    /// A proposal whose density ratio is no number to compare with.
+    #[error(
+        "the log proposal ratio is {value}: a candidate that can be proposed must also be left again; check the proposal"
+    )]
+    ProposalRatio {
+        /// The ratio returned.
+        value: f64,
+    },
     /// A user's function panicked.
     #[error("the user's {what} panicked{}: {message}", row.map(|r| format!(" at row {r}")).unwrap_or_default())]
     Panicked {

@@ -68,6 +68,7 @@ fn check<M: austerity::model::Model<State = Vec<f64>>>(
     rule: RuleSettings,
     dimension: usize,
 ) {
+    let built = rule.build(model.len()).unwrap();
     let settings = Settings { warmup: 100, rule, ..Settings::default() };
     let start = ChainCheckpoint {
         state: vec![0.0; dimension],
@@ -76,7 +77,7 @@ fn check<M: austerity::model::Model<State = Vec<f64>>>(
         warmup: Counters::default(),
         sampling: Counters::default(),
     };
-    let mut chain = Chain::new(model, &settings, 0, start).unwrap();
+    let mut chain = Chain::new(model, &settings, built, 0, start).unwrap();
     for _ in 0..110 {
         chain.step().unwrap();
     }

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use austerity::model::{Parameters, from_fn};
-use austerity::proposal::{AnyProposal, Mixture, RandomWalk, RobustAdaptive};
+use austerity::model::{Glm, Linear, Logistic, Noise, Parameters, Prior, ResponseKind, from_fn, generate};
+use austerity::proposal::{AnyProposal, Mixture, Proposal, RandomWalk, RobustAdaptive};
+use austerity::rng::Rng;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Checkpoint, Control, Ended, Limits, Progress, Run, Sampler, Settings, Silent};
 use austerity::{Error, Result};
@@ -112,6 +113,126 @@ fn a_resumed_run_is_the_uninterrupted_one() {
             assert_eq!(checkpoint.chains, whole.checkpoint.chains);
         }
     }
+}
+
+/// The same for regressions, whose exact scans keep a cache that a resumed run must fill anew, counts included.
+#[test]
+fn a_resumed_regression_is_the_uninterrupted_one() {
+    let made = generate::logistic(700, 2).seed(3).build().unwrap();
+    let data = made.data.check(ResponseKind::Binary).unwrap();
+    let logistic = Glm::new(Logistic, &data, data.default_priors()).unwrap();
+    let made = generate::linear(700, 2).seed(3).build().unwrap();
+    let data = made.data.check(ResponseKind::Real).unwrap();
+    let linear = Linear::new(&data, &data.default_priors(), Noise::default()).unwrap();
+    for rule in [
+        RuleSettings::default(),
+        settings().rule,
+        RuleSettings::Sequential(SequentialSettings::paper(50, 0.05)),
+    ] {
+        resume_everywhere(&logistic, &rule, 3);
+        resume_everywhere(&linear, &rule, 4);
+    }
+}
+
+fn resume_everywhere(model: &impl Parameters<State = Vec<f64>>, rule: &RuleSettings, dimension: usize) {
+    let walk: AnyProposal = RandomWalk::isotropic(dimension, 0.05).unwrap().into();
+    let all = Settings { chains: 2, warmup: 20, draws: 60, rule: rule.clone(), ..settings() };
+    let start = [vec![0.0; dimension]];
+    let whole = Sampler::new(model, &all, &walk, &start).unwrap().run(&Control::new(), &mut Silent);
+    assert_eq!(whole.ended, Ended::Draws);
+    for cut in [1, 7, 33, 59] {
+        let part = Settings { draws: cut, ..all.clone() };
+        let first = Sampler::new(model, &part, &walk, &start).unwrap().run(&Control::new(), &mut Silent);
+        let mut trace = first.trace;
+        let next = Sampler::resume(model, &all, first.checkpoint).unwrap().run(&Control::new(), &mut Silent);
+        trace.append(next.trace);
+        let joined = Run { trace, ..next_run(&next.checkpoint) };
+        assert!(bits(&joined) == bits(&whole), "cut at {cut} under {rule:?}");
+        assert_eq!(joined.counters(), whole.counters(), "cut at {cut} under {rule:?}");
+    }
+    // A trace survives text, NaN included (a closed form has no sd).
+    let text = serde_json::to_string(&whole.trace).unwrap();
+    let read: austerity::run::Trace = serde_json::from_str(&text).unwrap();
+    assert!(bits(&Run { trace: read, ..next_run(&whole.checkpoint) }) == bits(&whole));
+}
+
+/// A run that holds nothing but where it stands.
+fn next_run(checkpoint: &Checkpoint<Vec<f64>, AnyProposal>) -> Outcome {
+    Run {
+        trace: austerity::run::Trace::default(),
+        checkpoint: checkpoint.clone(),
+        ended: Ended::Draws,
+        seconds: 0.0,
+    }
+}
+
+#[test]
+fn other_data_or_priors_are_refused() {
+    let model = |seed, sd| {
+        let made = generate::logistic(300, 1).seed(seed).build().unwrap();
+        let data = made.data.check(ResponseKind::Binary).unwrap();
+        Glm::new(Logistic, &data, vec![Prior::Normal { sd }; 2]).unwrap()
+    };
+    let walk: AnyProposal = RandomWalk::isotropic(2, 0.1).unwrap().into();
+    let first = Sampler::new(&model(1, 1.0), &settings(), &walk, &[vec![0.0; 2]])
+        .unwrap()
+        .run(&Control::new(), &mut Silent);
+    assert!(Sampler::resume(&model(1, 1.0), &settings(), first.checkpoint.clone()).is_ok());
+    for other in [model(2, 1.0), model(1, 2.0)] {
+        let Err(error) = Sampler::resume(&other, &settings(), first.checkpoint.clone()) else {
+            panic!("accepted")
+        };
+        assert!(error.to_string().contains("fingerprint"), "{error}");
+    }
+}
+
+#[test]
+fn a_target_is_reached_where_the_uninterrupted_run_reaches_it() {
+    let wanted = Settings {
+        draws: 100_000,
+        limits: Limits { target_ess: Some(150.0), ..Limits::default() },
+        ..settings()
+    };
+    let whole = run(&wanted);
+    assert_eq!(whole.ended, Ended::TargetEss);
+    let first =
+        run(&Settings { draws: whole.trace.len() as u64 - 10, limits: Limits::default(), ..wanted.clone() });
+    let model = model();
+    let resumed =
+        Sampler::resume(&model, &wanted, first.checkpoint).unwrap().with_earlier(first.trace.clone());
+    let next = resumed.run(&Control::new(), &mut Silent);
+    assert_eq!(next.ended, Ended::TargetEss);
+    assert_eq!(first.trace.len() + next.trace.len(), whole.trace.len());
+}
+
+/// A proposal that cannot be gone back from, and a prior without bound: errors, not a chain that stands still.
+#[test]
+fn impossible_ratios_are_errors() {
+    struct Odd(f64);
+    impl Proposal<Vec<f64>> for Odd {
+        fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, _: &mut Rng) -> Result<f64> {
+            to.clone_from(from);
+            to[0] += 1e-3;
+            Ok(self.0)
+        }
+    }
+    impl Clone for Odd {
+        fn clone(&self) -> Self {
+            Self(self.0)
+        }
+    }
+    let model = model();
+    for ratio in [f64::NAN, f64::INFINITY] {
+        let run = Sampler::new(&model, &settings(), &Odd(ratio), &[vec![1.5, 0.1]]).unwrap();
+        let ended = run.run(&Control::new(), &mut Silent).ended;
+        assert!(matches!(ended, Ended::Failed { error: Error::ProposalRatio { .. }, .. }), "{ended:?}");
+    }
+    let spike =
+        from_fn(10, 1, |t: &[f64]| if t[0] > 0.0 { f64::INFINITY } else { 0.0 }, |_: &[f64], _| 0.0).unwrap();
+    let run = Sampler::new(&spike, &settings(), &Odd(0.0), &[vec![-1e-2]])
+        .unwrap()
+        .run(&Control::new(), &mut Silent);
+    assert!(matches!(run.ended, Ended::Failed { error: Error::PriorNotANumber, .. }), "{:?}", run.ended);
 }
 
 #[test]
@@ -300,6 +421,11 @@ fn impossible_starts_are_refused() {
 
 #[test]
 fn warnings_say_what_matters() {
+    // Exact decisions are never told to be exact.
+    let exact = run(&Settings { rule: RuleSettings::default(), ..settings() });
+    assert!(!exact.warnings(&exact.summary()).join(" ").contains("cheaper"));
+    let short = run(&Settings { draws: 3, chains: 1, ..settings() });
+    assert!(short.warnings(&short.summary()).join(" ").contains("too few draws"));
     // One row, every decision exact; a walk too wide to be accepted.
     let stuck: AnyProposal = RandomWalk::isotropic(2, 1e6).unwrap().into();
     let run = Sampler::new(&model(), &settings(), &stuck, &[vec![1.5, 0.1]])

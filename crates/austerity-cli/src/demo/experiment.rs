@@ -43,6 +43,12 @@ impl Problem {
         Ok(Self { model, mode, walk, rows })
     }
 
+    /// The memory that a run with a hundred thousand draws per chain would take.
+    pub(super) fn memory(&self, candidate: &Candidate, common: &Common) -> Result<Memory, Failure> {
+        let settings = Settings { draws: 100_000, ..candidate.settings(common) };
+        Ok(Sampler::new(&self.model, &settings, &self.walk, std::slice::from_ref(&self.mode.state))?.memory())
+    }
+
     fn dimension(&self) -> usize {
         self.mode.state.len()
     }
@@ -73,6 +79,18 @@ impl Problem {
 pub(super) struct Candidate {
     pub(super) name: String,
     rule: RuleSettings,
+}
+
+impl Candidate {
+    fn settings(&self, common: &Common) -> Settings {
+        Settings {
+            chains: CHAINS,
+            seed: common.seed,
+            threads: common.threads,
+            rule: self.rule.clone(),
+            ..Settings::default()
+        }
+    }
 }
 
 /// The rules of the demo: exact, the paper's two, and the paper's stricter ε with few looks.
@@ -162,16 +180,12 @@ impl Demo {
         seconds: f64,
         control: &Control,
         line: &mut Line,
-    ) -> Result<Memory, Failure> {
+    ) -> Result<(), Failure> {
         let settings = |seconds, warmup| Settings {
-            chains: CHAINS,
-            warmup,
             draws: ENOUGH,
-            seed: common.seed,
-            threads: common.threads,
-            rule: candidate.rule.clone(),
+            warmup,
             limits: Limits { seconds: Some(seconds), ..Limits::default() },
-            ..Settings::default()
+            ..candidate.settings(common)
         };
         let cold_settings = settings(COLD_PART * seconds, 0);
         let start = vec![0.0; problem.dimension()];
@@ -180,11 +194,12 @@ impl Demo {
 
         let warm_settings = settings((1.0 - COLD_PART) * seconds, 100);
         let starts = problem.typical_starts(common.seed)?;
-        let sampler = Sampler::new(&problem.model, &warm_settings, &problem.walk, &starts)?;
-        let memory = Memory { draws: 0, ..sampler.memory() };
-        let run = sampler.run(control, line);
+        let run = Sampler::new(&problem.model, &warm_settings, &problem.walk, &starts)?.run(control, line);
         let summary = run.summary();
         let counters = run.counters();
+        if summary.iter().any(|s| s.ess_bulk.is_nan()) {
+            return Ok(()); // stopped before there was anything to tell
+        }
         let least = summary.iter().map(|s| s.ess_bulk).fold(f64::INFINITY, f64::min);
         self.results.push(Measured {
             rule: candidate.name.clone(),
@@ -204,7 +219,7 @@ impl Demo {
             cold_evaluations: arrival.map(|(_, evaluations)| evaluations),
             summary,
         });
-        Ok(memory)
+        Ok(())
     }
 
     /// Median over the chains of the seconds and evaluations until a chain first came within the typical distance of

@@ -32,12 +32,11 @@ pub(crate) fn run(common: &Common, options: &DemoOptions) -> Result<(), Failure>
         if control.stopped() {
             break;
         }
-        let mut line = Line::new(candidate.name.clone());
-        let memory = demo.measure(&problem, &candidate, common, options.seconds, &control, &mut line)?;
-        drop(line);
-        if !common.json && demo.results.len() == 1 {
-            say(format!("Memory of a run: {memory}.\n"))?;
+        if !common.json && demo.results.is_empty() {
+            say(format!("Memory: {}.\n", problem.memory(&candidate, common)?))?;
         }
+        let mut line = Line::new(candidate.name.clone());
+        demo.measure(&problem, &candidate, common, options.seconds, &control, &mut line)?;
     }
     demo.compare();
     if common.json {

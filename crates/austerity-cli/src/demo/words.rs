@@ -66,7 +66,7 @@ pub(super) fn tables(demo: &Demo) -> String {
         "{cost}\n\n{bias}\n\n\
          data read: mean share of the rows a decision rested on. ESS: effective sample size, the number of independent\n\
          draws that would be as good (the worst parameter). evaluations: likelihoods of single rows, one per row for the\n\
-         exact rule, two for a test. sd ratio: posterior sd against that of the exact run, ± its Monte Carlo error;\n\
+         exact rule, which keeps those of its current state, two for a test. sd ratio: posterior sd against that of the exact run, ± its Monte Carlo error;\n\
          1.10 means intervals 10 % too wide. predicted: by the theory, before any sampling. chance: what noise alone would show.\n\
          cold start: from all coefficients 0 until near the mode."
     )

@@ -98,15 +98,15 @@ impl Summary {
 }
 
 /// Numbers that may be undefined: `None` on paper, NaN in memory.
-pub(super) mod nullable {
+pub(crate) mod nullable {
     use super::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde fixes the signature
-    pub(in super::super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
     }
 }

@@ -37,13 +37,7 @@ where
     /// Refuses a state with prior density 0 or NaN; the likelihood is the caller's to check
     /// ([`check_start`]), since that costs a pass.
     pub fn new(model: &'m M, proposal: P, rule: R, order: BlockOrder, state: &M::State) -> Result<Self> {
-        let log_prior = model.log_prior(state);
-        if log_prior.is_nan() || log_prior == f64::NEG_INFINITY || log_prior == f64::INFINITY {
-            return Err(Error::ImpossibleStart {
-                density: if log_prior.is_nan() { "not a number" } else { "zero or infinite" }.into(),
-                why: format!("the log prior is {log_prior}"),
-            });
-        }
+        let log_prior = starting_prior(model, state)?;
         let scratch = model.scratch(rule.access());
         Ok(Self { model, proposal, rule, scratch, order, candidate: state.clone(), log_prior })
     }
@@ -65,10 +59,13 @@ where
     fn step(&mut self, state: &mut M::State, streams: &mut Streams) -> Result<Decision> {
         let log_proposal = self.proposal.propose(state, &mut self.candidate, &mut streams.proposal)?;
         let log_prior = self.model.log_prior(&self.candidate);
-        if log_prior.is_nan() {
+        if log_prior.is_nan() || log_prior == f64::INFINITY {
             return Err(self.model.prior_error());
         }
         let offset = (log_prior - self.log_prior) + log_proposal;
+        if offset.is_nan() || offset == f64::INFINITY {
+            return Err(Error::ProposalRatio { value: log_proposal });
+        }
         if offset == f64::NEG_INFINITY {
             return Ok(Decision::ruled_out());
         }
@@ -87,9 +84,10 @@ where
             decision
         };
         if decision.accepted {
+            // The user's code first: if it panics, the chain has not moved.
+            self.model.accepted(&mut self.scratch);
             std::mem::swap(state, &mut self.candidate);
             self.log_prior = log_prior;
-            self.model.accepted(&mut self.scratch);
         }
         Ok(decision)
     }
@@ -99,16 +97,22 @@ where
     }
 }
 
+/// The log prior of a start, which must be finite.
+fn starting_prior<M: Model>(model: &M, state: &M::State) -> Result<f64> {
+    let log_prior = model.log_prior(state);
+    if log_prior.is_finite() {
+        return Ok(log_prior);
+    }
+    Err(Error::ImpossibleStart {
+        density: if log_prior.is_nan() { "not a number" } else { "zero or infinite" }.into(),
+        why: format!("the log prior is {log_prior}"),
+    })
+}
+
 /// Refuses a start at which the prior or the likelihood of some row is zero or not a number. Costs one pass.
 pub fn check_start<M: Model>(model: &M, state: &M::State) -> Result<()> {
     model.check_state(state)?;
-    let log_prior = model.log_prior(state);
-    if !log_prior.is_finite() {
-        return Err(Error::ImpossibleStart {
-            density: if log_prior.is_nan() { "not a number" } else { "zero or infinite" }.into(),
-            why: format!("the log prior is {log_prior}"),
-        });
-    }
+    starting_prior(model, state)?;
     let mut scratch = model.scratch(crate::population::Access::Blocks);
     let total = model.compare(state, state, &mut scratch).total();
     match total {

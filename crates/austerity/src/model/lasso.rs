@@ -24,7 +24,7 @@ use rand_distr::{Distribution as _, StandardNormal};
 
 use crate::error::{Error, Result, setting};
 use crate::model::data::{check_finite, check_rows, check_state, storage_order};
-use crate::model::{Access, Curvature, Gradient, Model, Parameters, Prior};
+use crate::model::{Access, Curvature, Gradient, Model, Parameters, Prior, fingerprint};
 use crate::population::Population;
 use crate::rng::{Role, stream};
 
@@ -110,6 +110,10 @@ impl Population for LassoRatio<'_> {
         self.model.rows.len()
     }
 
+    fn original_row(&self, position: usize) -> usize {
+        self.model.original_row(position)
+    }
+
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
         check_state(self.from, 1)?;
         check_state(self.to, 1)?;
@@ -146,6 +150,16 @@ impl Model for Lasso {
 
     fn compare<'a>(&'a self, from: &'a Vec<f64>, to: &'a Vec<f64>, _scratch: &'a mut ()) -> LassoRatio<'a> {
         LassoRatio { model: self, from, to }
+    }
+
+    fn data_bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice()) + size_of_val(self.order.as_slice())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let numbers = self.rows.iter().flat_map(|(x, y)| [*x, *y]);
+        let numbers = numbers.chain([self.precision, self.prior.log_density(1.0)]);
+        fingerprint(numbers.flat_map(|v| [v.to_bits() as u32, (v.to_bits() >> 32) as u32]))
     }
 
     fn original_row(&self, position: usize) -> usize {

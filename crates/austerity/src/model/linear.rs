@@ -22,7 +22,7 @@ mod statistics;
 
 use crate::error::{Error, Result, setting};
 use crate::model::data::check_state;
-use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior};
+use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, fingerprint};
 use ratio::{Rows, no_rows};
 use statistics::{Statistics, dot};
 
@@ -233,6 +233,15 @@ impl Model for Linear {
             rise: new - old,
             inverse: ((-old).exp(), (-new).exp()),
         }
+    }
+
+    fn data_bytes(&self) -> usize {
+        self.rows.as_ref().map_or(0, Rows::bytes)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let parts = format!("{:?} {:?} {:?} {:?}", self.names, self.priors, self.noise, self.statistics);
+        fingerprint(parts.bytes().map(u32::from))
     }
 
     fn original_row(&self, position: usize) -> usize {

@@ -88,6 +88,12 @@ pub trait Model: Sync {
         position
     }
 
+    /// A number that other data or another prior would almost surely change: a checkpoint refuses to go on with another.
+    /// 0 where the model cannot see its data.
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+
     /// Bytes of the data held, for the estimate printed before a run.
     fn data_bytes(&self) -> usize {
         0
@@ -97,6 +103,13 @@ pub trait Model: Sync {
     fn scratch_bytes(&self, _access: Access) -> usize {
         0
     }
+}
+
+/// FNV-1a over 32-bit words (Fowler, Noll & Vo): fast, the same on every machine, no shield against malice.
+pub(crate) fn fingerprint(words: impl Iterator<Item = u32>) -> u64 {
+    words.fold(0xcbf2_9ce4_8422_2325, |hash, word| {
+        (hash ^ u64::from(word)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// The numbers of a state that a trace records.

@@ -64,7 +64,8 @@ pub trait Population {
                 let stop = (start + CHUNK).min(end);
                 let out = &mut buffer[..stop - start];
                 self.reveal(start..stop, out)?;
-                merge_checked(out, start, moments)?;
+                merge_checked(out, 0, moments)
+                    .map_err(|error| relocated(error, |i| self.original_row(start + i)))?;
                 start = stop;
             }
         }
@@ -81,6 +82,11 @@ pub trait Population {
         Ok(moments)
     }
 
+    /// Where the number at storage position `position` stood in the user's data: errors name that row.
+    fn original_row(&self, position: usize) -> usize {
+        position
+    }
+
     /// A hint that these blocks will be asked for soon.
     fn prefetch(&self, _blocks: &[u32], _block_rows: usize) {}
 
@@ -90,7 +96,7 @@ pub trait Population {
     }
 }
 
-/// Merges `values`, the numbers at positions `start..`, refusing NaN and +∞.
+/// Merges `values`, refusing NaN and +∞; their row is counted from `start`.
 pub(crate) fn merge_checked(values: &[f64], start: usize, moments: &mut Moments) -> Result<()> {
     let part = Moments::of(values);
     if part.m2.is_finite() {
@@ -107,6 +113,15 @@ pub(crate) fn merge_checked(values: &[f64], start: usize, moments: &mut Moments)
     }
     moments.merge(&part);
     Ok(())
+}
+
+/// An error about a row, with the row replaced.
+pub(crate) fn relocated(error: Error, row_of: impl Fn(usize) -> usize) -> Error {
+    match error {
+        Error::NotANumber { row } => Error::NotANumber { row: row_of(row) },
+        Error::InfiniteRatio { row } => Error::InfiniteRatio { row: row_of(row) },
+        other => other,
+    }
 }
 
 /// A population that is simply a list of numbers: for tests, simulations and teaching.

@@ -71,6 +71,11 @@ impl RandomWalk {
             what: "the covariance of the random walk".into(),
             remedy: "give a symmetric matrix with positive eigenvalues".into(),
         };
+        let largest = matrix.amax();
+        let skew = (&matrix - matrix.transpose()).amax();
+        if !(skew <= 1e-9 * largest) {
+            return Err(not_definite());
+        }
         let factor = matrix.cholesky().ok_or_else(not_definite)?.unpack();
         if factor.iter().any(|v| !v.is_finite()) {
             return Err(not_definite());
@@ -210,6 +215,8 @@ mod tests {
         assert!(RandomWalk::diagonal(vec![1.0, f64::NAN]).is_err());
         assert!(RandomWalk::dense(2, &[1.0, 2.0, 2.0, 1.0]).is_err());
         assert!(RandomWalk::dense(2, &[1.0; 3]).is_err());
+        assert!(RandomWalk::dense(2, &[1.0, 0.5, 0.0, 1.0]).is_err(), "not symmetric");
+        assert!(RandomWalk::dense(2, &[1.0, f64::NAN, 0.0, 1.0]).is_err());
         let mut walk = RandomWalk::isotropic(3, 1.0).unwrap();
         let mut rng = stream(3, 0, Role::Proposal);
         assert!(walk.propose(&vec![0.0; 2], &mut vec![], &mut rng).is_err());

@@ -167,8 +167,13 @@ fn student_critical(normal: f64, freedom: usize) -> f64 {
     let Ok(law) = StudentsT::new(0.0, 1.0, freedom as f64) else {
         return f64::INFINITY;
     };
+    let nu = freedom as f64;
+    let start = student_expansion(normal, nu);
+    if normal * normal < nu / 50.0 && nu >= 200.0 {
+        return start;
+    }
     // The t tail is the heavier one, so the quantile lies above the normal one: bracket, then bisect.
-    let (mut low, mut high) = (normal, normal.max(1.0));
+    let (mut low, mut high) = (normal, start.max(1.0));
     while law.sf(high) > tail {
         low = high;
         high *= 2.0;
@@ -186,6 +191,18 @@ fn student_critical(normal: f64, freedom: usize) -> f64 {
     0.5 * (low + high)
 }
 
+/// Cornish–Fisher expansion of the t quantile in 1/ν (Abramowitz & Stegun 26.7.5). Where z² < ν/50 its error is below 1e-9.
+fn student_expansion(z: f64, nu: f64) -> f64 {
+    let w = z * z;
+    let terms = [
+        z * (w + 1.0) / 4.0,
+        z * ((5.0 * w + 16.0) * w + 3.0) / 96.0,
+        z * (((3.0 * w + 19.0) * w + 17.0) * w - 15.0) / 384.0,
+        z * ((((79.0 * w + 776.0) * w + 1482.0) * w - 1920.0) * w - 945.0) / 92_160.0,
+    ];
+    terms.iter().rev().fold(0.0, |sum, term| (sum + term) / nu) + z
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +217,16 @@ mod tests {
         close(t(0.01, 500), 2.333844);
         close(t(0.05, 100), 1.660391);
         close(t(0.01, 100), 2.364606);
+    }
+
+    /// The expansion against the tail function itself, where it is used and where the tail can still be told.
+    #[test]
+    fn expansion_has_the_right_tail() {
+        for (z, freedom) in [(1.6, 200), (2.0, 300), (2.3, 499), (3.0, 1000), (6.0, 5000), (2.3, 100_000)] {
+            let law = StudentsT::new(0.0, 1.0, f64::from(freedom)).unwrap();
+            let tail = law.sf(student_expansion(z, f64::from(freedom)));
+            assert!((tail / normal_tail(z) - 1.0).abs() < 1e-8, "{z} {freedom}: {tail}");
+        }
     }
 
     #[test]

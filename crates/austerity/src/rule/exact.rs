@@ -53,6 +53,7 @@ pub(super) fn decide_by_total<P: Reveal + ?Sized>(
     Ok(Decision {
         accepted: !impossible && moments.sum() + offset > threshold,
         used: cost.rows.min(population.len() as u64),
+        read: cost.rows,
         evaluations: cost.evaluations,
         looks,
         mean: moments.mean,

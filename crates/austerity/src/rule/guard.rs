@@ -64,23 +64,50 @@ impl Guard {
 mod tests {
     use super::*;
 
+    /// Each sample breaks one condition and no other: switching that one off lets it pass.
     #[test]
     fn each_condition_bites_alone() {
         let guard = Guard::default();
         let even: Vec<f64> = (0..200).map(|i| (f64::from(i) * 0.7).sin()).collect();
         assert!(guard.allows(&Moments::of(&even)));
-        assert!(!guard.allows(&Moments::of(&even[..99])));
-        assert!(!guard.allows(&Moments::of(&[1.0; 200])));
-        let mut sparse = vec![0.0; 4000];
-        for i in 0..29 {
-            sparse[i * 100] = if i % 2 == 0 { 1.0 } else { -1.0 };
-        }
-        assert!(!guard.allows(&Moments::of(&sparse)));
-        let mut one = even.clone();
-        one[5] = 30.0;
-        assert!(!guard.allows(&Moments::of(&one)));
+        let bites = |values: &[f64], without: Guard| {
+            let moments = Moments::of(values);
+            assert!(!guard.allows(&moments), "{moments:?}");
+            assert!(without.allows(&moments), "{moments:?}");
+        };
+        bites(&even[..99], Guard { minimum_rows: 99, ..guard });
+        // 20 non-zeros of 200, in pairs of either sign: no skewness, shares of exactly 1/20.
+        let sparse: Vec<f64> =
+            (0..200).map(|i| if i < 20 { f64::from(1 - 2 * (i % 2)) } else { 0.0 }).collect();
+        bites(&sparse, Guard { minimum_nonzeros: 20, ..guard });
+        // Two rows of either sign with 6 % each.
+        let mut two: Vec<f64> = (0..400).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let far = (0.06f64 / 0.88 * 398.0).sqrt();
+        (two[0], two[1]) = (far, -far);
+        bites(&two, Guard { largest_share: 0.07, ..guard });
+        // kurtosis/n is the sum of squared shares, so at equal limits the share bites first; alone it needs its own.
+        let strict = Guard { kurtosis_share: 0.01, ..guard };
+        assert!(
+            guard.allows(&Moments::of(&sparse_but_full()))
+                && !strict.allows(&Moments::of(&sparse_but_full()))
+        );
+        // 19 of 100 rows are 2, the others 1: skewness 1.58, so 30·(1 + 2.5) rows are wanted.
+        let skewed: Vec<f64> = (0..100).map(|i| if i < 19 { 2.0 } else { 1.0 }).collect();
+        assert!(!guard.allows(&Moments::of(&skewed)));
+        let more: Vec<f64> = (0..200).map(|i| if i < 38 { 2.0 } else { 1.0 }).collect();
+        assert!(guard.allows(&Moments::of(&more)));
+        // No spread at all.
+        let any = Guard { minimum_rows: 0, minimum_nonzeros: 0, largest_share: 1.0, kurtosis_share: 1.0 };
+        assert!(!any.allows(&Moments::of(&[1.0; 200])));
         // Binary values are fine: few distinct numbers, but no row dominates.
         let binary: Vec<f64> = (0..200).map(|i| f64::from(i % 2)).collect();
         assert!(guard.allows(&Moments::of(&binary)));
+    }
+
+    /// 30 rows of either sign carry nearly everything among 200 that are not zero.
+    fn sparse_but_full() -> Vec<f64> {
+        (0..200)
+            .map(|i| if i < 30 { f64::from(1 - 2 * (i % 2)) } else { 0.01 * f64::from(1 - 2 * (i % 2)) })
+            .collect()
     }
 }

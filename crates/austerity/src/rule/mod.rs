@@ -53,15 +53,20 @@ pub struct Decision {
     pub accepted: bool,
     /// Rows the decision rests on, at most N.
     pub used: u64,
+    /// Rows read, a row read again for a tie counted again.
+    pub read: u64,
     /// Likelihood evaluations spent, passes for ties included.
     pub evaluations: u64,
     /// How often the test looked.
     pub looks: u32,
     /// Mean of the rows used.
+    #[serde(with = "crate::diagnostics::summary::nullable")]
     pub mean: f64,
     /// Standard deviation of the rows used (NaN when a closed form did not need it).
+    #[serde(with = "crate::diagnostics::summary::nullable")]
     pub sd: f64,
-    /// μ0: the threshold on the mean.
+    /// μ0: the threshold on the mean; NaN when the offset alone decided.
+    #[serde(with = "crate::diagnostics::summary::nullable")]
     pub threshold: f64,
     /// Why it ended.
     pub stopped: Stopped,
@@ -76,11 +81,12 @@ impl Decision {
         Self {
             accepted: false,
             used: 0,
+            read: 0,
             evaluations: 0,
             looks: 0,
             mean: f64::NAN,
             sd: f64::NAN,
-            threshold: f64::INFINITY,
+            threshold: f64::NAN,
             stopped: Stopped::Offset,
             guarded: 0,
         }

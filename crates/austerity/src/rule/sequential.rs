@@ -136,6 +136,7 @@ impl<P: Reveal + ?Sized> Rule<P> for Sequential {
             let end = |accepted, stopped, population: &P| Decision {
                 accepted,
                 used: moments.count,
+                read: population.cost().rows,
                 evaluations: population.cost().evaluations,
                 looks: count,
                 mean: moments.mean,
@@ -168,7 +169,8 @@ impl<P: Reveal + ?Sized> Rule<P> for Sequential {
             if difference.abs() > look.critical * error {
                 return Ok(end(difference > 0.0, Stopped::Bound, population));
             }
-            if rows * error < self.tolerance {
+            // A spread of nothing is no evidence that the rest has none.
+            if error > 0.0 && rows * error < self.tolerance {
                 return Ok(end(difference > 0.0, Stopped::Tolerance, population));
             }
         }

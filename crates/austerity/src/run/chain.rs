@@ -1,6 +1,6 @@
 //! One chain: a kernel, a state, a step counter.
 //!
-//! `draw` makes the steps of one draw; during warm-up the kernel learns. The streams are repositioned at every
+//! `step` makes one step; during warm-up the kernel learns, afterwards every `thin` steps make a draw. The streams are repositioned at every
 //! step, so the step counter, the state and the proposal are all there is to know about where a chain stands.
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ pub struct Counters {
     pub accepted: u64,
     /// Rows the decisions rested on.
     pub rows: u64,
+    /// Rows read, those read again included.
+    pub read: u64,
     /// Likelihood evaluations.
     pub evaluations: u64,
     /// Looks taken.
@@ -45,6 +47,7 @@ impl Counters {
         self.steps += 1;
         self.accepted += u64::from(decision.accepted);
         self.rows += decision.used;
+        self.read += decision.read;
         self.evaluations += decision.evaluations;
         self.looks += u64::from(decision.looks);
         self.guarded += u64::from(decision.guarded > 0);
@@ -61,6 +64,7 @@ impl Counters {
         self.steps += other.steps;
         self.accepted += other.accepted;
         self.rows += other.rows;
+        self.read += other.read;
         self.evaluations += other.evaluations;
         self.looks += other.looks;
         self.guarded += other.guarded;
@@ -99,15 +103,15 @@ pub struct Chain<'m, M: Model, P> {
 }
 
 impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
-    /// Chain `number` of the run `settings`, as `checkpoint` left it.
+    /// Chain `number` of the run `settings`, as `checkpoint` left it; `rule` is that of the settings, built once for all chains.
     pub fn new(
         model: &'m M,
         settings: &Settings,
+        rule: AnyRule,
         number: u32,
         checkpoint: ChainCheckpoint<M::State, P>,
     ) -> Result<Self> {
         let ChainCheckpoint { state, proposal, step, warmup, sampling } = checkpoint;
-        let rule = settings.rule.build(model.len())?;
         let order = BlockOrder::new(model.len(), settings.rule.block_rows(), settings.seed, number)?;
         Ok(Self {
             number,

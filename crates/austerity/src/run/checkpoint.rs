@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::model::Parameters;
 use crate::run::{Counters, Settings};
 
 /// Where one chain stands.
@@ -33,6 +34,8 @@ pub struct Checkpoint<S, P> {
     pub settings: Settings,
     /// N.
     pub rows: usize,
+    /// [`Model::fingerprint`](crate::model::Model::fingerprint) of data and prior.
+    pub fingerprint: u64,
     /// Names of the parameters.
     pub names: Vec<String>,
     /// One entry per chain.
@@ -42,13 +45,15 @@ pub struct Checkpoint<S, P> {
 impl<S, P> Checkpoint<S, P> {
     /// Refuses to go on under settings or data that would change a draw, naming the difference. The number of
     /// draws, the limits and the threads may change.
-    pub fn check(&self, settings: &Settings, rows: usize, names: &[String]) -> Result<()> {
+    pub fn check<M: Parameters>(&self, settings: &Settings, model: &M) -> Result<()> {
         let differ = |what: &str, stored: String, found: String| {
             if stored == found { Ok(()) } else { Err(Error::Resume { what: what.into(), stored, found }) }
         };
         let old = &self.settings;
-        differ("the number of rows", self.rows.to_string(), rows.to_string())?;
-        differ("the list of parameters", self.names.join(", "), names.join(", "))?;
+        differ("the number of rows", self.rows.to_string(), model.len().to_string())?;
+        differ("the list of parameters", self.names.join(", "), model.names().join(", "))?;
+        let hex = |mark: u64| format!("{mark:016x}");
+        differ("the fingerprint of data and prior", hex(self.fingerprint), hex(model.fingerprint()))?;
         differ("the seed", old.seed.to_string(), settings.seed.to_string())?;
         differ("the number of chains", old.chains.to_string(), settings.chains.to_string())?;
         differ("the first chain", old.first_chain.to_string(), settings.first_chain.to_string())?;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::diagnostics::Summary;
 use crate::error::Error;
+use crate::rule::RuleSettings;
 use crate::run::{Checkpoint, Counters, Trace};
 
 /// Why a run ended.
@@ -106,7 +107,7 @@ impl<S, P> Run<S, P> {
             warnings.push("No candidate was accepted: the chain has not moved. Use smaller steps.".into());
         }
         let share = counters.data_share(self.checkpoint.rows);
-        let sequential = counters.evaluations > counters.rows;
+        let sequential = matches!(self.checkpoint.settings.rule, RuleSettings::Sequential(_));
         if sequential && share > SHARE_LIMIT {
             warnings.push(format!(
                 "A decision read {:.0} % of the data on average: at two evaluations per row exact decisions would be cheaper. \
@@ -135,6 +136,10 @@ impl<S, P> Run<S, P> {
                 summary.len(),
                 apart[0]
             ));
+        }
+        if summary.iter().any(|s| s.ess_bulk.is_nan() || s.ess_tail.is_nan()) {
+            warnings.push("There are too few draws to tell an effective sample size. Run longer.".into());
+            return warnings;
         }
         let least = summary.iter().map(|s| s.ess_bulk.min(s.ess_tail)).fold(f64::INFINITY, f64::min);
         if least < ESS_PER_CHAIN * self.trace.chains.len() as f64 {

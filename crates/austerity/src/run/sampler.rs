@@ -47,6 +47,8 @@ pub struct Sampler<'m, M: Parameters, P> {
     names: Vec<String>,
     chains: Vec<Mutex<Worker<'m, M, P>>>,
     memory: Memory,
+    /// Draws of earlier sessions, for the target ESS.
+    earlier: Option<Trace>,
 }
 
 /// A chain and what it has drawn.
@@ -65,7 +67,7 @@ where
     /// A new run. `starts` holds one state for all chains or one for each; each distinct one is checked by a
     /// pass over the data.
     pub fn new(model: &'m M, settings: &Settings, proposal: &P, starts: &[M::State]) -> Result<Self> {
-        settings.check(model.len())?;
+        settings.check()?;
         if starts.len() != 1 && starts.len() != settings.chains as usize {
             return Err(Error::Dimension {
                 what: "starts (one for all chains or one for each)".into(),
@@ -86,10 +88,11 @@ where
         Self::build(model, settings.clone(), chains)
     }
 
-    /// Goes on with an interrupted or finished run. Refuses settings or data that would change a draw.
+    /// Goes on with an interrupted or finished run. Refuses settings, data or priors that would change a draw, as far as the
+    /// model's fingerprint can tell.
     pub fn resume(model: &'m M, settings: &Settings, checkpoint: Checkpoint<M::State, P>) -> Result<Self> {
-        settings.check(model.len())?;
-        checkpoint.check(settings, model.len(), &model.names())?;
+        settings.check()?;
+        checkpoint.check(settings, model)?;
         Self::build(model, settings.clone(), checkpoint.chains)
     }
 
@@ -99,16 +102,24 @@ where
         checkpoints: Vec<ChainCheckpoint<M::State, P>>,
     ) -> Result<Self> {
         let names = model.names();
-        let memory = Memory::estimate(model, &settings, &settings.rule.build(model.len())?, names.len());
+        let rule = settings.rule.build(model.len())?;
+        let memory = Memory::estimate(model, &settings, &rule, names.len());
         let chains = (settings.first_chain..)
             .zip(checkpoints)
             .map(|(number, checkpoint)| {
-                let chain = Chain::new(model, &settings, number, checkpoint)?;
+                let chain = Chain::new(model, &settings, rule.clone(), number, checkpoint)?;
                 let trace = ChainTrace::default();
                 Ok(Mutex::new(Worker { chain, trace, streaming: Streaming::new(names.len()), failure: None }))
             })
             .collect::<Result<_>>()?;
-        Ok(Self { model, settings, names, chains, memory })
+        Ok(Self { model, settings, names, chains, memory, earlier: None })
+    }
+
+    /// Tells a resumed run the draws of its earlier sessions, so that a target ESS is reached where the uninterrupted run
+    /// would have reached it.
+    #[must_use]
+    pub fn with_earlier(self, trace: Trace) -> Self {
+        Self { earlier: Some(trace), ..self }
     }
 
     /// The memory the run will take.
@@ -121,15 +132,20 @@ where
     pub fn run(self, control: &Control, observer: &mut dyn Observer) -> Run<M::State, P> {
         let start = Instant::now();
         let board = Board::new(&self.settings, self.chains.len());
+        let next = |target: u64| (target as f64 * ESS_CHECK_GROWTH).ceil() as u64;
+        let drawn = self.chains.iter().map(|worker| lock(worker).chain.draws()).min().unwrap_or(0);
         let mut target = FIRST_ESS_CHECK;
+        while target < drawn {
+            target = next(target);
+        }
         let ended = loop {
             let rounds = self.settings.limits.target_ess.is_some();
             let until = if rounds { target.min(self.settings.draws) } else { self.settings.draws };
             self.round(until, &board, control, start, observer);
-            if let Some(ended) = self.why_ended(&board, control, until) {
+            if let Some(ended) = self.why_ended(&board, control) {
                 break ended;
             }
-            target = (target as f64 * ESS_CHECK_GROWTH).ceil() as u64;
+            target = next(target);
         };
         observer.progress(&self.snapshot(&board, start));
         self.finish(ended, start)
@@ -250,7 +266,7 @@ where
         Ok(finished)
     }
 
-    fn why_ended(&self, board: &Board, control: &Control, until: u64) -> Option<Ended> {
+    fn why_ended(&self, board: &Board, control: &Control) -> Option<Ended> {
         for (number, worker) in (self.settings.first_chain..).zip(&self.chains) {
             if let Some(error) = &lock(worker).failure {
                 return Some(Ended::Failed { chain: number, error: error.clone() });
@@ -269,15 +285,15 @@ where
             return Some(Ended::Seconds);
         }
         let wanted = self.settings.limits.target_ess?;
-        let workers: Vec<_> = self.chains.iter().map(lock).collect();
-        // Draws of this session only: a resumed run aims at the target anew with what it adds.
-        let traces: Vec<&ChainTrace> = workers.iter().map(|worker| &worker.trace).collect();
-        let reached = until > 0
+        let mut all =
+            self.earlier.clone().unwrap_or_else(|| Trace { names: self.names.clone(), chains: Vec::new() });
+        all.append(Trace {
+            names: self.names.clone(),
+            chains: self.chains.iter().map(|worker| lock(worker).trace.clone()).collect(),
+        });
+        let reached = !all.is_empty()
             && (0..self.names.len()).all(|parameter| {
-                let columns: Vec<Vec<f64>> = traces
-                    .iter()
-                    .map(|t| t.values.iter().skip(parameter).step_by(self.names.len()).copied().collect())
-                    .collect();
+                let columns = all.parameter(parameter);
                 let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
                 ess_bulk(&columns) >= wanted
             });
@@ -301,6 +317,7 @@ where
             version: env!("CARGO_PKG_VERSION").into(),
             settings,
             rows: model.len(),
+            fingerprint: model.fingerprint(),
             names,
             chains: checkpoints,
         };

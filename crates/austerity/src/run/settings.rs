@@ -35,7 +35,8 @@ pub struct Limits {
     pub seconds: Option<f64>,
     /// Likelihood evaluations over all chains and sessions, shared equally among the chains.
     pub evaluations: Option<u64>,
-    /// Smallest bulk effective sample size over the parameters, looked at after 100, 150, 225, … draws.
+    /// Smallest bulk effective sample size over the parameters, looked at after 100, 150, 225, … draws. A resumed run counts
+    /// the draws it is told of by [`Sampler::with_earlier`](crate::run::Sampler::with_earlier).
     pub target_ess: Option<f64>,
 }
 
@@ -56,8 +57,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Refuses values outside their range, for a population of `rows` rows.
-    pub fn check(&self, rows: usize) -> Result<()> {
+    /// Refuses values outside their range. (The rule checks its own when it is built.)
+    pub fn check(&self) -> Result<()> {
         if self.chains == 0 {
             return Err(setting("chains", self.chains, "at least 1"));
         }
@@ -75,15 +76,17 @@ impl Settings {
         {
             return Err(setting("seconds", seconds, "a positive finite number"));
         }
-        if self.limits.evaluations == Some(0) {
-            return Err(setting("evaluations", 0, "at least 1"));
+        if let Some(evaluations) = self.limits.evaluations
+            && evaluations < u64::from(self.chains)
+        {
+            return Err(setting("evaluations", evaluations, "at least one for each chain"));
         }
         if let Some(ess) = self.limits.target_ess
             && !(ess > 0.0 && ess.is_finite())
         {
             return Err(setting("target_ess", ess, "a positive finite number"));
         }
-        self.rule.build(rows).map(|_| ())
+        Ok(())
     }
 
     /// Threads to start: never more than chains.
@@ -104,11 +107,11 @@ mod tests {
     #[test]
     fn each_value_is_checked() {
         let good = Settings::default();
-        assert!(good.check(100).is_ok());
+        assert!(good.check().is_ok());
         let refused = |change: &dyn Fn(&mut Settings), word: &str| {
             let mut bad = good.clone();
             change(&mut bad);
-            let message = bad.check(100).unwrap_err().to_string();
+            let message = bad.check().unwrap_err().to_string();
             assert!(message.contains(word), "{message}");
         };
         refused(&|s| s.chains = 0, "chains");
@@ -118,9 +121,5 @@ mod tests {
         refused(&|s| s.limits.seconds = Some(f64::NAN), "seconds");
         refused(&|s| s.limits.evaluations = Some(0), "evaluations");
         refused(&|s| s.limits.target_ess = Some(-1.0), "target_ess");
-        refused(
-            &|s| s.rule = RuleSettings::Sequential(crate::rule::SequentialSettings::constant(0, 0.1)),
-            "first look",
-        );
     }
 }

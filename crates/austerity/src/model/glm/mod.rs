@@ -253,6 +253,15 @@ impl<F: Family> Model for Glm<F> {
         self.blocks.bytes()
     }
 
+    /// Of at most 4,096 blocks spread over the storage, the names and the priors.
+    fn fingerprint(&self) -> u64 {
+        let stride = self.blocks.count().div_ceil(4096).max(1);
+        let lines = (0..self.blocks.count()).step_by(stride).flat_map(|block| self.blocks.block(block));
+        let values = lines.flat_map(|line| line.0.iter().map(|value| value.to_bits()));
+        let words = format!("{} {:?} {:?} {}", F::NAME, self.names, self.priors, self.blocks.rows());
+        super::fingerprint(values.chain(words.bytes().map(u32::from)))
+    }
+
     fn scratch_bytes(&self, access: Access) -> usize {
         Scratch::bytes(&self.blocks, access == Access::Scan)
     }

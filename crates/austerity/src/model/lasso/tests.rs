@@ -113,3 +113,14 @@ fn bad_input_is_named() {
     assert!(message(&[1.0], &[1.0], -3.0, 1.0).contains("-3"));
     assert!(message(&[1.0], &[1.0], 1.0, 0.0).contains("prior rate"));
 }
+
+/// An error names the user's row, not the place in the shuffled storage.
+#[test]
+fn errors_name_the_users_row() {
+    let x: Vec<f64> = (0..60).map(|i| if i == 37 { 1.0 } else { 0.0 }).collect();
+    let y = vec![1.0; 60];
+    let model = Lasso::new(&x, &y, 1.0, 1.0).unwrap();
+    let (from, to) = (vec![-1e308], vec![1e308]);
+    let error = model.compare(&from, &to, &mut ()).total().unwrap_err();
+    assert!(error.to_string().contains("row 37"), "{error}");
+}

@@ -9,6 +9,7 @@ use super::Linear;
 use super::statistics::dot;
 use crate::error::{Error, Result, setting};
 use crate::model::CheckedData;
+use crate::model::Model as _;
 use crate::population::{Moments, Population, RowCost};
 
 /// A noise sd that falls by more than this power of e in one move leaves no row possible: (σ/σ')² nears the range
@@ -25,6 +26,11 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    pub(super) fn bytes(&self) -> usize {
+        let weights = self.weights.as_deref().map_or(0, size_of_val);
+        size_of_val(self.order.as_slice()) + size_of_val(self.values.as_slice()) + weights
+    }
+
     pub(super) fn new(data: &CheckedData, level: f64) -> Self {
         let order = data.storage_order();
         let mut values = Vec::with_capacity(order.len() * (data.columns.len() + 1));
@@ -71,9 +77,9 @@ impl LinearRatio<'_> {
         if let Err(error) = &self.fits {
             Some(Err(error.clone()))
         } else if self.rise.is_nan() {
-            Some(Err(Error::NotANumber { row: 0 }))
+            Some(Err(Error::UndefinedTotal { value: f64::NAN }))
         } else if !self.inverse.0.is_finite() {
-            Some(Err(Error::InfiniteRatio { row: 0 }))
+            Some(Err(Error::UndefinedTotal { value: f64::INFINITY }))
         } else if !self.inverse.1.is_finite() || self.rise < SUDDEN {
             Some(Ok(f64::NEG_INFINITY))
         } else {
@@ -102,6 +108,10 @@ impl LinearRatio<'_> {
 }
 
 impl Population for LinearRatio<'_> {
+    fn original_row(&self, position: usize) -> usize {
+        self.model.original_row(position)
+    }
+
     fn len(&self) -> usize {
         self.model.statistics.rows
     }
@@ -139,11 +149,8 @@ impl Population for LinearRatio<'_> {
             return Ok(moments);
         }
         let sum = self.degenerate().unwrap_or_else(|| Ok(self.sum()))?;
-        if sum.is_nan() {
-            return Err(Error::NotANumber { row: 0 });
-        }
-        if sum == f64::INFINITY {
-            return Err(Error::InfiniteRatio { row: 0 });
+        if sum.is_nan() || sum == f64::INFINITY {
+            return Err(Error::UndefinedTotal { value: sum });
         }
         Ok(Moments {
             count: rows as u64,

@@ -43,13 +43,14 @@ fn settings() -> impl Strategy<Value = SequentialSettings> {
     let time = prop_oneof![Just(Time::Share), Just(Time::Information)];
     let statistic = prop_oneof![Just(Statistic::Student), Just(Statistic::Normal)];
     let guard = prop_oneof![Just(None), Just(Some(Guard::default()))];
-    (looks, shape, law, time, statistic, guard, 0.0..0.5f64, 1usize..40).prop_map(
-        |(looks, shape, law, time, statistic, guard, epsilon, block_rows)| SequentialSettings {
+    let stop_at = prop_oneof![3 => Just(None), 1 => (0.0..5.0f64).prop_map(Some)];
+    (looks, shape, law, time, statistic, guard, 0.0..0.5f64, stop_at, 1usize..40).prop_map(
+        |(looks, shape, law, time, statistic, guard, epsilon, stop_at, block_rows)| SequentialSettings {
             looks,
             bound: Bound { base: Base::Epsilon(epsilon), shape, time },
             statistic,
             law,
-            stop_at: None,
+            stop_at,
             guard,
             block_rows,
         },
@@ -74,7 +75,7 @@ proptest! {
         let mut exact = RuleSettings::Exact { law: given.law }.build(n).unwrap();
         let truth = decide(&mut exact, &values, given.block_rows, offset, seed, 3);
         // ε = 0, and a first look at N: the same decision to the last bit.
-        let none = SequentialSettings { bound: Bound { base: Base::Epsilon(0.0), ..given.bound }, ..given.clone() };
+        let none = SequentialSettings { bound: Bound { base: Base::Epsilon(0.0), ..given.bound }, stop_at: None, ..given.clone() };
         let whole = SequentialSettings { looks: Looks::constant(n), ..given.clone() };
         for limit in [none, whole] {
             let mut rule = RuleSettings::Sequential(limit).build(n).unwrap();
@@ -115,14 +116,11 @@ proptest! {
     #[test]
     fn acceptance_is_monotone_in_the_offset(given in settings(), values in numbers(), offset in -3.0..3.0f64, more in 0.0..5.0f64, seed in any::<u64>()) {
         let n = values.len();
-        // With a constant bound and no guard, a larger offset can only help (at the same randomness) as long as
-        // both decisions stop at the same look.
+        // At every look a larger offset moves the mean further above its threshold: it can only help.
         let mut rule = RuleSettings::Sequential(given.clone()).build(n).unwrap();
         let low = decide(&mut rule, &values, given.block_rows, offset, seed, 1);
         let high = decide(&mut rule, &values, given.block_rows, offset + more, seed, 1);
-        if low.looks == high.looks {
-            prop_assert!(!low.accepted || high.accepted);
-        }
+        prop_assert!(!low.accepted || high.accepted);
         let mut exact = RuleSettings::Exact { law: given.law }.build(n).unwrap();
         let low = decide(&mut exact, &values, given.block_rows, offset, seed, 1);
         let high = decide(&mut exact, &values, given.block_rows, offset + more, seed, 1);
@@ -164,6 +162,20 @@ fn the_absolute_stop_ends_near_ties() {
     let mut rule = RuleSettings::Sequential(given).build(4000).unwrap();
     let decision = decide(&mut rule, &values, 32, 0.0, 2, 0);
     assert_eq!((decision.stopped, decision.used), (Stopped::Tolerance, 512));
+}
+
+/// τ never decides on a single row or on equal rows: no spread seen is no evidence of none.
+#[test]
+fn the_absolute_stop_needs_a_spread() {
+    let mut values = vec![0.25; 200];
+    values[150..].fill(-10.0);
+    for first in [1, 10] {
+        let given = SequentialSettings { stop_at: Some(0.03), ..SequentialSettings::paper(first, 0.0) };
+        let mut rule = RuleSettings::Sequential(given).build(200).unwrap();
+        for step in 0..20 {
+            assert_ne!(decide(&mut rule, &values, 1, 0.0, 4, step).stopped, Stopped::Tolerance);
+        }
+    }
 }
 
 #[test]
