@@ -101,6 +101,8 @@ fn with_and_without_a_header() {
     let options = OpenOptions { header: Some(true), ..OpenOptions::default() };
     assert_eq!(open_with(&path, &options).unwrap().read(None).unwrap().names, ["2019", "2020"]);
     assert!(open(&path).unwrap().schema().notes[0].contains("x1 to x2"));
+    let words = folder.file("words.csv", "red,small\nblue,large\n");
+    assert!(open(words).unwrap().schema().notes[0].contains("was taken as the names"));
     let unnamed = read("unnamed", ",a\n0,5\n").unwrap();
     assert_eq!(unnamed.names, ["x1", "a"]);
 }

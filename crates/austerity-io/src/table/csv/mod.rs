@@ -37,6 +37,9 @@ pub(super) fn inspect(path: &Path, gzip: bool, options: &OpenOptions) -> Result<
     let header = options.header.unwrap_or_else(|| dialect::has_header(&first, &second));
 
     let mut notes = Vec::new();
+    if header && options.header.is_none() && !dialect::text_over_number(&first, &second) {
+        notes.push(format!("the first line of `{}` was taken as the names of the columns", path.display()));
+    }
     let names = if header {
         dialect::names(path, &first)?
     } else {
