@@ -67,7 +67,7 @@ pub enum Error {
     },
     /// A line with more or fewer cells than the first.
     #[error(
-        "`{}`, line {line}: {found} cells where the first line has {expected}; mend the line (a delimiter in a text that is not quoted?)",
+        "`{}`, line {line}: {found} cells where the first line has {expected}; mend the line (a delimiter in a text that is not quoted, or decimal commas?)",
         file.display()
     )]
     Ragged {

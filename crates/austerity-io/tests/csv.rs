@@ -101,8 +101,12 @@ fn with_and_without_a_header() {
     let options = OpenOptions { header: Some(true), ..OpenOptions::default() };
     assert_eq!(open_with(&path, &options).unwrap().read(None).unwrap().names, ["2019", "2020"]);
     assert!(open(&path).unwrap().schema().notes[0].contains("x1 to x2"));
+    let words = folder.file("words.csv", "red,small\nblue,large\n");
+    assert!(open(words).unwrap().schema().notes[0].contains("was taken as the names"));
     let unnamed = read("unnamed", ",a\n0,5\n").unwrap();
     assert_eq!(unnamed.names, ["x1", "a"]);
+    let index = open(folder.file("index.csv", ",a\n0,5\n")).unwrap();
+    assert!(index.schema().notes[0].contains("column 1 of"), "{:?}", index.schema().notes);
 }
 
 #[test]
@@ -157,7 +161,8 @@ fn decimal_commas() {
 
 #[test]
 fn ragged_lines() {
-    let error = refused("ragged", "a,b,c\n1,2,3\n4,5\n6,7,8\n", &["line 3", "2 cells", "3"]);
+    let error =
+        refused("ragged", "a,b,c\n1,2,3\n4,5\n6,7,8\n", &["line 3", "2 cells", "3", "decimal commas"]);
     assert!(matches!(error, Error::Ragged { line: 3, found: 2, expected: 3, .. }));
     refused("ragged-more", "a,b\n1,2\n4,5,6\n", &["line 3", "3 cells"]);
 }

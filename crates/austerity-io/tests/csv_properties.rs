@@ -90,7 +90,7 @@ proptest! {
             writer.write_record([cell.as_str(), "1"]).unwrap();
         }
         writer.flush().unwrap();
-        let options = OpenOptions { delimiter: Some(b','), header: None };
+        let options = OpenOptions { delimiter: Some(b','), ..OpenOptions::default() };
         let table = open_with(&path, &options).unwrap().read(None).unwrap();
         let Column::Levels { codes, labels } = &table.columns[0] else { panic!() };
         let read: Vec<&str> = codes.iter().map(|&code| labels[code as usize].as_str()).collect();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use austerity_io::Error;
 use austerity_io::table::{Column, ColumnKind, Table, open};
-use austerity_io::write::{Field, TableWriter, write_parquet};
+use austerity_io::write::{Field, TableWriter, write_csv, write_parquet};
 use common::Folder;
 
 const ROWS: usize = 300;
@@ -168,6 +168,22 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
+fn the_format_is_what_was_asked_for() {
+    let folder = Folder::new("formats");
+    let names = ["a".to_owned(), "b".to_owned()];
+    for (path, text) in [(folder.path("csv.parquet.csv"), true), (folder.path("p.dat"), false)] {
+        if text {
+            write_csv(&path, &names, &[&[1.0, 2.5], &[-3.0, 1e300]]).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "a,b\n1,-3\n2.5,1e300\n");
+        } else {
+            write_parquet(&path, &names, &[&[1.0, 2.5], &[-3.0, 1e300]]).unwrap();
+        }
+        let table = open(&path).unwrap().read(None).unwrap();
+        assert_eq!(table.columns[1], Column::Numbers(vec![-3.0, 1e300]));
+    }
+}
+
+#[test]
 fn a_writer_that_fails_leaves_nothing() {
     let folder = Folder::new("unfinished");
     let path = folder.path("data.parquet");
@@ -178,6 +194,6 @@ fn a_writer_that_fails_leaves_nothing() {
     assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 0);
     let message = write_parquet(folder.path("no/such/x.parquet"), &names, &[&[1.0]]).unwrap_err().to_string();
     assert!(message.contains("cannot write"), "{message}");
-    let message = write_parquet(folder.path("x.txt"), &names, &[&[1.0]]).unwrap_err().to_string();
+    let message = TableWriter::create(folder.path("x.txt"), vec![]).err().unwrap().to_string();
     assert!(message.contains(".parquet, .csv or .csv.gz"), "{message}");
 }

@@ -1,5 +1,6 @@
 //! How one feature becomes columns of the design.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -200,9 +201,9 @@ fn levels(file: &Path, name: &str, given: &Column, wish: Wish) -> Result<Made> {
 }
 
 /// Codes and labels; of numbers, each different value is a level, written as Rust writes it.
-fn as_levels(given: &Column) -> (Vec<u32>, Vec<String>) {
+fn as_levels(given: &Column) -> (Cow<'_, [u32]>, Cow<'_, [String]>) {
     match given {
-        Column::Levels { codes, labels } => (codes.clone(), labels.clone()),
+        Column::Levels { codes, labels } => (Cow::Borrowed(codes), Cow::Borrowed(labels)),
         Column::Numbers(values) => {
             let mut labels = Vec::new();
             let mut known: HashMap<u64, u32> = HashMap::new();
@@ -217,7 +218,7 @@ fn as_levels(given: &Column) -> (Vec<u32>, Vec<String>) {
                     })
                 })
                 .collect();
-            (codes, labels)
+            (Cow::Owned(codes), Cow::Owned(labels))
         }
     }
 }

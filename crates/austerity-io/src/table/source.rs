@@ -20,13 +20,15 @@ use crate::table::{Column, Schema, Table, names, npy, parquet};
 /// First bytes looked at.
 const MAGIC: usize = 8;
 
-/// What a user may say about a text file instead of having it detected.
+/// What a user may say instead of having it detected.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// Whether the first line holds the names; detected when `None`.
     pub header: Option<bool>,
     /// The byte between cells; detected among tab, semicolon, bar and comma when `None`.
     pub delimiter: Option<u8>,
+    /// Threads that decode Parquet; one per core when `None`.
+    pub threads: Option<usize>,
 }
 
 /// A file that was recognised and can be read.
@@ -35,6 +37,7 @@ pub struct Source {
     path: PathBuf,
     kind: Kind,
     schema: Schema,
+    threads: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -49,7 +52,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
     open_with(path, &OpenOptions::default())
 }
 
-/// Like [`open`], with what the user knows about a text file.
+/// Like [`open`], with what the user knows.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Source> {
     let path = path.as_ref();
     let (kind, schema) = match recognise(path)? {
@@ -63,7 +66,9 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Source
             (Kind::Csv(dialect), schema)
         }
     };
-    Ok(Source { path: path.into(), kind, schema })
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or_else(cores).max(1);
+    Ok(Source { path: path.into(), kind, schema, threads })
 }
 
 impl Source {
@@ -91,7 +96,7 @@ impl Source {
         let names: Vec<String> = chosen.iter().map(|&j| self.schema.names[j].clone()).collect();
         let columns = match &self.kind {
             Kind::Csv(dialect) => csv::read(&self.path, dialect, &self.schema.names, &chosen, as_text)?,
-            Kind::Parquet => parquet::read(&self.path, &self.schema, &chosen)?,
+            Kind::Parquet => parquet::read(&self.path, &self.schema, &chosen, self.threads)?,
             Kind::Npy(layout) => npy::read(&self.path, layout, &self.schema.names, &chosen)?,
         };
         let rows = columns.first().map_or(self.schema.rows.unwrap_or(0), Column::len);

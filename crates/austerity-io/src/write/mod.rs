@@ -1,6 +1,6 @@
 //! Numeric columns to CSV or Parquet, batch after batch.
 //!
-//! The format follows the extension: `.csv`, `.csv.gz`, `.parquet`. Everything goes to `FILE.part`, which becomes
+//! The format follows the extension, `.csv`, `.csv.gz` or `.parquet`, unless it is said. Everything goes to `FILE.part`, which becomes
 //! `FILE` at [`TableWriter::finish`]: a file under its own name is complete, and a writer that is dropped or
 //! fails leaves nothing behind. Memory: one batch for CSV, one group of rows for Parquet.
 //!
@@ -63,6 +63,27 @@ impl Field {
     }
 }
 
+/// What a file is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Comma-separated text with a header.
+    Csv,
+    /// The same, compressed with gzip.
+    CsvGzip,
+    /// Parquet, compressed with zstd.
+    Parquet,
+}
+
+impl FileFormat {
+    /// The format that the extension of a path says.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy().to_lowercase();
+        let formats = [(".parquet", Self::Parquet), (".csv", Self::Csv), (".csv.gz", Self::CsvGzip)];
+        formats.into_iter().find(|(extension, _)| name.ends_with(extension)).map(|(_, format)| format)
+    }
+}
+
 /// Writes a table of numbers, batch after batch.
 pub struct TableWriter {
     path: PathBuf,
@@ -81,24 +102,21 @@ impl TableWriter {
     /// Begins a file; its extension says the format. An existing file is replaced at the end.
     pub fn create(path: impl AsRef<Path>, fields: Vec<Field>) -> Result<Self> {
         let path = path.as_ref();
-        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-        let (is_parquet, gzip) = match name {
-            name if name.ends_with(".parquet") => (true, false),
-            name if name.ends_with(".csv") => (false, false),
-            name if name.ends_with(".csv.gz") => (false, true),
-            _ => {
-                return Err(Error::format(
-                    path,
-                    "has an extension that says no format to write",
-                    "use .parquet, .csv or .csv.gz",
-                ));
-            }
-        };
+        let format = FileFormat::of(path).ok_or_else(|| {
+            let problem = "has an extension that says no format to write";
+            Error::format(path, problem, "use .parquet, .csv or .csv.gz")
+        })?;
+        Self::create_as(path, format, fields)
+    }
+
+    /// Begins a file of the given format, whatever its name.
+    pub fn create_as(path: impl AsRef<Path>, format: FileFormat, fields: Vec<Field>) -> Result<Self> {
+        let path = path.as_ref();
         let (part, file) = Part::create(path)?;
-        let format = if is_parquet {
-            Format::Parquet(parquet::Writer::new(path, file, &fields)?)
-        } else {
-            Format::Csv(csv::Writer::new(path, file, gzip, &fields)?)
+        let format = match format {
+            FileFormat::Parquet => Format::Parquet(parquet::Writer::new(path, file, &fields)?),
+            FileFormat::Csv => Format::Csv(csv::Writer::new(path, file, false, &fields)?),
+            FileFormat::CsvGzip => Format::Csv(csv::Writer::new(path, file, true, &fields)?),
         };
         Ok(Self { path: path.into(), part, fields, format, rows: 0 })
     }
@@ -146,18 +164,19 @@ impl TableWriter {
     }
 }
 
-/// Writes whole columns in double precision to a CSV file.
+/// Writes whole columns in double precision to a CSV file, compressed when its name ends in `.gz`.
 pub fn write_csv(path: impl AsRef<Path>, names: &[String], columns: &[&[f64]]) -> Result<()> {
-    write_all(path.as_ref(), names, columns)
+    let gzip = path.as_ref().extension().is_some_and(|extension| extension == "gz");
+    write_all(path.as_ref(), if gzip { FileFormat::CsvGzip } else { FileFormat::Csv }, names, columns)
 }
 
 /// Writes whole columns in double precision to a Parquet file.
 pub fn write_parquet(path: impl AsRef<Path>, names: &[String], columns: &[&[f64]]) -> Result<()> {
-    write_all(path.as_ref(), names, columns)
+    write_all(path.as_ref(), FileFormat::Parquet, names, columns)
 }
 
-fn write_all(path: &Path, names: &[String], columns: &[&[f64]]) -> Result<()> {
-    let mut writer = TableWriter::create(path, names.iter().map(Field::double).collect())?;
+fn write_all(path: &Path, format: FileFormat, names: &[String], columns: &[&[f64]]) -> Result<()> {
+    let mut writer = TableWriter::create_as(path, format, names.iter().map(Field::double).collect())?;
     writer.write(columns)?;
     writer.finish()
 }

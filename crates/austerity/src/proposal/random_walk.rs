@@ -73,7 +73,7 @@ impl RandomWalk {
         };
         let largest = matrix.amax();
         let skew = (&matrix - matrix.transpose()).amax();
-        if !(skew <= 1e-9 * largest) {
+        if skew > 1e-9 * largest || covariance.iter().any(|v| !v.is_finite()) {
             return Err(not_definite());
         }
         let factor = matrix.cholesky().ok_or_else(not_definite)?.unpack();

@@ -93,12 +93,19 @@ fn widths(sample: &[u8], delimiter: u8) -> Vec<usize> {
     widths
 }
 
-/// Whether `first` holds names, judged by itself and the record below it.
-pub(super) fn has_header(first: &ByteRecord, second: &ByteRecord) -> bool {
-    let is_number =
-        |cell: &[u8]| matches!(classify(cell), Cell::Number(_) | Cell::NotFinite | Cell::DecimalComma);
+/// Whether some cell is text and the cell below it a number: the surest mark of a header.
+pub(super) fn text_over_number(first: &ByteRecord, second: &ByteRecord) -> bool {
     let is_text = |cell: &[u8]| matches!(classify(cell), Cell::Text(_));
     first.iter().zip(second).any(|(above, below)| is_text(above) && is_number(below))
+}
+
+fn is_number(cell: &[u8]) -> bool {
+    matches!(classify(cell), Cell::Number(_) | Cell::NotFinite | Cell::DecimalComma)
+}
+
+/// Whether `first` holds names, judged by itself and the record below it.
+pub(super) fn has_header(first: &ByteRecord, second: &ByteRecord) -> bool {
+    text_over_number(first, second)
         || (!first.iter().any(is_number) && first.iter().any(|cell| !cell.trim_ascii().is_empty()))
 }
 

@@ -37,7 +37,17 @@ pub(super) fn inspect(path: &Path, gzip: bool, options: &OpenOptions) -> Result<
     let header = options.header.unwrap_or_else(|| dialect::has_header(&first, &second));
 
     let mut notes = Vec::new();
+    if header && options.header.is_none() && !dialect::text_over_number(&first, &second) {
+        notes.push(format!("the first line of `{}` was taken as the names of the columns", path.display()));
+    }
     let names = if header {
+        if let Some(j) = first.iter().position(|cell| cell.trim_ascii().is_empty()) {
+            notes.push(format!(
+                "column {0} of `{1}` has no name and is called x{0}; leave it out if it only numbers the rows",
+                j + 1,
+                path.display()
+            ));
+        }
         dialect::names(path, &first)?
     } else {
         notes.push(format!(

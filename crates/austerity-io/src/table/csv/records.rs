@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 18;
 /// Bytes that a record may have.
-const LONGEST: u64 = 1 << 28;
+const LONGEST: u64 = 1 << 26;
 /// The appended record. Control characters, so that no table holds it.
 const LAST: &[u8] = b"\n\x01\x02austerity\x03\x04\n";
 

@@ -49,7 +49,7 @@ fn schema_of(path: &Path) -> Result<Schema> {
 }
 
 /// Reads the columns at the `chosen` positions of the schema.
-pub(super) fn read(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<Vec<Column>> {
+pub(super) fn read(path: &Path, schema: &Schema, chosen: &[usize], threads: usize) -> Result<Vec<Column>> {
     for &j in chosen {
         if let ColumnKind::Unsupported(found) = &schema.kinds[j] {
             return Err(Error::UnsupportedColumn {
@@ -61,7 +61,7 @@ pub(super) fn read(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<Vec
             });
         }
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(chosen.len()).max(1);
+    let threads = threads.min(chosen.len()).max(1);
     let next = AtomicUsize::new(0);
     let parts: Vec<Result<Vec<(usize, Column)>>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
