@@ -3,7 +3,9 @@
 //! Finds the mode, makes a short exact pilot from there, and looks at a few of its moves: are means of batches normal
 //! enough, which rows carry a difference, is drawing blocks as good as drawing rows, how hard are the decisions.
 
-use austerity::check::normality::{Normality, NormalitySettings, PairNormality, check_normality, examine};
+use austerity::check::normality::{
+    DISTANCE_LIMIT, Normality, NormalitySettings, PairNormality, SHARE_LIMIT, check_normality, examine,
+};
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
     Access, Binomial, CheckedData, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Student,
@@ -174,7 +176,7 @@ impl Findings {
         row(
             "distance from Student's law",
             format!("{:.3}", n.distance),
-            format!("below {:.3}", 0.03 + n.distance_by_chance),
+            format!("below {:.3}", DISTANCE_LIMIT + n.distance_by_chance),
         );
         for tail in &n.tails {
             let rate = 100.0 * tail.nominal;
@@ -184,7 +186,11 @@ impl Findings {
                 "1 ×".into(),
             );
         }
-        row("largest share of one row", format!("{:.2} %", 100.0 * n.largest_share), "below 5 %".into());
+        row(
+            "largest share of one row",
+            format!("{:.2} %", 100.0 * n.largest_share),
+            format!("below {:.0} %", 100.0 * SHARE_LIMIT),
+        );
         row(
             "skewness, kurtosis of differences",
             format!("{:.2}, {:.1}", n.skewness, n.kurtosis),

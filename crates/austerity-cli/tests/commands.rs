@@ -281,3 +281,125 @@ fn analyze_and_design_refuse_bad_input_with_the_value() {
         assert!(!text(&output.stdout).contains("null"), "{arguments}: {}", text(&output.stdout));
     }
 }
+
+/// A folder of its own for the files of one test.
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("austerity-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn generate_writes_what_check_reads() {
+    let folder = folder("generate");
+    for (family, extension, sound) in [
+        ("logistic", "parquet", true),
+        ("linear", "csv", true),
+        ("poisson", "csv.gz", true),
+        ("student", "csv", true),
+    ] {
+        let file = folder.join(format!("{family}.{extension}"));
+        let file = file.to_str().unwrap();
+        let made = json(&[
+            "generate",
+            family,
+            "--rows",
+            "20000",
+            "--features",
+            "3",
+            "--seed",
+            "5",
+            "--out",
+            file,
+            "--json",
+        ]);
+        assert_eq!(made["coefficients"].as_object().unwrap().len(), 4);
+        let seen = json(&["check", file, "--response", "y", "--family", family, "--json"]);
+        assert_eq!(seen["rows"], 20_000);
+        assert_eq!(seen["sound"], sound, "{family}: {seen}");
+        let effect = seen["design_effect"].as_f64().unwrap();
+        assert!((0.8..1.2).contains(&effect), "{family}: {effect}");
+        assert!((1.0..4.0).contains(&seen["kappa"].as_f64().unwrap()), "{family}");
+    }
+    // Same seed, same bytes.
+    let again = folder.join("again.parquet");
+    json(&[
+        "generate",
+        "logistic",
+        "--rows",
+        "20000",
+        "--features",
+        "3",
+        "--seed",
+        "5",
+        "--out",
+        again.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(std::fs::read(folder.join("logistic.parquet")).unwrap(), std::fs::read(again).unwrap());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A feature present in a handful of rows carries a difference alone: the check names the rows as they stand in the file.
+#[test]
+fn check_names_the_rows_that_carry_a_difference() {
+    let folder = folder("check");
+    let file = folder.join("data.csv");
+    let mut text = String::from("x,rare,y\n");
+    for i in 0..5000 {
+        let x = (f64::from(i) * 0.618_034).fract() - 0.5;
+        let rare = u8::from(i == 1233);
+        text += &format!("{x},{rare},{}\n", u8::from((i * 7919 % 100) < 40));
+    }
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let seen = json(&["check", file, "--response", "y", "--json"]);
+    assert_eq!(seen["sound"], false, "{seen}");
+    assert_eq!(seen["offending_rows"][0]["row"], 1234, "{seen}");
+    let words = austerity(&["check", file, "--response", "y"]);
+    assert!(text_of(&words).contains("row 1234") && text_of(&words).contains("not normal enough"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stdout)
+}
+
+#[test]
+fn check_and_generate_refuse_bad_input_with_file_column_row_and_remedy() {
+    let folder = folder("refuse");
+    let file = |name: &str, content: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let bad_cell = file("cell.csv", "x,y\n1,0\n2,1\nabc,0\n");
+    let ragged = file("ragged.csv", "x,y\n1,0\n2,1,7\n");
+    let constant = file("constant.csv", "x,z,y\n1,5,0\n2,5,1\n3,5,0\n");
+    let empty = file("empty.csv", "");
+    let good = file("good.csv", "x,y\n1,0\n2,1\n3,0\n4,1\n");
+    let nowhere = folder.join("nowhere.csv").to_str().unwrap().to_string();
+    for (arguments, words) in [
+        (vec!["check", &bad_cell, "--response", "y"], vec!["cell.csv", "`x`", "abc"]),
+        (vec!["check", &ragged, "--response", "y"], vec!["ragged.csv", "3"]),
+        (vec!["check", &constant, "--response", "y", "--features", "x,z"], vec!["constant.csv", "`z`", "5"]),
+        (vec!["check", &empty, "--response", "y"], vec!["empty.csv"]),
+        (vec!["check", &nowhere, "--response", "y"], vec!["nowhere.csv"]),
+        (vec!["check", &good, "--response", "yy"], vec!["good.csv", "`yy`", "did you mean `y`"]),
+        (vec!["check", &good, "--response", "y", "--batch", "4"], vec!["batch", "4"]),
+        (vec!["check", &good, "--response", "y", "--pairs", "0"], vec!["--pairs"]),
+        (vec!["check", &good, "--response", "y", "--family", "poisson", "--trials", "x"], vec!["--trials"]),
+        (vec!["generate", "logistic", "--rows", "0", "--features", "2", "--out", &nowhere], vec!["row"]),
+        (
+            vec!["generate", "logistic", "--rows", "9", "--features", "2", "--out", "data.xlsx"],
+            vec!["data.xlsx", ".parquet"],
+        ),
+    ] {
+        let output = austerity(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stdout));
+        for word in words {
+            assert!(text(&output.stderr).contains(word), "{arguments:?}: {}", text(&output.stderr));
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -94,11 +94,11 @@ const LISTED: usize = 10;
 /// An offender has at least this share.
 const OFFENDING_SHARE: f64 = 0.01;
 /// Distance from Student's law, beyond chance, that matters: it is the error of a tail probability.
-const DISTANCE_LIMIT: f64 = 0.03;
+pub const DISTANCE_LIMIT: f64 = 0.03;
 /// A tail visited more than this often, beyond chance, breaks the level of the test.
 const TAIL_LIMIT: f64 = 1.5;
-/// A row with more than this share of the sum of squares, when a batch is likely to miss it, hides from every batch.
-const SHARE_LIMIT: f64 = 0.05;
+/// Share of one row in the sum of squares that matters: a batch that misses the row takes its sd 5 % too small.
+pub const SHARE_LIMIT: f64 = 0.1;
 
 /// Looks at one population. Errors name the rows as the population does.
 pub fn examine<P: Population>(population: &mut P, settings: &NormalitySettings) -> Result<PairNormality> {
