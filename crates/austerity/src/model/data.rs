@@ -22,7 +22,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use crate::error::{Error, Result, setting};
 use crate::model::Prior;
 
-use scale::{Shape, rounding_warning};
+use scale::{Shape, count_warning, rounding_warning, side_warning};
 
 pub use scale::RARE_SHARE;
 pub(crate) use scale::mean_and_sd;
@@ -184,6 +184,7 @@ impl Data {
             scale.push(shape.scale);
         }
         check_duplicates(&self.names, &self.columns)?;
+        warnings.extend(self.side_warnings(kind));
         Ok(CheckedData {
             names: self.names,
             columns: self.columns,
@@ -197,6 +198,43 @@ impl Data {
             shuffle: self.shuffle,
             warnings,
         })
+    }
+
+    /// Sentences about a response, trials, weights or an offset that single precision cannot hold.
+    ///
+    /// What is stored is y − offset less its mean for real responses, and the offset less its mean for others.
+    fn side_warnings(&self, kind: ResponseKind) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if kind == ResponseKind::Real {
+            let target: Vec<f64> = match &self.offset {
+                Some(offset) => self.response.iter().zip(offset).map(|(y, o)| y - o).collect(),
+                None => self.response.clone(),
+            };
+            let what = if self.offset.is_some() { "the response less its offset" } else { "the response" };
+            warnings.extend(side_warning(what, &target, f64::INFINITY));
+        } else {
+            // A link function turns an absolute error of the offset into a relative one of the mean.
+            warnings.extend(self.offset.as_ref().and_then(|offset| side_warning("the offset", offset, 1.0)));
+        }
+        match kind {
+            ResponseKind::Count => warnings.extend(count_warning(
+                "count",
+                &self.response,
+                "split such a row into k rows with the same columns, a k-th of the count each and an offset lower by log k",
+            )),
+            ResponseKind::CountOfTrials => {
+                let split = "split such a row into several with the same columns";
+                warnings.extend(count_warning("count", &self.response, split));
+                let trials = self.trials.as_ref();
+                warnings.extend(trials.and_then(|trials| count_warning("number of trials", trials, split)));
+            }
+            ResponseKind::Real | ResponseKind::Binary => {}
+        }
+        let weights = self.weights.as_ref();
+        warnings.extend(weights.and_then(|weights| {
+            count_warning("weight", weights, "split such a row into several that share its weight")
+        }));
+        warnings
     }
 
     fn check_shape(&self, rows: usize) -> Result<()> {

@@ -88,3 +88,48 @@ pub(super) fn rounding_warning(name: &str, column: &[f64], shape: &Shape) -> Opt
     }
     None
 }
+
+/// A sentence when a side column, stored less its mean, loses more to rounding than a share of its standard deviation
+/// or of `unit`, whichever is smaller, or when whole numbers do not come back.
+pub(super) fn side_warning(what: &str, values: &[f64], unit: f64) -> Option<String> {
+    let (mean, sd) = mean_and_sd(values);
+    let (mut whole, mut worst, mut squares) = (true, 0f64, 0.0);
+    for &value in values {
+        let error = (f64::from((value - mean) as f32) + mean - value).abs();
+        whole &= value.fract() == 0.0;
+        worst = worst.max(error);
+        squares += error * error;
+    }
+    if whole && worst >= 0.5 {
+        return Some(format!(
+            "{what} holds whole numbers that single precision does not give back: they move by up to {worst:.3}; \
+             rescale them or subtract what is known"
+        ));
+    }
+    let rms = (squares / values.len().max(1) as f64).sqrt();
+    let allowed = ROUNDING_SHARE * if sd > 0.0 { sd.min(unit) } else { unit };
+    (rms > allowed).then(|| {
+        format!(
+            "{what}: rounding to single precision moves its values by {rms:.1e}, their standard deviation is {sd:.1e}; \
+             rescale them or subtract what is known"
+        )
+    })
+}
+
+/// A sentence when counts or weights, stored as they are, do not survive single precision.
+pub(super) fn count_warning(what: &str, values: &[f64], remedy: &str) -> Option<String> {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let lost = values.iter().filter(|&&v| {
+        let back = f64::from(v as f32);
+        // Fractions lose a share of 6e-8 like everything stored; whole numbers should not, and nothing may vanish.
+        back != v && (v.fract() == 0.0 || !((back - v).abs() <= 1e-7 * v))
+    });
+    match lost.count() {
+        0 => None,
+        lost => Some(format!(
+            "the largest {what} is {largest}, and single precision holds whole numbers exactly only up to 16777216: \
+             {lost} of {} values are rounded; {remedy}",
+            values.len()
+        )),
+    }
+}

@@ -142,3 +142,52 @@ fn lost_information_is_told() {
     let rare = warning((0..n).map(|i| if i % 20 == 0 { 1e6 + (i as f64).sin() } else { 0.0 }).collect());
     assert!(rare[0].contains("standard deviation"), "{rare:?}");
 }
+
+#[test]
+fn side_columns_that_single_precision_cannot_hold_are_told() {
+    use ResponseKind::{Binary, Count, CountOfTrials, Real};
+    let n = 1000usize;
+    let data = |response: &dyn Fn(usize) -> f64| {
+        let column = (0..n).map(|i| (i as f64).sin()).collect();
+        Data::new(["c"], vec![column], (0..n).map(response).collect())
+    };
+    let values = |f: &dyn Fn(usize) -> f64| -> Vec<f64> { (0..n).map(f).collect() };
+    let odd = 2f64.powi(24) + 1.0;
+    let told = |data: Data, kind: ResponseKind, needles: &[&str]| {
+        let warnings = data.check(kind).unwrap().warnings;
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        for needle in needles {
+            assert!(warnings[0].contains(needle), "{warnings:?} should name {needle:?}");
+        }
+    };
+    let silent = |data: Data, kind: ResponseKind| {
+        let warnings = data.check(kind).unwrap().warnings;
+        assert!(warnings.is_empty(), "{warnings:?}");
+    };
+    let large = |i: usize| if i == 3 { odd } else { (i % 7) as f64 };
+    told(data(&large), Count, &["largest count is 16777217", "1 of 1000", "offset lower by log k"]);
+    silent(data(&|i| if i == 3 { odd - 1.0 } else { (i % 7) as f64 }), Count);
+    let trials = values(&|_| odd + 1.0);
+    told(data(&large).trials(trials.clone()), CountOfTrials, &["largest count is 16777217", "split"]);
+    let few = |i: usize| (i % 7) as f64;
+    silent(data(&few).trials(trials), CountOfTrials);
+    told(data(&few).trials(values(&|_| odd)), CountOfTrials, &["number of trials is 16777217"]);
+    let binary = |i: usize| (i % 2) as f64;
+    told(
+        data(&binary).weights(values(&|_| odd)),
+        Binary,
+        &["largest weight", "1000 of 1000", "share its weight"],
+    );
+    told(data(&binary).weights(values(&|i| if i == 5 { 1e-60 } else { 0.3 })), Binary, &["weight"]);
+    silent(data(&binary).weights(values(&|i| 0.1 + i as f64)), Binary);
+    told(
+        data(&few).offset(values(&|i| 1e4 * (i as f64).sin())),
+        Count,
+        &["the offset", "standard deviation"],
+    );
+    silent(data(&few).offset(values(&|i| 1e6 + (i as f64).sin())), Count);
+    // Only y − offset less its mean is stored.
+    silent(data(&|i| 1e9 + (i as f64).sin()).offset(values(&|_| -1e9)), Real);
+    told(data(&|i| (i * 1_000_003) as f64), Real, &["the response", "whole numbers"]);
+    told(data(&|i| 1e60 * (i as f64).sin()), Real, &["the response", "rescale"]);
+}

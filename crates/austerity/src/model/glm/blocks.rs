@@ -2,7 +2,8 @@
 //!
 //! A block holds 32 rows. Its columns lie one after the other, 128 bytes each, aligned to cache lines: first the
 //! stored columns x̃ = (x − shift)/scale, then the side columns that the family needs (response, trials, offset,
-//! weight). A look that reads random blocks so reads whole runs, and a dot product reads straight through.
+//! weight). Side columns are centred like the others where the likelihood allows it (see [`Blocks::new`]), so that
+//! f32 loses nothing to a large mean. A look that reads random blocks so reads whole runs, and a dot product reads straight through.
 //! Rows missing from the last block are zero in every column. The intercept is not stored: it is the initial
 //! value of the accumulators.
 //!
@@ -57,8 +58,14 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Stores `data` in its storage order; `response` maps a value of the response to what is stored.
-    pub fn new(data: &CheckedData, trials: bool, response: impl Fn(f64) -> f64) -> Result<Self> {
+    /// Stores `data` in its storage order. `response` gives what is stored as the response of a row (of the user's
+    /// order); the offset is stored less `offset_shift`, and not at all without one.
+    pub fn new(
+        data: &CheckedData,
+        trials: bool,
+        response: impl Fn(usize) -> f64,
+        offset_shift: Option<f64>,
+    ) -> Result<Self> {
         let rows = data.rows();
         if rows == 0 {
             return Err(Error::EmptyData);
@@ -67,6 +74,7 @@ impl Blocks {
             return Err(Error::TooManyRows { rows, limit: u32::MAX as usize });
         }
         let trials = if trials { data.trials.as_ref() } else { None };
+        let offset = offset_shift.and_then(|shift| Some((data.offset.as_ref()?, shift)));
         let mut width = data.columns.len() + 1;
         let mut side = |present: bool| {
             present.then(|| {
@@ -78,7 +86,7 @@ impl Blocks {
             columns: data.columns.len(),
             response: data.columns.len(),
             trials: side(trials.is_some()),
-            offset: side(data.offset.is_some()),
+            offset: side(offset.is_some()),
             weight: side(data.weights.is_some()),
             width,
         };
@@ -86,27 +94,26 @@ impl Blocks {
         let order = data.storage_order();
         for (j, column) in data.columns.iter().enumerate() {
             let (shift, scale) = (data.shift[j], data.scale[j]);
-            blocks.fill(j, &order, column, |x| (x - shift) / scale);
+            blocks.fill(j, &order, |row| (column[row] - shift) / scale);
         }
-        blocks.fill(layout.response, &order, &data.response, response);
-        for (place, values) in [
-            (layout.trials, trials),
-            (layout.offset, data.offset.as_ref()),
-            (layout.weight, data.weights.as_ref()),
-        ] {
+        blocks.fill(layout.response, &order, response);
+        for (place, values) in [(layout.trials, trials), (layout.weight, data.weights.as_ref())] {
             if let (Some(place), Some(values)) = (place, values) {
-                blocks.fill(place, &order, values, |x| x);
+                blocks.fill(place, &order, |row| values[row]);
             }
+        }
+        if let (Some(place), Some((values, shift))) = (layout.offset, offset) {
+            blocks.fill(place, &order, |row| values[row] - shift);
         }
         Ok(blocks)
     }
 
-    fn fill(&mut self, column: usize, order: &[u32], values: &[f64], stored: impl Fn(f64) -> f64) {
+    fn fill(&mut self, column: usize, order: &[u32], stored: impl Fn(usize) -> f64) {
         let stride = self.layout.lines();
         for (block, rows) in order.chunks(BLOCK).enumerate() {
             let lines = &mut self.lines[block * stride + 2 * column..][..2];
             for (i, &row) in rows.iter().enumerate() {
-                lines[i / 16].0[i % 16] = stored(values[row as usize]) as f32;
+                lines[i / 16].0[i % 16] = stored(row as usize) as f32;
             }
         }
     }
@@ -151,16 +158,6 @@ impl Blocks {
         &self.lines
     }
 
-    /// Copies the row at storage position `row` to lane `lane` of the block `to`.
-    #[inline(always)]
-    pub fn gather(&self, row: usize, lane: usize, to: &mut [Line]) {
-        let from = self.block(row / BLOCK);
-        let (half, place) = (row % BLOCK / 16, row % 16);
-        for (from, to) in from.chunks_exact(2).zip(to.chunks_exact_mut(2)) {
-            to[lane / 16].0[lane % 16] = from[half].0[place];
-        }
-    }
-
     /// Bytes held.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -194,14 +191,11 @@ mod tests {
     #[test]
     fn every_row_is_where_the_storage_order_says() {
         let data = data(77);
-        let blocks = Blocks::new(&data, false, |y| 2.0 * y - 1.0).unwrap();
+        let blocks = Blocks::new(&data, false, |row| 2.0 * data.response[row] - 1.0, None).unwrap();
         assert_eq!((blocks.count(), blocks.rows_in(0), blocks.rows_in(2)), (3, 32, 13));
         assert_eq!(blocks.bytes(), 3 * 4 * 128);
-        let mut gathered = vec![ZERO; blocks.layout().lines()];
         for (p, &row) in data.storage_order().iter().enumerate() {
-            let lane = (5 * p) % BLOCK;
-            blocks.gather(p, lane, &mut gathered);
-            let value = |column: usize| gathered[2 * column + lane / 16].0[lane % 16];
+            let value = |column: usize| blocks.block(p / BLOCK)[2 * column + p % BLOCK / 16].0[p % 16];
             let row = row as f32;
             assert_eq!(value(0), (row - 10.0) / 4.0);
             assert_eq!(value(1), -row);
@@ -212,6 +206,6 @@ mod tests {
         for line in blocks.block(2).chunks_exact(2).map(|c| &c[0]) {
             assert!(line.0[13..].iter().all(|&x| x == 0.0));
         }
-        assert!(Blocks::new(&self::data(0), false, |y| y).is_err());
+        assert!(Blocks::new(&self::data(0), false, |_| 0.0, None).is_err());
     }
 }

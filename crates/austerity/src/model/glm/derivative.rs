@@ -56,7 +56,7 @@ pub(super) fn evaluate<F: Family>(
     let columns = model.transform.len();
     let first = usize::from(model.intercept);
     let extra = &state[first + columns..];
-    let mut constant = -model.response_shift + if model.intercept { state[0] } else { 0.0 };
+    let mut constant = model.side_constant + if model.intercept { state[0] } else { 0.0 };
     let coefficients: Vec<[f32; 2]> = (model.transform.iter().zip(&state[first..]))
         .map(|(&(shift, scale), &beta)| {
             constant += beta * shift;

@@ -8,11 +8,14 @@
 //! log-likelihoods; mean, M2, M3, M4, extremes and non-zeros of the 32 numbers are formed in f32 about the
 //! block's own mean and merged in f64 (see [`Moments`]).
 //!
-//! Blocks that f32 cannot serve take a slow path in f64, row by row: extreme η or δ, moments that leave the range
-//! of f32, partial blocks, and numbers that are not finite (where NaN and +∞ become errors).
+//! Blocks that f32 cannot serve take a slow path in f64, row by row: extreme η or δ, and numbers that are not finite
+//! (where NaN and +∞ become errors). Which path a block takes depends on nothing but the move and the block, so a
+//! row has the same l, to the last bit, in a total, a look and a reveal. Moments of partial blocks, of single rows and
+//! of numbers whose powers leave the range of f32 are formed in f64.
 //!
 //! Cost: 2·d multiply-adds per row, one exp, expm1, log1p and division, about 1 operation per row for the
-//! moments. The next block is prefetched while the current one is worked on.
+//! moments. The next block is prefetched while the current one is worked on, unless all data fit the cache
+//! ([`NEAR`]). Single rows cost their whole block: a row lies in half of its block's cache lines anyway.
 
 use fearless_simd::{Simd, prelude::*};
 
@@ -71,6 +74,9 @@ pub struct Ahead<'a> {
     pub far: &'a [Line],
 }
 
+/// Data of at most this many bytes are taken to stay in the second-level cache: prefetching would only cost.
+pub const NEAR: usize = 1 << 20;
+
 /// How many blocks ahead the far one is.
 const FAR: usize = 4;
 
@@ -112,9 +118,7 @@ pub fn dots<S: Simd, const ETA: bool>(
     // Plain indices: zipped iterators compiled to a loop that kept its state in memory.
     let columns = coefficients.len();
     let (pairs, _) = lines[..2 * columns].as_chunks::<2>();
-    for j in 0..columns.min(pairs.len()) {
-        prefetch_at(ahead.next, 2 * j);
-        prefetch_at(ahead.next, 2 * j + 1);
+    let mut add = |j: usize| {
         let low = Lanes::load_array_ref(simd, &pairs[j][0].0);
         let high = Lanes::load_array_ref(simd, &pairs[j][1].0);
         let [g, d] = coefficients[j];
@@ -126,9 +130,19 @@ pub fn dots<S: Simd, const ETA: bool>(
         let d = Lanes::splat(simd, d);
         delta[0] = low.mul_add(d, delta[0]);
         delta[1] = high.mul_add(d, delta[1]);
-    }
-    for line in 2 * columns..ahead.next.len() {
-        prefetch_at(ahead.next, line);
+    };
+    let columns = columns.min(pairs.len());
+    if ahead.next.is_empty() {
+        (0..columns).for_each(add);
+    } else {
+        for j in 0..columns {
+            prefetch_at(ahead.next, 2 * j);
+            prefetch_at(ahead.next, 2 * j + 1);
+            add(j);
+        }
+        for line in 2 * columns..ahead.next.len() {
+            prefetch_at(ahead.next, line);
+        }
     }
     (eta, delta)
 }
@@ -229,6 +243,24 @@ fn array<S: Simd>(pair: Pair<S>) -> [f32; BLOCK] {
     values
 }
 
+/// The weighted differences of a block as f64: those of f32 where they are finite, otherwise from the slow path.
+#[inline(always)]
+fn exact<S: Simd, F: Family>(
+    layout: &Layout,
+    task: &Move<'_, F::Step>,
+    lines: &[Line],
+    values: Option<Pair<S>>,
+    rows: &Rows<S>,
+    delta: Pair<S>,
+) -> [f64; BLOCK] {
+    if let Some(values) = values.map(array)
+        && values.iter().all(|l| l.is_finite())
+    {
+        return values.map(f64::from);
+    }
+    slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta))
+}
+
 /// Below and above these M2 the central sums of 32 numbers may leave the normal range of f32.
 const M2_RANGE: std::ops::Range<f32> = 1e-16..1e16;
 
@@ -275,14 +307,19 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     moments: &mut Moments,
 ) -> Result<()> {
     let layout = blocks.layout();
+    let near = blocks.bytes() <= NEAR;
     let mut far = list.clone();
     far.nth(FAR - 1);
     let mut upcoming = list.next();
     while let Some(block) = upcoming {
         upcoming = list.next();
         let lines = blocks.block(block);
-        let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
-        let ahead = Ahead { next: memory(upcoming), far: memory(far.next()) };
+        let ahead = if near {
+            Ahead::default()
+        } else {
+            let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
+            Ahead { next: memory(upcoming), far: memory(far.next()) }
+        };
         let cache =
             if MODE == eta::FRESH { &mut [][..] } else { &mut cache[block * BLOCK..(block + 1) * BLOCK] };
         let (rows, delta) = rows::<S, F, MODE>(simd, layout, task.rounding(block), lines, ahead, cache);
@@ -295,48 +332,56 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         if let Some(part) = part {
             moments.merge(&part);
         } else {
-            let values = slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta));
+            let values = exact::<S, F>(layout, task, lines, values, &rows, delta);
             merge_checked(&values[..count], block * BLOCK, moments)?;
         }
     }
     Ok(())
 }
 
-/// Adds the differences of single rows, gathered 32 at a time into `scratch`, to `moments`.
+/// The differences of `block` as f64.
 #[inline(always)]
-pub fn summarize_gathered<S: Simd, F: Family>(
+fn values_of<S: Simd, F: Family>(
+    simd: S,
+    blocks: &Blocks,
+    task: &Move<'_, F::Step>,
+    block: usize,
+) -> [f64; BLOCK] {
+    let (layout, lines) = (blocks.layout(), blocks.block(block));
+    let (rows, delta) =
+        rows::<S, F, { eta::FRESH }>(simd, layout, task.rounding(block), lines, Ahead::default(), &mut []);
+    let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
+    exact::<S, F>(layout, task, lines, values, &rows, delta)
+}
+
+/// Adds the differences of the single rows `list` to `moments`. Errors name storage positions.
+///
+/// Neighbours in one block share its evaluation. The numbers are merged 32 at a time.
+#[inline(always)]
+pub fn summarize_rows<S: Simd, F: Family>(
     simd: S,
     blocks: &Blocks,
     task: &Move<'_, F::Step>,
     mut list: impl Iterator<Item = usize>,
-    scratch: &mut [Line],
     moments: &mut Moments,
 ) -> Result<()> {
-    let layout = blocks.layout();
-    let mut positions = [0usize; BLOCK];
+    let (mut positions, mut numbers) = ([0usize; BLOCK], [0.0; BLOCK]);
+    let (mut known, mut values) = (usize::MAX, [0.0; BLOCK]);
     loop {
         let mut count = 0;
         for (position, row) in positions.iter_mut().zip(list.by_ref()) {
+            if row / BLOCK != known {
+                known = row / BLOCK;
+                values = values_of::<S, F>(simd, blocks, task, known);
+            }
             *position = row;
-            blocks.gather(row, count, scratch);
+            numbers[count] = values[row % BLOCK];
             count += 1;
         }
         if count == 0 {
             return Ok(());
         }
-        let (rows, delta) =
-            rows::<S, F, { eta::FRESH }>(simd, layout, task.rounding(0), scratch, Ahead::default(), &mut []);
-        let values = fast::<S, F>(simd, layout, task, scratch, &rows, delta);
-        let part = match values {
-            Some(values) if count == BLOCK => block_moments(simd, values),
-            _ => None,
-        };
-        if let Some(part) = part {
-            moments.merge(&part);
-        } else {
-            let values = slow::<F>(layout, &task.step, scratch, &array(rows.eta), &array(delta));
-            merge_checked(&values[..count], 0, moments).map_err(|e| relocated(e, |i| positions[i]))?;
-        }
+        merge_checked(&numbers[..count], 0, moments).map_err(|e| relocated(e, |i| positions[i]))?;
     }
 }
 
@@ -349,24 +394,11 @@ pub fn reveal<S: Simd, F: Family>(
     range: std::ops::Range<usize>,
     out: &mut [f64],
 ) {
-    let layout = blocks.layout();
     let mut start = range.start;
     while start < range.end {
         let block = start / BLOCK;
         let stop = range.end.min((block + 1) * BLOCK);
-        let lines = blocks.block(block);
-        let (rows, delta) = rows::<S, F, { eta::FRESH }>(
-            simd,
-            layout,
-            task.rounding(block),
-            lines,
-            Ahead::default(),
-            &mut [],
-        );
-        let values = match fast::<S, F>(simd, layout, task, lines, &rows, delta) {
-            Some(values) => array(values).map(f64::from),
-            None => slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta)),
-        };
+        let values = values_of::<S, F>(simd, blocks, task, block);
         let inside = start % BLOCK..start % BLOCK + (stop - start);
         out[start - range.start..stop - range.start].copy_from_slice(&values[inside]);
         start = stop;

@@ -10,9 +10,12 @@
 //! | [`kernel`] | the hot loops over blocks |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
+//! | `start` | whether a state gives every row a probability |
 //!
 //! States are on the scale of the user's columns. The storage holds (x − shift)/scale, so inside γ_j = β_j·scale_j
-//! and the constant is β_0 + Σ β_j·shift_j; nothing of it shows outside. Frequency weights multiply a row's
+//! and the constant is β_0 + Σ β_j·shift_j; nothing of it shows outside. Side columns are centred too: where only
+//! y − η matters (Student), y − offset less its mean is stored and no offset; elsewhere the offset less its mean. The
+//! means join the constant in f64. Frequency weights multiply a row's
 //! log-likelihood.
 //!
 //! Exact up to f32: a difference l carries a relative error of about 2e-7 given η and δ, mostly of random sign; the
@@ -25,6 +28,7 @@ pub mod kernel;
 pub mod logistic;
 pub mod poisson;
 pub mod ratio;
+mod start;
 pub mod student;
 
 #[cfg(test)]
@@ -68,7 +72,7 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
     const EXTRA: &'static [&'static str] = &[];
     /// Whether the family needs binomial trials.
     const TRIALS: bool = false;
-    /// Whether only response − η matters, so that the response may be stored centred.
+    /// Whether only response − η matters, so that y − offset may be stored centred in place of both.
     const LOCATION: bool = false;
     /// What a pair of extra parameters comes to, computed once per move.
     type Step: Copy + Debug + Send;
@@ -80,6 +84,11 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
 
     /// What responses are allowed, in words, when this one is not.
     fn refuses(&self, response: f64, trials: f64) -> Option<&'static str>;
+
+    /// Every |η| up to this gives every allowed response a finite log-likelihood.
+    fn finite_within(&self, _extra: &[f64]) -> f32 {
+        logistic::ETA
+    }
 
     /// What is stored of a response.
     fn stored(response: f64) -> f64 {
@@ -109,8 +118,9 @@ pub struct Glm<F: Family> {
     blocks: Blocks,
     /// Shift and scale of every column.
     transform: Vec<(f64, f64)>,
-    /// Subtracted from the stored response of a location family.
-    response_shift: f64,
+    /// What the centred side columns leave to the constant of the linear predictor: the mean of the offset, and in a
+    /// location family −(the mean of y − offset).
+    side_constant: f64,
     intercept: bool,
     names: Vec<String>,
     priors: Vec<Prior>,
@@ -145,9 +155,21 @@ impl<F: Family> Glm<F> {
                 });
             }
         }
-        let rows = data.rows().max(1) as f64;
-        let response_shift = if F::LOCATION { data.response.iter().map(|y| y / rows).sum() } else { 0.0 };
-        let blocks = Blocks::new(data, F::TRIALS, |y| F::stored(y) - response_shift)?;
+        if let Some(offset) = &data.offset {
+            same_length("offset", data.rows(), offset.len())?;
+        }
+        if let Some(weights) = &data.weights {
+            same_length("weights", data.rows(), weights.len())?;
+        }
+        let offset = |row: usize| data.offset.as_ref().map_or(0.0, |offset| offset[row]);
+        let (side_constant, blocks) = if F::LOCATION {
+            let target = |row: usize| F::stored(data.response[row]) - offset(row);
+            let mean = mean_of(data.rows(), target);
+            (-mean, Blocks::new(data, F::TRIALS, |row| target(row) - mean, None)?)
+        } else {
+            let mean = if data.offset.is_some() { mean_of(data.rows(), offset) } else { 0.0 };
+            (mean, Blocks::new(data, F::TRIALS, |row| F::stored(data.response[row]), Some(mean))?)
+        };
         let mut names: Vec<String> = data.intercept.then(|| "intercept".into()).into_iter().collect();
         names.extend(data.names.iter().cloned());
         names.extend(F::EXTRA.iter().map(|&name| name.into()));
@@ -155,7 +177,7 @@ impl<F: Family> Glm<F> {
             family,
             blocks,
             transform: data.shift.iter().copied().zip(data.scale.iter().copied()).collect(),
-            response_shift,
+            side_constant,
             intercept: data.intercept,
             names,
             priors,
@@ -202,6 +224,13 @@ impl<F: Family> Glm<F> {
     }
 }
 
+/// Mean of f(0), …, f(rows − 1), corrected by the mean deviation so that a large mean costs no digits.
+fn mean_of(rows: usize, f: impl Fn(usize) -> f64) -> f64 {
+    let n = rows.max(1) as f64;
+    let rough = (0..rows).map(|row| f(row) / n).sum::<f64>();
+    rough + (0..rows).map(|row| f(row) - rough).sum::<f64>() / n
+}
+
 fn same_length(what: &str, expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());
@@ -231,8 +260,10 @@ impl<F: Family> Model for Glm<F> {
         Scratch::new(&self.blocks, access == Access::Scan)
     }
 
+    /// Refuses a wrong length, and a state at which a row has no probability or none that is a number. Reads all data.
     fn check_state(&self, state: &Vec<f64>) -> Result<()> {
-        same_length("state", self.parameters(), state.len())
+        same_length("state", self.parameters(), state.len())?;
+        start::check(self, state)
     }
 
     fn log_prior(&self, state: &Vec<f64>) -> f64 {

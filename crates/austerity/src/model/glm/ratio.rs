@@ -4,17 +4,23 @@
 //! [`super::kernel`], one dispatch of the instruction set per call.
 //!
 //! For a rule that scans, the working memory keeps η of the current state, 4 bytes per row. It is keyed by the γ
-//! that it was computed from: a rejected move leaves it valid, an accepted one makes the next scan compute both dot
-//! products in one pass over memory and keep η. So a cached η always equals a fresh one to the last bit, nothing
-//! drifts, and a total is the same with and without the cache.
+//! that it was computed from: a rejected move leaves it valid, so the next scan takes one dot product per row (δ). An
+//! accepted one makes the next scan take two in the same pass over memory: δ, and η afresh, which it keeps. Adding
+//! the accepted δ to η would save that second dot product, but rounds once more per acceptance: η would drift from
+//! its state, and a resumed chain, which has only the state, would not repeat an uninterrupted one. As it is a cached η
+//! equals a fresh one to the last bit, and a total is the same with and without the cache.
+//!
+//! Counted as likelihood evaluations are the log-likelihoods of new states: 1 per scanned row with the cache, whether
+//! or not η is refilled on the way, so the counters of a resumed run are those of an uninterrupted one. What the
+//! refill costs in time is printed by the bench `kernel`; from memory, where the pass waits for the data, little.
 
 use std::ops::Range;
 
 use fearless_simd::dispatch;
 
-use super::blocks::{BLOCK, Blocks, Line, ZERO};
+use super::blocks::{BLOCK, Blocks};
 use super::kernel::{self, DITHERS, Move, dithered, eta};
-use super::{Family, Glm, relocated};
+use super::{Family, Glm, relocated, same_length};
 use crate::error::{Error, Result};
 use crate::population::{Moments, Population, RowCost};
 use crate::simd::prefetch_slice;
@@ -29,7 +35,6 @@ pub struct Scratch {
     exact: Vec<f64>,
     coefficients: Vec<[f32; 2]>,
     constants: [[f32; 2]; DITHERS],
-    gathered: Vec<Line>,
     cache: Option<Cache>,
 }
 
@@ -48,7 +53,6 @@ impl Scratch {
             exact: vec![0.0; columns + 1],
             coefficients: vec![[0.0; 2]; columns * DITHERS],
             constants: [[0.0; 2]; DITHERS],
-            gathered: vec![ZERO; blocks.layout().lines()],
             cache: scan.then(|| Cache {
                 eta: vec![0.0; blocks.count() * BLOCK],
                 exact: vec![0.0; columns + 1],
@@ -60,9 +64,7 @@ impl Scratch {
     pub(super) fn bytes(blocks: &Blocks, scan: bool) -> usize {
         let columns = blocks.layout().columns;
         let cache = blocks.count() * BLOCK * 4 + (columns + 1) * 8;
-        columns * 8 * (1 + DITHERS)
-            + blocks.layout().lines() * size_of::<Line>()
-            + if scan { cache } else { 0 }
+        (columns + 1) * 8 * (1 + DITHERS) + if scan { cache } else { 0 }
     }
 }
 
@@ -77,15 +79,22 @@ impl Cache {
 #[derive(Debug)]
 pub struct Ratio<'a, F: Family> {
     model: &'a Glm<F>,
-    step: F::Step,
+    /// The step of the family, or why there is none.
+    step: Result<F::Step>,
     scratch: &'a mut Scratch,
     cached: bool,
 }
 
 impl<'a, F: Family> Ratio<'a, F> {
     pub(super) fn new(model: &'a Glm<F>, from: &[f64], to: &[f64], scratch: &'a mut Scratch) -> Self {
+        let expected = model.parameters();
+        let fits = same_length("state", expected, from.len())
+            .and_then(|()| same_length("candidate", expected, to.len()));
+        if let Err(error) = fits {
+            return Self { model, step: Err(error), scratch, cached: false };
+        }
         let first = usize::from(model.intercept);
-        let mut constant = -model.response_shift;
+        let mut constant = model.side_constant;
         let mut change = 0.0;
         if model.intercept {
             constant += from[0];
@@ -108,7 +117,7 @@ impl<'a, F: Family> Ratio<'a, F> {
         scratch.constants = std::array::from_fn(|dither| [dithered(constant, dither), change]);
         let extra = first + model.transform.len();
         let cached = scratch.cache.as_ref().is_some_and(|cache| cache.holds(&scratch.exact));
-        Self { model, step: model.family.step(&from[extra..], &to[extra..]), scratch, cached }
+        Self { model, step: Ok(model.family.step(&from[extra..], &to[extra..])), scratch, cached }
     }
 }
 
@@ -128,7 +137,7 @@ impl<F: Family> Population for Ratio<'_, F> {
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
-            step: self.step,
+            step: *self.step.as_ref().map_err(Error::clone)?,
         };
         let start = rows.start;
         dispatch!(self.model.level, simd => kernel::reveal::<_, F>(simd, blocks, &task, rows.clone(), out));
@@ -148,7 +157,7 @@ impl<F: Family> Population for Ratio<'_, F> {
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
-            step: self.step,
+            step: *self.step.as_ref().map_err(Error::clone)?,
         };
         let level = self.model.level;
         let outcome = if block_rows == BLOCK {
@@ -164,8 +173,7 @@ impl<F: Family> Population for Ratio<'_, F> {
             let list = list
                 .iter()
                 .flat_map(|&b| (b as usize * block_rows)..((b as usize + 1) * block_rows).min(len));
-            let gathered = &mut self.scratch.gathered[..];
-            dispatch!(level, simd => kernel::summarize_gathered::<_, F>(simd, blocks, &task, list, gathered, moments))
+            dispatch!(level, simd => kernel::summarize_rows::<_, F>(simd, blocks, &task, list, moments))
         };
         outcome.map_err(|error| self.located(error))
     }
@@ -175,7 +183,7 @@ impl<F: Family> Population for Ratio<'_, F> {
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
-            step: self.step,
+            step: *self.step.as_ref().map_err(Error::clone)?,
         };
         let level = self.model.level;
         let list = 0..blocks.count();
@@ -216,6 +224,6 @@ impl<F: Family> Population for Ratio<'_, F> {
     }
 
     fn row_cost(&self) -> RowCost {
-        RowCost { revealed: 2, scanned: if self.cached { 1 } else { 2 } }
+        RowCost { revealed: 2, scanned: if self.scratch.cache.is_some() { 1 } else { 2 } }
     }
 }

@@ -6,7 +6,7 @@
 //! states are exchanged, so that l = −Δs ∓ (ν+1)/2·log1p(|·|) with an argument ≥ 0:
 //! u' = −[δ(δ − 2r) + r'²E]/(A + r'²(1 + E)).
 //!
-//! Only y − η matters, so the response is stored centred: f32 loses nothing to a large mean.
+//! Only y − η matters, so what is stored is y − offset less its mean: f32 loses nothing to large means.
 //! In f64, row by row, where residuals or scales leave the range of f32 squares.
 //! Cost beyond the dot products: one log1p and one division.
 
@@ -74,6 +74,11 @@ impl Family for Student {
 
     fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
         (!response.is_finite()).then_some("finite numbers")
+    }
+
+    fn finite_within(&self, extra: &[f64]) -> f32 {
+        // |r| ≤ 4e38 there, so that (r/σ)² stays far inside f64.
+        if extra[0].abs() <= 100.0 { LARGEST } else { -1.0 }
     }
 
     fn step(&self, from: &[f64], to: &[f64]) -> Step {

@@ -1,5 +1,6 @@
 //! How large the f32 errors are: per difference, and in the total of all rows.
 
+use super::kernel::{DITHERS, dithered};
 use super::*;
 
 /// A model whose rows have exactly the given η (as offset) and δ (as the only column, moved by 1).
@@ -42,7 +43,6 @@ fn worst_error<F: Family>(
     let mut to = from.clone();
     to[0] = 1.0;
     let step = family.step(&from[1..], &to[1..]);
-    let shift = model.response_shift;
     let mut worst = 0.0f64;
     for level in simd::available() {
         let model = model.clone().with_level(level);
@@ -50,11 +50,15 @@ fn worst_error<F: Family>(
         let mut found = vec![0.0; rows.len()];
         let mut ratio = model.compare(&from, &to, &mut scratch);
         ratio.reveal(0..rows.len(), &mut found).unwrap();
-        for (row, &l) in rows.iter().zip(&found) {
+        for (position, (row, &l)) in rows.iter().zip(&found).enumerate() {
             let (eta, delta) = (f64::from(row.0), f64::from(row.1));
-            // The location families see η − shift and y − shift in f32.
-            let seen = f64::from((eta - shift) as f32);
-            let response = f64::from((F::stored(row.2) - shift) as f32);
+            // This test is about l given what f32 makes of η and y: centred side columns and a rounded constant.
+            let block = model.blocks.block(position / 32);
+            let stored = |place: usize| block[2 * place + position % 32 / 16].0[position % 16];
+            let offset = model.blocks.layout().offset.map_or(0.0, stored);
+            let constant = dithered(model.side_constant, position / 32 % DITHERS);
+            let seen = f64::from(constant + offset);
+            let response = f64::from(stored(model.blocks.layout().response));
             let exact = F::difference(&step, seen, delta, response, 7.0);
             if l == exact {
                 continue;
@@ -146,8 +150,72 @@ fn total_error(rows: usize, columns: usize, step: f64) -> (f64, f64) {
     let to: Vec<f64> = from.iter().map(|b| b + spread * normal(&mut rng)).collect();
     let mut scratch = model.scratch(Access::Blocks);
     let total = model.compare(&from, &to, &mut scratch).total().unwrap();
-    let exact: f64 = reference(&model, &from, &to).iter().sum();
+    let exact: f64 = reference(&Logistic, &data, &from, &to).iter().sum();
     (total.sum() - exact, exact)
+}
+
+/// Totals with offsets of about `level`, small steps of a state that fits: f32 must see nothing of the level.
+fn offset_error<F: Family>(
+    family: &F,
+    level: f64,
+    sigma: f64,
+    y: impl Fn(&mut Rng, f64) -> f64,
+) -> (f64, f64) {
+    let rows = 2000;
+    let mut rng = stream(8, 0, Role::Proposal);
+    let column: Vec<f64> = (0..rows).map(|_| normal(&mut rng)).collect();
+    let offset: Vec<f64> = (0..rows).map(|_| level + 0.4 * normal(&mut rng)).collect();
+    let mut from = vec![0.3 - level, 0.2];
+    if F::LOCATION {
+        from[0] = 0.3;
+    }
+    let response = column.iter().zip(&offset).map(|(x, o)| y(&mut rng, o + from[0] + from[1] * x)).collect();
+    let data = CheckedData {
+        names: vec!["x".into()],
+        columns: vec![column],
+        shift: vec![0.0],
+        scale: vec![1.0],
+        response,
+        weights: None,
+        trials: Some(vec![9.0; rows]),
+        offset: Some(offset),
+        intercept: true,
+        shuffle: Some(2),
+        warnings: Vec::new(),
+    };
+    let step = 2.0 * sigma / (rows as f64).sqrt();
+    let mut to = vec![from[0] + step, from[1] - step];
+    if F::LOCATION {
+        from.push(sigma.ln());
+        to.push(sigma.ln() + 0.01);
+    }
+    let model = Glm::new(family.clone(), &data, vec![Prior::Flat; from.len()]).unwrap();
+    assert_eq!(model.blocks.layout().offset.is_some(), !F::LOCATION);
+    let mut scratch = model.scratch(Access::Blocks);
+    let total = model.compare(&from, &to, &mut scratch).total().unwrap();
+    let exact: f64 = reference(family, &data, &from, &to).iter().sum();
+    (total.sum() - exact, exact)
+}
+
+#[test]
+fn large_offsets_do_not_change_the_likelihood() {
+    for level in [0.0, 1e3, -1e6, 1e6] {
+        let uniform = |rng: &mut Rng| rng.random::<f64>();
+        let sigmoid = |eta: f64| 1.0 / (1.0 + (-eta).exp());
+        let student =
+            offset_error(&Student { freedom: 4.0 }, level, 0.007, |rng, eta| eta + 0.007 * normal(rng));
+        let poisson =
+            offset_error(&Poisson, level, 1.0, |rng, e| (-2.0 * uniform(rng).ln() * e.exp()).floor());
+        let logistic = offset_error(&Logistic, level, 1.0, |rng, e| f64::from(uniform(rng) < sigmoid(e)));
+        let binomial =
+            offset_error(&Binomial, level, 1.0, |rng, e| (9.9 * uniform(rng) * sigmoid(e)).floor());
+        for (name, (error, exact)) in
+            [("student", student), ("poisson", poisson), ("logistic", logistic), ("binomial", binomial)]
+        {
+            println!("{name}, offset {level:e}: error {error:.1e} in {exact:.3}");
+            assert!(exact.abs() > 0.01 && error.abs() < 2e-4, "{name} at {level:e}: {error:e} in {exact}");
+        }
+    }
 }
 
 #[test]

@@ -15,9 +15,10 @@ fn total<F: Family>(model: &Glm<F>, from: &Vec<f64>, to: &Vec<f64>) -> Moments {
 #[test]
 fn every_number_of_rows() {
     for rows in [1, 2, 31, 32, 33, 63, 64, 65, 127] {
-        let model = Glm::new(Logistic, &plain(rows), vec![Prior::Flat; 4]).unwrap();
+        let data = plain(rows);
+        let model = Glm::new(Logistic, &data, vec![Prior::Flat; 4]).unwrap();
         let (from, to) = (state(&model, 1, 1.0), state(&model, 2, 1.0));
-        let exact = Moments::of(&reference(&model, &from, &to));
+        let exact = Moments::of(&reference(&Logistic, &data, &from, &to));
         for access in [Access::Blocks, Access::Scan] {
             let mut scratch = model.scratch(access);
             let found = model.compare(&from, &to, &mut scratch).total().unwrap();
@@ -111,7 +112,7 @@ fn impossible_candidates_and_numbers_that_are_none() {
         assert!(model.log_density_gradient(&none, &mut [0.0; 4]).is_err());
         // A failed scan leaves no cache behind.
         assert!(model.compare(&none, &fine, &mut scratch).total().is_err());
-        assert_eq!(model.compare(&none, &fine, &mut scratch).row_cost().scanned, 2);
+        assert!(model.compare(&none, &fine, &mut scratch).total().is_err());
         let absurd = vec![0.0, 1e300, -1e300, 0.0];
         let logistic = Glm::new(Logistic, &plain(100), vec![Prior::Flat; 4]).unwrap();
         assert!(total(&logistic.with_level(level), &fine, &absurd).mean < -1e25);
@@ -120,10 +121,11 @@ fn impossible_candidates_and_numbers_that_are_none() {
 
 #[test]
 fn moves_too_small_for_f32_moments_keep_their_shape() {
-    let model = Glm::new(Logistic, &plain(320), vec![Prior::Flat; 4]).unwrap();
+    let data = plain(320);
+    let model = Glm::new(Logistic, &data, vec![Prior::Flat; 4]).unwrap();
     let from = state(&model, 1, 1.0);
     let to: Vec<f64> = from.iter().map(|b| b + 1e-13).collect();
-    let exact = Moments::of(&reference(&model, &from, &to));
+    let exact = Moments::of(&reference(&Logistic, &data, &from, &to));
     let found = total(&model, &from, &to);
     assert!(found.m4 > 0.0);
     assert!((found.kurtosis() / exact.kurtosis() - 1.0).abs() < 1e-3);
@@ -175,4 +177,57 @@ fn levels_of_one_kind_agree_to_the_last_bit() {
     for list in [fused, plain] {
         assert!(list.windows(2).all(|pair| pair[0] == pair[1]), "{list:?}");
     }
+}
+
+#[test]
+fn a_candidate_of_the_wrong_length_is_an_error_of_every_question() {
+    let model = Glm::new(Logistic, &plain(100), vec![Prior::Flat; 4]).unwrap();
+    let right = vec![0.0; 4];
+    for access in [Access::Blocks, Access::Scan] {
+        let mut scratch = model.scratch(access);
+        for wrong in [vec![], vec![0.0; 3], vec![0.0; 5]] {
+            for (from, to, what) in [(&right, &wrong, "candidate"), (&wrong, &right, "state")] {
+                let expected = Error::Dimension { what: what.into(), expected: 4, found: wrong.len() };
+                let mut ratio = model.compare(from, to, &mut scratch);
+                assert_eq!(ratio.reveal(0..1, &mut [0.0]).as_ref(), Err(&expected));
+                assert_eq!(ratio.summarize(&[0], 32, &mut Moments::EMPTY.clone()).as_ref(), Err(&expected));
+                assert_eq!(ratio.summarize(&[0], 1, &mut Moments::EMPTY.clone()).as_ref(), Err(&expected));
+                assert_eq!(ratio.total(), Err(expected));
+            }
+        }
+        assert!(model.compare(&right, &right, &mut scratch).total().is_ok());
+    }
+}
+
+#[test]
+fn a_start_without_probability_is_refused_with_its_row() {
+    let mut data = plain(100);
+    data.response = vec![3.0; 100];
+    data.shift = vec![0.0; 3];
+    data.scale = vec![1.0; 3];
+    data.columns[0] = vec![0.0; 100];
+    data.columns[0][42] = 1.0;
+    for level in simd::available() {
+        let poisson = Glm::new(Poisson, &data, vec![Prior::Flat; 4]).unwrap().with_level(level);
+        let outcome = |state: [f64; 4]| match poisson.check_state(&state.to_vec()) {
+            Ok(()) => String::new(),
+            Err(error @ Error::ImpossibleStart { .. }) => error.to_string(),
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(outcome([0.0; 4]), "");
+        assert_eq!(outcome([-800.0, 0.0, 0.0, 0.0]), "");
+        assert_eq!(outcome([100.0, 0.0, 0.0, 0.0]), "");
+        assert!(outcome([800.0, 0.0, 0.0, 0.0]).contains("zero"));
+        let one = outcome([0.0, 800.0, 0.0, 0.0]);
+        assert!(one.contains("row 42 is -inf"), "{one}");
+        assert!(outcome([0.0, f64::NAN, 0.0, 0.0]).contains("not a number"));
+        assert!(outcome([0.0, 1e300, 0.0, 0.0]).contains("row 42"));
+        let student = Glm::new(Student { freedom: 4.0 }, &data, vec![Prior::Flat; 5]).unwrap();
+        let student = student.with_level(level);
+        assert!(student.check_state(&vec![1e20, 0.0, 0.0, 0.0, 0.0]).is_ok());
+        assert!(student.check_state(&vec![0.0, 0.0, 0.0, 0.0, -800.0]).is_err());
+        assert!(student.check_state(&vec![0.0, 0.0, 0.0, 0.0, f64::NAN]).is_err());
+    }
+    let logistic = Glm::new(Logistic, &plain(100), vec![Prior::Flat; 4]).unwrap();
+    assert!(logistic.check_state(&vec![1e300, 0.0, 0.0, 0.0]).is_ok());
 }

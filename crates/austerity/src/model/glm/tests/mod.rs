@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
 use super::*;
-use crate::population::{Moments, Population as _};
+use crate::population::{Moments, Population as _, RowCost};
 use crate::rng::{Rng, Role, stream};
 
 fn normal(rng: &mut Rng) -> f64 {
@@ -50,11 +50,15 @@ fn data(shape: Shape, response: impl Fn(&mut Rng, f64) -> f64) -> CheckedData {
     }
 }
 
-fn build<F: Family>(family: F, shape: Shape, response: impl Fn(&mut Rng, f64) -> f64) -> Glm<F> {
+fn build<F: Family>(
+    family: F,
+    shape: Shape,
+    response: impl Fn(&mut Rng, f64) -> f64,
+) -> (Glm<F>, CheckedData) {
     let data = data(shape, response);
     let mut priors = vec![Prior::Normal { sd: 2.0 }; data.coefficients() + F::EXTRA.len()];
     priors[0] = Prior::Student { freedom: 3.0, scale: 2.0 };
-    Glm::new(family, &data, priors).unwrap()
+    (Glm::new(family, &data, priors).unwrap(), data)
 }
 
 const SHAPE: Shape = Shape { rows: 1000, columns: 5, side: true, shuffle: Some(4) };
@@ -69,7 +73,7 @@ fn state<F: Family>(model: &Glm<F>, seed: u64, size: f64) -> Vec<f64> {
         state[0] -= beta * shift;
         state.push(beta);
     }
-    state[0] += model.response_shift + 0.3 * size * normal(&mut rng);
+    state[0] += 0.3 * size * normal(&mut rng) - model.side_constant;
     state.extend(F::EXTRA.iter().map(|_| 0.2 * size * normal(&mut rng)));
     state
 }
@@ -78,38 +82,40 @@ fn moved(from: &[f64], to: &[f64], share: f64) -> Vec<f64> {
     from.iter().zip(to).map(|(a, b)| a + share * (b - a)).collect()
 }
 
-/// Every difference in f64 from the stored f32 data: the family's scalar form, fed with f64 dot products.
-fn reference<F: Family>(model: &Glm<F>, from: &[f64], to: &[f64]) -> Vec<f64> {
-    let layout = *model.blocks.layout();
-    let columns = layout.columns;
-    let step = model.family.step(&from[columns + 1..], &to[columns + 1..]);
-    (0..model.blocks.rows())
-        .map(|row| {
-            let block = model.blocks.block(row / 32);
-            let value = |column: usize| f64::from(block[2 * column + row % 32 / 16].0[row % 16]);
-            let side = |place: Option<usize>, missing| place.map_or(missing, value);
-            let mut eta = side(layout.offset, 0.0) + from[0] - model.response_shift;
-            let mut delta = to[0] - from[0];
-            for (j, &(shift, scale)) in model.transform.iter().enumerate() {
-                let x = shift + scale * value(j);
-                eta += from[j + 1] * x;
-                delta += (to[j + 1] - from[j + 1]) * x;
-            }
-            let trials = side(layout.trials, 0.0);
-            side(layout.weight, 1.0) * F::difference(&step, eta, delta, value(layout.response), trials)
-        })
-        .collect()
+/// Every difference in f64 from the user's own numbers, in storage order; nothing of it has seen f32.
+fn reference<F: Family>(family: &F, data: &CheckedData, from: &[f64], to: &[f64]) -> Vec<f64> {
+    let first = usize::from(data.intercept);
+    let extra = first + data.columns.len();
+    let step = family.step(&from[extra..], &to[extra..]);
+    let side = |values: &Option<Vec<f64>>, row: usize, missing| values.as_ref().map_or(missing, |v| v[row]);
+    let one = |row: u32| {
+        let row = row as usize;
+        let mut eta = side(&data.offset, row, 0.0);
+        let mut delta = 0.0;
+        if data.intercept {
+            eta += from[0];
+            delta += to[0] - from[0];
+        }
+        for (j, column) in data.columns.iter().enumerate() {
+            eta += from[first + j] * column[row];
+            delta += (to[first + j] - from[first + j]) * column[row];
+        }
+        let trials = side(&data.trials, row, 0.0);
+        let response = F::stored(data.response[row]);
+        side(&data.weights, row, 1.0) * F::difference(&step, eta, delta, response, trials)
+    };
+    data.storage_order().into_iter().map(one).collect()
 }
 
 /// Differences, block sizes and totals of a family against the f64 reference on every level.
 ///
 /// The tolerance is 3e-6 of the largest difference: f32 dot products of η carry 1e-7·|η|, which moves l by that
 /// share of its slope.
-fn battery<F: Family>(model: &Glm<F>) {
+fn battery<F: Family>((model, data): &(Glm<F>, CheckedData)) {
     for (seed, size, share) in [(1, 1.0, 0.02), (2, 1.0, 1.0), (3, 4.0, 0.5), (4, 20.0, 1.0)] {
         let from = state(model, seed, size);
         let to = moved(&from, &state(model, seed + 50, size), share);
-        let exact = reference(model, &from, &to);
+        let exact = reference(&model.family, data, &from, &to);
         let largest = exact.iter().fold(0.0f64, |a, b| a.max(b.abs()));
         let whole = Moments::of(&exact);
         for level in simd::available() {
@@ -129,6 +135,7 @@ fn battery<F: Family>(model: &Glm<F>) {
             let mut part = vec![0.0; 50];
             ratio.reveal(41..91, &mut part).unwrap();
             assert_eq!(part, found[41..91]);
+            bits(&mut ratio, &found);
             for block_rows in [1, 7, 32, 64, 96, 1000] {
                 let list: Vec<u32> = (0..model.len().div_ceil(block_rows) as u32).rev().collect();
                 let mut moments = Moments::EMPTY;
@@ -148,26 +155,42 @@ fn battery<F: Family>(model: &Glm<F>) {
     }
 }
 
+/// A row has one l, to the last bit, whatever the block it is asked for in: every block of 32 that a total adds up,
+/// and every single row.
+fn bits<F: Family>(ratio: &mut Ratio<'_, F>, found: &[f64]) {
+    for (row, &l) in found.iter().enumerate() {
+        let mut alone = Moments::EMPTY;
+        ratio.summarize(&[row as u32], 1, &mut alone).unwrap();
+        assert_eq!((alone.mean, alone.minimum), (l, l), "row {row}");
+    }
+    for (block, found) in found.chunks(32).enumerate() {
+        let mut whole = Moments::EMPTY;
+        ratio.summarize(&[block as u32], 32, &mut whole).unwrap();
+        let expected = Moments::of(found);
+        assert_eq!((whole.minimum, whole.maximum), (expected.minimum, expected.maximum), "block {block}");
+    }
+}
+
 /// A move there and back on one level gives opposite numbers, with and without the cache the same total.
-fn cache_is_invisible<F: Family>(model: &Glm<F>) {
+fn cache_is_invisible<F: Family>((model, _): &(Glm<F>, CheckedData)) {
     for level in simd::available() {
         let model = model.clone().with_level(level);
         let mut scan = model.scratch(Access::Scan);
         let mut plain = model.scratch(Access::Blocks);
         let mut current = state(&model, 9, 1.0);
-        let mut accepted = true;
         for step in 0..12u64 {
             let candidate = moved(&current, &state(&model, 100 + step, 1.0), 0.1);
             let mut ratio = model.compare(&current, &candidate, &mut scan);
-            let price = ratio.row_cost().scanned;
-            assert_eq!(price, if accepted { 2 } else { 1 });
+            // One evaluation, whether or not η is refilled on the way.
+            assert_eq!(ratio.row_cost(), RowCost { revealed: 2, scanned: 1 });
             let cached = ratio.total().unwrap();
             assert_eq!(ratio.row_cost().scanned, 1);
             assert_eq!(cached, ratio.total().unwrap());
+            let fresh = model.compare(&current, &candidate, &mut plain);
+            assert_eq!(fresh.row_cost().scanned, 2);
             let fresh = model.compare(&current, &candidate, &mut plain).total().unwrap();
             assert_eq!(cached, fresh);
-            accepted = step % 3 == 0;
-            if accepted {
+            if step % 3 == 0 {
                 model.accepted(&mut scan);
                 current = candidate;
             }
@@ -177,7 +200,7 @@ fn cache_is_invisible<F: Family>(model: &Glm<F>) {
 
 /// Gradient against differences of the log density (five points), Hessian against differences of
 /// the gradient. The f32 gradient limits both to about 1e-5 of the sum of absolute terms.
-fn derivatives_hold<F: Family>(model: &Glm<F>) {
+fn derivatives_hold<F: Family>((model, _): &(Glm<F>, CheckedData)) {
     let size = model.parameters();
     for level in simd::available() {
         let model = model.clone().with_level(level);
