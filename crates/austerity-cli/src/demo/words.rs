@@ -29,10 +29,10 @@ pub(super) fn tables(demo: &Demo) -> String {
         table(&["at stationarity", "data read", "accepted", "steps/s", "ESS/s", "ESS/10⁶ evaluations"]);
     let mut bias = table(&[
         "against the exact run",
-        "mean off by",
+        "mean off (chance)",
         "sd ratio",
         "predicted",
-        "cold start: seconds",
+        "cold start",
         "evaluations",
     ]);
     for result in &demo.results {
@@ -65,10 +65,10 @@ pub(super) fn tables(demo: &Demo) -> String {
     format!(
         "{cost}\n\n{bias}\n\n\
          data read: mean share of the rows a decision rested on. ESS: effective sample size, the number of independent\n\
-         draws that would be as good (the worst parameter). evaluations: likelihoods of single rows, one per row for the\n\
-         exact rule, which keeps those of its current state, two for a test. sd ratio: posterior sd against that of the exact run, ± its Monte Carlo error;\n\
-         1.10 means intervals 10 % too wide. predicted: by the theory, before any sampling. chance: what noise alone would show.\n\
-         cold start: from all coefficients 0 until near the mode."
+         draws that would be as good (the worst parameter). evaluations: likelihoods of single rows, one per row for\n\
+         the exact rule, which keeps those of its current state, two for a test. sd ratio: posterior sd against that of\n\
+         the exact run, ± its Monte Carlo error; 1.10 means intervals 10 % too wide. predicted: by the theory, before\n\
+         any sampling. chance: what noise alone would show. cold start: from all coefficients 0 until near the mode."
     )
 }
 
