@@ -6,8 +6,12 @@ use serde_json::{Value, json};
 
 use crate::arguments::{AnalyzeOptions, Common, StatisticChoice};
 use crate::output::{Failure, json as print_json, picture, say};
+use crate::parse::BoundChoice;
 use crate::plot::{Axis, Curve, Figure, Panel, Scale};
 use crate::table::table;
+
+/// Looks up to which every single one is computed.
+const MANY_LOOKS: usize = 5000;
 
 /// Everything that was computed about one test.
 struct Analysis {
@@ -20,14 +24,31 @@ struct Analysis {
 
 /// Runs the analysis.
 pub(crate) fn run(common: &Common, options: &AnalyzeOptions) -> Result<(), Failure> {
-    if let Some(bad) = options.mu_std.iter().find(|z| z.is_nan()) {
-        return Err(Failure::Usage(format!("--mu-std has {bad}; allowed: numbers")));
-    }
+    check(options)?;
     let analysis = Analysis::new(options, options.epsilon)?;
     if let Some(path) = &options.plot {
         picture(path, &analysis.figure(options)?)?;
     }
     if common.json { print_json(&analysis.json(options)) } else { say(analysis.words(options)) }
+}
+
+/// Refuses values and combinations that would be ignored or mean nothing.
+fn check(options: &AnalyzeOptions) -> Result<(), Failure> {
+    let refuse = |text: String| Err(Failure::Usage(text));
+    if let Some(bad) = options.mu_std.iter().find(|z| !z.is_finite()) {
+        return refuse(format!("--mu-std has {bad}; allowed: finite numbers"));
+    }
+    if let (BoundChoice::WangTsiatis { .. }, Some(epsilon)) = (options.bound, options.epsilon) {
+        return refuse(format!(
+            "--epsilon {epsilon} has no say with --bound wang-tsiatis:G0,ALPHA; drop one of the two"
+        ));
+    }
+    if options.energy.is_some() && options.law == Law::Logistic {
+        return refuse(
+            "--energy predicts the bias of Metropolis–Hastings chains; drop it or --law logistic".into(),
+        );
+    }
+    Ok(())
 }
 
 /// The test that the options describe, at level `epsilon`.
@@ -64,8 +85,10 @@ impl Analysis {
     fn new(options: &AnalyzeOptions, epsilon: Option<f64>) -> Result<Self, Failure> {
         let plan = Plan::of_settings(&settings(options, epsilon)?, options.n)?;
         let looks = plan.looks();
-        let walk = RandomWalk::new(plan, Accuracy::Exact);
-        let table = ErrorTable::new(&walk, Accuracy::Exact);
+        // Thousands of looks are merged where that changes no more than the fourth digit.
+        let accuracy = if looks > MANY_LOOKS { Accuracy::Fast } else { Accuracy::Exact };
+        let walk = RandomWalk::new(plan, accuracy);
+        let table = ErrorTable::new(&walk, accuracy);
         let step = match (options.mean, options.sd) {
             (Some(mean), Some(sd)) => {
                 Some(table.step_of_moments(options.law, options.n, mean, sd, options.offset)?)
@@ -80,15 +103,17 @@ impl Analysis {
     }
 
     fn json(&self, options: &AnalyzeOptions) -> Value {
+        let worst = self.walk.worst_case();
+        let worst = json!({"error": worst.error, "data_usage": worst.data_usage});
         let mut value = match &self.step {
             Some(step) => json!({
                 "acceptance": step.acceptance,
                 "delta": step.delta,
                 "mean_error": step.mean_error,
                 "data_usage": step.data_usage,
+                "worst_case": worst,
             }),
             None => {
-                let worst = self.walk.worst_case();
                 let points: Vec<Value> = options
                     .mu_std
                     .iter()
@@ -99,7 +124,7 @@ impl Analysis {
                     .collect();
                 json!({
                     "looks": self.looks,
-                    "worst_case": {"error": worst.error, "data_usage": worst.data_usage},
+                    "worst_case": worst,
                     "points": points,
                 })
             }
@@ -141,10 +166,15 @@ impl Analysis {
         if let Some(step) = &self.step {
             text += &format!(
                 "One step: the exact rule accepts with probability {:.4}, the test with {:.4} (Δ = {:+.4}).\n\
-                 Its decision differs from the exact one in {:.2} % of the cases; it reads {:.1} % of the data.\n",
+                 {} in {:.2} % of the cases; it reads {:.1} % of the data.\n",
                 step.acceptance,
                 step.acceptance + step.delta,
                 step.delta,
+                if matches!(options.law, Law::Compensated { .. }) {
+                    "It decides otherwise than all data would at the same compensated threshold"
+                } else {
+                    "It decides otherwise than all data would at the same threshold"
+                },
                 100.0 * step.mean_error,
                 100.0 * step.data_usage
             );
@@ -158,15 +188,27 @@ impl Analysis {
                 100.0 * bias.acceptance,
                 100.0 * bias.data_usage
             );
-            text += &match lambda {
-                Some(lambda) => format!("Dividing log u by λ = {lambda:.3} cancels that: --law compensated:{lambda:.3}.\n"),
-                None => "No λ cancels that: the noise of the test is too large. Take larger batches or a smaller ε.\n".into(),
-            };
+            text += &self.advice(options, bias, *lambda);
         }
         if let Some(path) = &options.plot {
             text += &format!("Curves: {}\n", path.display());
         }
         text.trim_end().into()
+    }
+
+    /// What λ would do, in words.
+    fn advice(&self, options: &AnalyzeOptions, bias: &Bias, lambda: Option<f64>) -> String {
+        let none =
+            "No λ cancels that: the noise of the test is too large. Take larger batches or a smaller ε.\n";
+        let (Some(lambda), Some(moves)) = (lambda, moves(options)) else { return none.into() };
+        match self.table.bias(Law::Compensated { lambda }, moves) {
+            Ok(after) if after.mean_defect < bias.mean_defect => format!(
+                "Dividing log u by λ = {lambda:.3} brings the sds back (--law compensated:{lambda:.3}); the mean defect of detailed \
+                 balance, what is left of the bias, is then {:.4} instead of {:.4}.\n",
+                after.mean_defect, bias.mean_defect
+            ),
+            _ => none.into(),
+        }
     }
 
     /// E and π̄ against |μ_std|, Δ against P for the κ of the step (or D, or 1), and with an energy the bias against ε.
@@ -229,7 +271,7 @@ impl Analysis {
                 Some(0.0),
             ),
         ];
-        if let Some(moves) = moves(options) {
+        if let (Some(moves), Some(_)) = (moves(options), options.epsilon) {
             panels.push(panel(
                 &format!("predicted bias of a chain, D = {}", moves.energy_root),
                 Axis::new("ε", Scale::Logarithmic),

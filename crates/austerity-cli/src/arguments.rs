@@ -191,7 +191,7 @@ pub(crate) struct AnalyzeOptions {
     #[arg(long, value_name = "N1,N2,..", value_delimiter = ',')]
     pub(crate) looks: Vec<usize>,
     /// One-sided error allowed at a look.
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub(crate) epsilon: Option<f64>,
     /// pocock, obrien-fleming or wang-tsiatis:G0,ALPHA.
     #[arg(long, default_value = "pocock", value_parser = parse::bound)]
@@ -203,25 +203,25 @@ pub(crate) struct AnalyzeOptions {
     #[arg(long, value_name = "ROWS", default_value_t = 1)]
     pub(crate) block_rows: usize,
     /// Standardised distances (μ − μ0)√(N−1)/σ at which to tell error and data use.
-    #[arg(long, value_name = "Z,Z,..", value_delimiter = ',', allow_negative_numbers = true, default_values_t = [0.0, 0.5, 1.0, 2.0, 4.0])]
+    #[arg(long, value_name = "Z,Z,..", value_delimiter = ',', allow_hyphen_values = true, default_values_t = [0.0, 0.5, 1.0, 2.0, 4.0])]
     pub(crate) mu_std: Vec<f64>,
     /// Mean of the N log-likelihood differences: analyses one Metropolis–Hastings step.
-    #[arg(long, value_name = "MU", requires = "sd", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MU", requires = "sd", allow_hyphen_values = true)]
     pub(crate) mean: Option<f64>,
     /// Their standard deviation (divisor N).
-    #[arg(long, value_name = "SIGMA", requires = "mean", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMA", requires = "mean", allow_hyphen_values = true)]
     pub(crate) sd: Option<f64>,
     /// Log prior ratio plus log proposal ratio of that step.
-    #[arg(long, value_name = "X", requires = "mean", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", requires = "mean", default_value_t = 0.0, allow_hyphen_values = true)]
     pub(crate) offset: f64,
     /// Law of the threshold: metropolis, logistic (Gibbs) or compensated:LAMBDA.
     #[arg(long, default_value = "metropolis", value_parser = parse::law)]
     pub(crate) law: Law,
     /// Also predict the bias of a chain on a Gaussian target whose steps have this root energy D (2.38 for a tuned walk).
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
     pub(crate) energy: Option<f64>,
     /// κ of those steps, when it is not D (a control variate makes it smaller).
-    #[arg(long, value_name = "KAPPA", requires = "energy", allow_negative_numbers = true)]
+    #[arg(long, value_name = "KAPPA", requires = "energy", allow_hyphen_values = true)]
     pub(crate) kappa: Option<f64>,
     /// Draw the curves of error, data use and Δ (and with --energy the bias against ε).
     #[arg(long, value_name = "FILE.svg")]
@@ -238,13 +238,13 @@ pub(crate) struct DesignOptions {
     #[arg(long, value_name = "N")]
     pub(crate) n: usize,
     /// Error allowed: mean |Δ| of the acceptance probability, or the worst-case error with --worst-case.
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
     pub(crate) tolerance: f64,
     /// Design for the worst case: a mean at the threshold.
     #[arg(long, conflicts_with = "trial")]
     pub(crate) worst_case: bool,
-    /// Completed decisions to design for: a CSV file with the columns mean, sd and optionally offset.
-    #[arg(long, value_name = "FILE")]
+    /// Completed decisions to design for: a CSV file with the columns mean, sd and optionally offset, or a run with its pairs.csv.
+    #[arg(long, value_name = "RUN")]
     pub(crate) trial: Option<PathBuf>,
     /// Without a trial: root energy D of the steps on a Gaussian target (2.38 for a tuned random walk).
     #[arg(long, value_name = "D", default_value_t = 2.38, conflicts_with_all = ["trial", "worst_case"])]
@@ -282,6 +282,6 @@ pub(crate) struct DemoOptions {
     #[arg(long, default_value_t = 10, value_name = "D")]
     pub(crate) features: usize,
     /// Seconds that each rule may sample.
-    #[arg(long, default_value_t = 9.0, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 9.0, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) seconds: f64,
 }

@@ -112,7 +112,7 @@ where
         }
         walk.propose(&state, &mut candidate, &mut rng)?;
         let mut population = model.compare(&state, &candidate, &mut scratch);
-        pairs.push(examine(&mut population, &settings)?);
+        pairs.push(examine(&mut population, &settings, pair as usize)?);
         effects += design_effect(&mut population, options.block_rows)?;
     }
     let normality = check_normality(&pairs, &settings, rows)?;

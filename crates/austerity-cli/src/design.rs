@@ -4,6 +4,8 @@ use std::path::Path;
 
 use austerity::design::{Design, Pairs, Search, Space, average, worst_case};
 use austerity::rng::{Role, stream};
+use austerity::rule::bound::{Base, normal_upper};
+use austerity::rule::{Law, Shape};
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 use serde_json::{Value, json};
@@ -20,6 +22,9 @@ const SHOWN: usize = 12;
 
 /// Runs the search.
 pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failure> {
+    if options.worst_case && options.law != Law::Metropolis {
+        return Err(Failure::Usage("--law has no say with --worst-case; drop one of the two".into()));
+    }
     let space = match options.bound {
         BoundFamily::Pocock => Space::constant(options.n)?,
         BoundFamily::WangTsiatis => Space::wang_tsiatis(options.n)?,
@@ -29,6 +34,7 @@ pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failur
         worst_case(&space, options.n, options.tolerance)?
     } else {
         let pairs = match &options.trial {
+            Some(path) if path.is_dir() => read_pairs(&path.join("pairs.csv"), options.n)?,
             Some(path) => read_pairs(path, options.n)?,
             None => made_up(options, common.seed)?,
         };
@@ -36,6 +42,12 @@ pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failur
     };
     if let Some(path) = &options.plot {
         picture(path, &figure(&search, options))?;
+    }
+    if search.best.is_none() {
+        eprintln!(
+            "austerity: no design that was searched has an error within {}; the nearest is given",
+            options.tolerance
+        );
     }
     if common.json { print_json(&as_json(&search)) } else { say(words(&search, options)) }
 }
@@ -110,10 +122,34 @@ fn as_json(search: &Search) -> Value {
     value
 }
 
+/// The bound in a table.
+fn bound_words(design: &Design) -> String {
+    match design.candidate.bound.shape {
+        Shape::WangTsiatis { alpha } => format!("G0 {:.3}, α {alpha}", critical(design)),
+        _ => format!("ε {:.4}", design.candidate.epsilon()),
+    }
+}
+
+/// The bound as it would be typed.
+fn bound_options(design: &Design) -> String {
+    match design.candidate.bound.shape {
+        Shape::WangTsiatis { alpha } => format!("--bound wang-tsiatis:{:.4},{alpha}", critical(design)),
+        _ => format!("--epsilon {:.6}", design.candidate.epsilon()),
+    }
+}
+
+/// G₀.
+fn critical(design: &Design) -> f64 {
+    match design.candidate.bound.base {
+        Base::Critical(critical) => critical,
+        Base::Epsilon(epsilon) => normal_upper(epsilon),
+    }
+}
+
 fn words(search: &Search, options: &DesignOptions) -> String {
     let measure = if options.worst_case {
         "error: probability of a wrong decision when the mean is at the threshold"
-    } else if matches!(options.law, austerity::rule::Law::Compensated { .. }) {
+    } else if matches!(options.law, Law::Compensated { .. }) {
         "error: mean detailed-balance defect over the decisions"
     } else {
         "error: mean |Δ| of the acceptance probability over the decisions"
@@ -124,7 +160,7 @@ fn words(search: &Search, options: &DesignOptions) -> String {
     for design in search.front.iter().rev().step_by(step).collect::<Vec<_>>().into_iter().rev() {
         front.add_row([
             design.candidate.first.to_string(),
-            format!("{:.4}", design.candidate.epsilon()),
+            bound_words(design),
             format!("{}", design.candidate.growth),
             design.looks.to_string(),
             format!("{:.5}", design.error),
@@ -139,8 +175,17 @@ fn words(search: &Search, options: &DesignOptions) -> String {
             format!("decisions of a stationary chain with root step energy {} (no --trial)", options.energy)
         }
     };
-    let mut text = format!("Designed for {source}.\n{front}\n({measure})\n\n{}.", search.verdict());
     let design = search.best.as_ref().unwrap_or(&search.nearest);
+    let mut text = format!(
+        "Designed for {source}.\n{front}\n({measure})\n\n{}.\nThe same as options: --batch {} --growth {} {}",
+        search.verdict(),
+        design.candidate.first,
+        design.candidate.growth,
+        bound_options(design)
+    );
+    if design.candidate.first < 100 {
+        text += "\nA first look below 100 rows: the sd is then estimated too roughly for these numbers to be exact.";
+    }
     if design.data_usage > 0.5 {
         text += "\nMore than half of the data per decision: at two evaluations per row exact decisions are cheaper.";
     }

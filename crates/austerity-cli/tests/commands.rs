@@ -201,6 +201,44 @@ fn analyze_keeps_its_contract() {
     close(&step["delta"], 0.054_059_9);
     close(&step["mean_error"], 0.170_877_3);
     close(&step["data_usage"], 0.609_965);
+    // The other reference steps, numbers as other programs print them.
+    for (mean, sd, n, epsilon, delta, error) in [
+        ("0.0002", "0.02", "10000", "0.05", -0.051_907_8, 0.051_907_8),
+        ("-5e-05", "0.01", "10000", "0.1", -0.003_581_2, 0.240_930_5),
+        ("-5.7e-05", "0.01", "12214", "0.01", 0.006_373_8, 0.038_436_5),
+    ] {
+        let step = [
+            "analyze",
+            "--n",
+            n,
+            "--batch",
+            "500",
+            "--epsilon",
+            epsilon,
+            "--mean",
+            mean,
+            "--sd",
+            sd,
+            "--json",
+        ];
+        let step = json(&step);
+        close(&step["delta"], delta);
+        close(&step["mean_error"], error);
+        assert!(step["worst_case"]["error"].as_f64().unwrap() > error / 2.0);
+    }
+    let signs = json(&[
+        "analyze",
+        "--n",
+        "1000",
+        "--batch",
+        "100",
+        "--epsilon",
+        "0.05",
+        "--mu-std",
+        "-1e-3,1",
+        "--json",
+    ]);
+    assert_eq!(signs["points"][0]["mu_std"], -1e-3);
 }
 
 #[test]
@@ -212,6 +250,8 @@ fn design_keeps_its_contract() {
     }
     let impossible = json(&["design", "--n", "1000", "--tolerance", "1e-9", "--worst-case", "--json"]);
     assert_eq!(impossible["feasible"], false);
+    let words = austerity(&["design", "--n", "12214", "--tolerance", "0.05", "--bound", "wang-tsiatis"]);
+    assert!(text(&words.stdout).contains("--bound wang-tsiatis:"), "{}", text(&words.stdout));
     let folder = std::env::temp_dir().join(format!("austerity-design-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("pairs.csv");
@@ -257,6 +297,10 @@ fn analyze_and_design_refuse_bad_input_with_the_value() {
         ("analyze --n 100 --batch 10 --epsilon 0.1 --mean 0 --sd -1", "-1"),
         ("analyze --n 100 --batch 10 --epsilon 0.1 --energy -1", "-1"),
         ("analyze --n 100 --batch 10 --bound bonferroni", "bonferroni"),
+        ("analyze --n 100 --batch 10 --bound wang-tsiatis:2,0.5 --epsilon 0.1", "--epsilon"),
+        ("analyze --n 100 --batch 10 --epsilon 0.1 --mu-std 1,inf", "inf"),
+        ("analyze --n 100 --batch 10 --epsilon 0.1 --law logistic --energy 1", "--energy"),
+        ("design --n 100 --tolerance 0.1 --worst-case --law logistic", "--law"),
         ("analyze --n 100 --batch 10 --epsilon 0.1 --plot /nowhere/at/all.svg", "/nowhere/at/all.svg"),
         ("design --n 100 --tolerance 0", "tolerance"),
         ("design --n 100 --tolerance 1", "tolerance"),
@@ -387,6 +431,7 @@ fn check_and_generate_refuse_bad_input_with_file_column_row_and_remedy() {
         (vec!["check", &nowhere, "--response", "y"], vec!["nowhere.csv"]),
         (vec!["check", &good, "--response", "yy"], vec!["good.csv", "`yy`", "did you mean `y`"]),
         (vec!["check", &good, "--response", "y", "--batch", "4"], vec!["batch", "4"]),
+        (vec!["check", &good, "--response", "y", "--batch", "2", "--block-rows", "2"], vec!["block"]),
         (vec!["check", &good, "--response", "y", "--pairs", "0"], vec!["--pairs"]),
         (vec!["check", &good, "--response", "y", "--family", "poisson", "--trials", "x"], vec!["--trials"]),
         (vec!["generate", "logistic", "--rows", "0", "--features", "2", "--out", &nowhere], vec!["row"]),

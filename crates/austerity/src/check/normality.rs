@@ -27,6 +27,17 @@ pub struct NormalitySettings {
     pub seed: u64,
 }
 
+impl NormalitySettings {
+    /// The batch in whole blocks.
+    #[must_use]
+    pub fn rounded_batch(&self) -> usize {
+        self.batch.div_ceil(self.block_rows.max(1)).saturating_mul(self.block_rows.max(1))
+    }
+}
+
+/// Fewest statistics on which a verdict can rest: 1 % tails must have been visited.
+pub const FEWEST_STATISTICS: usize = 200;
+
 impl Default for NormalitySettings {
     fn default() -> Self {
         Self { batch: 500, block_rows: crate::BLOCK_ROWS, repetitions: 400, seed: 1 }
@@ -100,15 +111,23 @@ const TAIL_LIMIT: f64 = 1.5;
 /// Share of one row in the sum of squares that matters: a batch that misses the row takes its sd 5 % too small.
 pub const SHARE_LIMIT: f64 = 0.1;
 
-/// Looks at one population. Errors name the rows as the population does.
-pub fn examine<P: Population>(population: &mut P, settings: &NormalitySettings) -> Result<PairNormality> {
+/// Looks at population number `pair` of several, each of which has batches of its own. Errors name the rows as the
+/// population does.
+pub fn examine<P: Population>(
+    population: &mut P,
+    settings: &NormalitySettings,
+    pair: usize,
+) -> Result<PairNormality> {
     let rows = population.len();
-    if settings.batch < 2 || settings.batch >= rows {
-        return Err(setting(
-            "batch",
-            settings.batch,
-            &format!("from 2 rows to fewer than the {rows} there are"),
-        ));
+    if settings.batch < 2 || settings.rounded_batch() > rows / 2 {
+        let allowed = format!(
+            "from 2 rows to half of the {rows} there are, rounded up to whole blocks of {}",
+            settings.block_rows
+        );
+        return Err(setting("batch", settings.batch, &allowed));
+    }
+    if settings.block_rows == 0 || settings.rounded_batch() / settings.block_rows < 2 {
+        return Err(setting("block_rows", settings.block_rows, "at least two blocks in a batch"));
     }
     if settings.repetitions == 0 {
         return Err(setting("repetitions", 0, "at least 1"));
@@ -117,7 +136,8 @@ pub fn examine<P: Population>(population: &mut P, settings: &NormalitySettings) 
     let offenders = offenders(population, &moments)?;
     let mut order = BlockOrder::new(rows, settings.block_rows, settings.seed, 0)?;
     let mut statistics = Vec::with_capacity(settings.repetitions);
-    for step in 0..settings.repetitions as u64 {
+    let first = (pair * settings.repetitions) as u64;
+    for step in first..first + settings.repetitions as u64 {
         let mut cursor = BlockReveal::new(population, &mut order, step);
         let batch = cursor.extend_to(settings.batch)?;
         let difference = batch.mean - moments.mean;
@@ -158,10 +178,13 @@ pub fn check_normality(
     if pairs.is_empty() {
         return Err(setting("pairs", 0, "at least one"));
     }
-    let batch = settings.batch.div_ceil(settings.block_rows).saturating_mul(settings.block_rows).min(rows);
+    let batch = settings.rounded_batch().min(rows);
     let freedom = (batch - 1).max(1) as f64;
     let law = StudentsT::new(0.0, 1.0, freedom).map_err(|_| setting("batch", batch, "at least 2 rows"))?;
     let mut statistics: Vec<f64> = pairs.iter().flat_map(|pair| pair.statistics.iter().copied()).collect();
+    if statistics.len() < FEWEST_STATISTICS {
+        return Err(setting("pairs × repetitions", statistics.len(), "at least 200"));
+    }
     statistics.sort_by(f64::total_cmp);
     let count = statistics.len() as f64;
     let distance = statistics
@@ -226,10 +249,12 @@ impl Normality {
         }
         let reason = if self.largest_share > SHARE_LIMIT {
             format!("one row alone carries {:.0} % of the sum of squares", 100.0 * self.largest_share)
+        } else if self.distance > DISTANCE_LIMIT + self.distance_by_chance {
+            format!("their distance from Student's law is {:.3}", self.distance)
         } else {
+            let [five, one] = self.tails.map(|tail| tail.lower.max(tail.upper));
             format!(
-                "the 5 % tails are visited up to {worst:.2} times as often as they should be (distance {:.3})",
-                self.distance
+                "the 5 % tails are visited {five:.2} times, the 1 % tails {one:.2} times as often as they should be"
             )
         };
         format!(

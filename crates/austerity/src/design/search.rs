@@ -58,7 +58,7 @@ impl Search {
                 100.0 * best.data_usage
             ),
             None => format!(
-                "no design has an error within {}; nearest is m = {}, epsilon = {:.4}, growth {} with error {:.4} at \
+                "no design that was searched has an error within {}; nearest is m = {}, epsilon = {:.4}, growth {} with error {:.4} at \
                  {:.1} % of the data: allow more error, or use the exact rule",
                 self.tolerance,
                 self.nearest.candidate.first,

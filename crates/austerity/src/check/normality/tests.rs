@@ -11,7 +11,7 @@ const ROWS: usize = 20_000;
 
 fn verdict_on(values: Vec<f64>) -> Normality {
     let settings = NormalitySettings::default();
-    let pair = examine(&mut Numbers(values), &settings).unwrap();
+    let pair = examine(&mut Numbers(values), &settings, 0).unwrap();
     check_normality(&[pair], &settings, ROWS).unwrap()
 }
 
@@ -72,8 +72,10 @@ fn logistic_differences_pass_and_an_outlier_is_named() {
                 .map(|(j, c)| c + 0.01 * f64::from(k + j as i32).sin())
                 .collect();
             let mut scratch = model.scratch(Access::Blocks);
-            pairs
-                .push(examine(&mut model.compare(&made.coefficients, &to, &mut scratch), &settings).unwrap());
+            pairs.push(
+                examine(&mut model.compare(&made.coefficients, &to, &mut scratch), &settings, k as usize)
+                    .unwrap(),
+            );
         }
         let seen = check_normality(&pairs, &settings, ROWS).unwrap();
         let named = seen.offenders.first().map(|offender| model.original_row(offender.position));
@@ -94,11 +96,18 @@ fn logistic_differences_pass_and_an_outlier_is_named() {
 #[test]
 fn bad_settings_are_refused() {
     let mut values = Numbers(vec![1.0; 100]);
-    for batch in [0, 1, 100, 1000] {
+    for batch in [0, 1, 60, 100, 1000] {
         let settings = NormalitySettings { batch, ..NormalitySettings::default() };
-        assert!(examine(&mut values, &settings).is_err());
+        assert!(examine(&mut values, &settings, 0).is_err());
     }
     let settings = NormalitySettings { repetitions: 0, batch: 10, ..NormalitySettings::default() };
-    assert!(examine(&mut values, &settings).is_err());
+    assert!(examine(&mut values, &settings, 0).is_err());
     assert!(check_normality(&[], &NormalitySettings::default(), 100).is_err());
+    // One block is no batch, and a handful of statistics no verdict.
+    let mut values = Numbers((0..1000).map(|i| f64::from(i).sin()).collect());
+    let coarse = NormalitySettings { batch: 100, block_rows: 100, ..NormalitySettings::default() };
+    assert!(examine(&mut values, &coarse, 0).is_err());
+    let few = NormalitySettings { batch: 100, repetitions: 10, ..NormalitySettings::default() };
+    let pair = examine(&mut values, &few, 0).unwrap();
+    assert!(check_normality(&[pair], &few, 1000).is_err());
 }
