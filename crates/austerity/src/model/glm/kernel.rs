@@ -260,14 +260,47 @@ fn fast<S: Simd, F: Family>(
     rows: &Rows<S>,
     delta: Pair<S>,
 ) -> Option<Pair<S>> {
-    let values = F::differences(simd, &task.step, rows, delta)?;
-    Some(match layout.weight {
+    Some(weighted(simd, layout, lines, F::differences(simd, &task.step, rows, delta)?))
+}
+
+/// [`fast`] of two blocks, to the same bits.
+#[inline(always)]
+fn fast_two<S: Simd, F: Family>(
+    simd: S,
+    layout: &Layout,
+    task: &Move<'_, F::Step>,
+    lines: [&[Line]; 2],
+    rows: [&Rows<S>; 2],
+    delta: [Pair<S>; 2],
+) -> [Option<Pair<S>>; 2] {
+    if S::f32s::LEN < 16 {
+        // Too few registers.
+        return [
+            fast::<S, F>(simd, layout, task, lines[0], rows[0], delta[0]),
+            fast::<S, F>(simd, layout, task, lines[1], rows[1], delta[1]),
+        ];
+    }
+    match F::differences_of_two(simd, &task.step, rows, delta) {
+        [Some(first), Some(second)] => {
+            [Some(weighted(simd, layout, lines[0], first)), Some(weighted(simd, layout, lines[1], second))]
+        }
+        [first, second] => [
+            first.map(|first| weighted(simd, layout, lines[0], first)),
+            second.map(|second| weighted(simd, layout, lines[1], second)),
+        ],
+    }
+}
+
+/// `values` times the weights of their rows.
+#[inline(always)]
+fn weighted<S: Simd>(simd: S, layout: &Layout, lines: &[Line], values: Pair<S>) -> Pair<S> {
+    match layout.weight {
         Some(place) => {
             let weight = column(simd, lines, place);
             [values[0] * weight[0], values[1] * weight[1]]
         }
         None => values,
-    })
+    }
 }
 
 /// The weighted differences of a block in f64, row by row.
@@ -480,8 +513,8 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         };
         let row = rows::<S, F, MODE>(simd, layout, lines, eta, &mut cache[place(block)]);
         let other_row = rows::<S, F, MODE>(simd, layout, more, other_eta, &mut cache[place(other)]);
-        let values = fast::<S, F>(simd, layout, task, lines, &row, delta);
-        let other_values = fast::<S, F>(simd, layout, task, more, &other_row, other_delta);
+        let [values, other_values] =
+            fast_two::<S, F>(simd, layout, task, [lines, more], [&row, &other_row], [delta, other_delta]);
         let whole = blocks.rows_in(block) == BLOCK && blocks.rows_in(other) == BLOCK;
         if let (true, Some([a, b]), Some([c, d])) = (whole, values, other_values) {
             batch.push(simd, [block, other], [a, b, c, d]);
