@@ -122,7 +122,7 @@ pub(super) fn count_warning(what: &str, values: &[f64], remedy: &str) -> Option<
     let lost = values.iter().filter(|&&v| {
         let back = f64::from(v as f32);
         // Fractions lose a share of 6e-8 like everything stored; whole numbers should not, and nothing may vanish.
-        back != v && (v.fract() == 0.0 || !((back - v).abs() <= 1e-7 * v))
+        back != v && (v.fract() == 0.0 || (back - v).abs() > 1e-7 * v)
     });
     match lost.count() {
         0 => None,
