@@ -5,13 +5,15 @@
 //! from a cache equals a fresh one to the last bit. γ is rounded to f32 in [`DITHERS`] ways that blocks take in
 //! turn and whose mean is γ to 2 more bits: one rounding for all would move the state by a fixed 1e-8, which N rows add
 //! up to √N·1e-8 in the log ratio, while all other roundings differ from row to row and average out. The family turns (η, δ) into l without subtracting two
-//! log-likelihoods; mean, M2, M3, M4, extremes and non-zeros of the 32 numbers are formed in f32 about the
-//! block's own mean and merged in f64 (see [`Moments`]).
+//! log-likelihoods; the power sums of the numbers of up to 16 blocks are formed in f32, lane by lane, about the
+//! mean of the first two, reduced together, made central and merged in f64 (see [`Moments`]).
 //!
 //! Blocks that f32 cannot serve take a slow path in f64, row by row: extreme η or δ, and numbers that are not finite
 //! (where NaN and +∞ become errors). Which path a block takes depends on nothing but the move and the block, so a
-//! row has the same l, to the last bit, in a total, a look and a reveal. Moments of partial blocks, of single rows and
-//! of numbers whose powers leave the range of f32 are formed in f64.
+//! row has the same l, to the last bit, in a total, a look and a reveal. Moments of partial and odd blocks, of single
+//! rows and of numbers whose powers leave the range of f32 are formed in f64.
+//!
+//! Blocks go two by two, which keeps eight chains of multiply-adds in flight where registers are wide enough.
 //!
 //! Cost: 2·d multiply-adds per row, one exp, expm1, log1p and division, about 1 operation per row for the
 //! moments. The next block is prefetched while the current one is worked on, unless all data fit the cache
@@ -97,6 +99,17 @@ pub fn column<S: Simd>(simd: S, lines: &[Line], column: usize) -> Pair<S> {
     [Lanes::load_array_ref(simd, &lines[0].0), Lanes::load_array_ref(simd, &lines[1].0)]
 }
 
+/// Asks for a line of a far block now and then, and for more at first, where the hardware learns the direction.
+#[inline(always)]
+fn announce(far: &[Line]) {
+    for line in (2..8.min(far.len())).step_by(2) {
+        prefetch_far(far, line);
+    }
+    for line in (0..far.len()).step_by(8) {
+        prefetch_far(far, line);
+    }
+}
+
 /// η and δ of a block, without offset; δ alone (and zeros for η) unless `ETA`. Prefetches `ahead` on the way.
 #[inline(always)]
 pub fn dots<S: Simd, const ETA: bool>(
@@ -108,17 +121,17 @@ pub fn dots<S: Simd, const ETA: bool>(
 ) -> (Pair<S>, Pair<S>) {
     let mut eta = [Lanes::splat(simd, constant[0]); 2];
     let mut delta = [Lanes::splat(simd, constant[1]); 2];
-    // A line now and then, and more of them at first, where the hardware learns the direction.
-    for line in (2..8.min(ahead.far.len())).step_by(2) {
-        prefetch_far(ahead.far, line);
-    }
-    for line in (0..ahead.far.len()).step_by(8) {
-        prefetch_far(ahead.far, line);
-    }
+    announce(ahead.far);
     // Plain indices: zipped iterators compiled to a loop that kept its state in memory.
     let columns = coefficients.len();
     let (pairs, _) = lines[..2 * columns].as_chunks::<2>();
-    let mut add = |j: usize| {
+    let columns = columns.min(pairs.len());
+    let fetch = !ahead.next.is_empty();
+    for j in 0..columns {
+        if fetch {
+            prefetch_at(ahead.next, 2 * j);
+            prefetch_at(ahead.next, 2 * j + 1);
+        }
         let low = Lanes::load_array_ref(simd, &pairs[j][0].0);
         let high = Lanes::load_array_ref(simd, &pairs[j][1].0);
         let [g, d] = coefficients[j];
@@ -130,52 +143,99 @@ pub fn dots<S: Simd, const ETA: bool>(
         let d = Lanes::splat(simd, d);
         delta[0] = low.mul_add(d, delta[0]);
         delta[1] = high.mul_add(d, delta[1]);
-    };
-    let columns = columns.min(pairs.len());
-    if ahead.next.is_empty() {
-        (0..columns).for_each(add);
-    } else {
-        for j in 0..columns {
-            prefetch_at(ahead.next, 2 * j);
-            prefetch_at(ahead.next, 2 * j + 1);
-            add(j);
-        }
-        for line in 2 * columns..ahead.next.len() {
-            prefetch_at(ahead.next, line);
-        }
+    }
+    for line in 2 * columns..ahead.next.len() {
+        prefetch_at(ahead.next, line);
     }
     (eta, delta)
 }
 
+/// [`dots`] of two blocks at once, to the same bits: eight chains of multiply-adds hide the latency that four cannot.
+#[inline(always)]
+fn dots_of_two<S: Simd, const ETA: bool>(
+    simd: S,
+    lines: [&[Line]; 2],
+    [first, second]: [Rounding<'_>; 2],
+    ahead: [Ahead<'_>; 2],
+) -> [(Pair<S>, Pair<S>); 2] {
+    if S::f32s::LEN < 16 {
+        // Too few registers for sixteen accumulators of half a block or less.
+        return [
+            dots::<S, ETA>(simd, lines[0], first.0, first.1, ahead[0]),
+            dots::<S, ETA>(simd, lines[1], second.0, second.1, ahead[1]),
+        ];
+    }
+    // Plain variables and indices: arrays and closures compiled to a loop that kept its state in memory.
+    let (first_constant, second_constant) = (first.1, second.1);
+    let (mut e0, mut e2) = (Lanes::splat(simd, first_constant[0]), Lanes::splat(simd, second_constant[0]));
+    let (mut d0, mut d2) = (Lanes::splat(simd, first_constant[1]), Lanes::splat(simd, second_constant[1]));
+    let (mut e1, mut e3, mut d1, mut d3) = (e0, e2, d0, d2);
+    announce(ahead[0].far);
+    announce(ahead[1].far);
+    let columns = first.0.len();
+    let (first, second) = (first.0, &second.0[..columns]);
+    let (low, _) = lines[0][..2 * columns].as_chunks::<2>();
+    let (high, _) = lines[1][..2 * columns].as_chunks::<2>();
+    let (low, high) = (&low[..columns], &high[..columns]);
+    let fetch = !ahead[0].next.is_empty();
+    for j in 0..columns {
+        if fetch {
+            prefetch_at(ahead[0].next, 2 * j);
+            prefetch_at(ahead[0].next, 2 * j + 1);
+            prefetch_at(ahead[1].next, 2 * j);
+            prefetch_at(ahead[1].next, 2 * j + 1);
+        }
+        let x0 = Lanes::load_array_ref(simd, &low[j][0].0);
+        let x1 = Lanes::load_array_ref(simd, &low[j][1].0);
+        let x2 = Lanes::load_array_ref(simd, &high[j][0].0);
+        let x3 = Lanes::load_array_ref(simd, &high[j][1].0);
+        if ETA {
+            let g = Lanes::splat(simd, first[j][0]);
+            e0 = x0.mul_add(g, e0);
+            e1 = x1.mul_add(g, e1);
+            let g = Lanes::splat(simd, second[j][0]);
+            e2 = x2.mul_add(g, e2);
+            e3 = x3.mul_add(g, e3);
+        }
+        // Δγ is the same in every rounding.
+        let d = Lanes::splat(simd, first[j][1]);
+        d0 = x0.mul_add(d, d0);
+        d1 = x1.mul_add(d, d1);
+        d2 = x2.mul_add(d, d2);
+        d3 = x3.mul_add(d, d3);
+    }
+    for ahead in ahead {
+        for line in 2 * columns..ahead.next.len() {
+            prefetch_at(ahead.next, line);
+        }
+    }
+    [([e0, e1], [d0, d1]), ([e2, e3], [d2, d3])]
+}
+
+/// γ and Δγ of every column, and the constants, in one rounding.
+type Rounding<'a> = (&'a [[f32; 2]], [f32; 2]);
+
 impl<P> Move<'_, P> {
     /// γ and Δγ, and the constants, of the rounding that `block` takes.
     #[inline(always)]
-    fn rounding(&self, block: usize) -> (&[[f32; 2]], [f32; 2]) {
+    fn rounding(&self, block: usize) -> Rounding<'_> {
         let (dither, columns) = (block % DITHERS, self.coefficients.len() / DITHERS);
         (&self.coefficients[dither * columns..][..columns], self.constants[dither])
     }
 }
 
-/// The rows of a block with their η, and δ.
+/// The rows of a block, given the η of its columns, which a cache replaces or receives.
 #[inline(always)]
 fn rows<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     layout: &Layout,
-    (coefficients, constant): (&[[f32; 2]], [f32; 2]),
     lines: &[Line],
-    ahead: Ahead<'_>,
+    mut eta: Pair<S>,
     cache: &mut [f32],
-) -> (Rows<S>, Pair<S>) {
-    let (mut eta, delta) = if MODE == eta::CACHED {
-        let (_, delta) = dots::<S, false>(simd, lines, coefficients, constant, ahead);
-        let eta = [Lanes::from_slice(simd, &cache[..16]), Lanes::from_slice(simd, &cache[16..32])];
-        (eta, delta)
-    } else {
-        dots::<S, true>(simd, lines, coefficients, constant, ahead)
-    };
-    if MODE != eta::CACHED
-        && let Some(place) = layout.offset
-    {
+) -> Rows<S> {
+    if MODE == eta::CACHED {
+        eta = [Lanes::from_slice(simd, &cache[..16]), Lanes::from_slice(simd, &cache[16..32])];
+    } else if let Some(place) = layout.offset {
         let offset = column(simd, lines, place);
         eta = [eta[0] + offset[0], eta[1] + offset[1]];
     }
@@ -187,8 +247,7 @@ fn rows<S: Simd, F: Family, const MODE: u8>(
         Some(place) if F::TRIALS => column(simd, lines, place),
         _ => [Lanes::splat(simd, 0.0); 2],
     };
-    let response = column(simd, lines, layout.response);
-    (Rows { eta, response, trials }, delta)
+    Rows { eta, response: column(simd, lines, layout.response), trials }
 }
 
 /// The weighted differences of a block in f32, when f32 can serve it.
@@ -201,14 +260,47 @@ fn fast<S: Simd, F: Family>(
     rows: &Rows<S>,
     delta: Pair<S>,
 ) -> Option<Pair<S>> {
-    let values = F::differences(simd, &task.step, rows, delta)?;
-    Some(match layout.weight {
+    Some(weighted(simd, layout, lines, F::differences(simd, &task.step, rows, delta)?))
+}
+
+/// [`fast`] of two blocks, to the same bits.
+#[inline(always)]
+fn fast_two<S: Simd, F: Family>(
+    simd: S,
+    layout: &Layout,
+    task: &Move<'_, F::Step>,
+    lines: [&[Line]; 2],
+    rows: [&Rows<S>; 2],
+    delta: [Pair<S>; 2],
+) -> [Option<Pair<S>>; 2] {
+    if S::f32s::LEN < 16 {
+        // Too few registers.
+        return [
+            fast::<S, F>(simd, layout, task, lines[0], rows[0], delta[0]),
+            fast::<S, F>(simd, layout, task, lines[1], rows[1], delta[1]),
+        ];
+    }
+    match F::differences_of_two(simd, &task.step, rows, delta) {
+        [Some(first), Some(second)] => {
+            [Some(weighted(simd, layout, lines[0], first)), Some(weighted(simd, layout, lines[1], second))]
+        }
+        [first, second] => [
+            first.map(|first| weighted(simd, layout, lines[0], first)),
+            second.map(|second| weighted(simd, layout, lines[1], second)),
+        ],
+    }
+}
+
+/// `values` times the weights of their rows.
+#[inline(always)]
+fn weighted<S: Simd>(simd: S, layout: &Layout, lines: &[Line], values: Pair<S>) -> Pair<S> {
+    match layout.weight {
         Some(place) => {
             let weight = column(simd, lines, place);
             [values[0] * weight[0], values[1] * weight[1]]
         }
         None => values,
-    })
+    }
 }
 
 /// The weighted differences of a block in f64, row by row.
@@ -261,82 +353,198 @@ fn exact<S: Simd, F: Family>(
     slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta))
 }
 
-/// Below and above these M2 the central sums of 32 numbers may leave the normal range of f32.
-const M2_RANGE: std::ops::Range<f32> = 1e-16..1e16;
+/// Below and above these sums of squares the power sums of a batch may leave the normal range of f32.
+const SQUARES: std::ops::Range<f32> = 1e-16..1e16;
 
-/// Moments of 32 numbers; `None` where f32 does not hold them.
-#[inline(always)]
-fn block_moments<S: Simd>(simd: S, [a, b]: Pair<S>) -> Option<Moments> {
-    let sum = (a + b).reduce_sum();
-    let mean = sum * (1.0 / BLOCK as f32);
-    let minimum = a.min(b).reduce_min();
-    let maximum = a.max(b).reduce_max();
-    let (da, db) = (a - mean, b - mean);
-    let (a2, b2) = (da * da, db * db);
-    let m2 = (a2 + b2).reduce_sum();
-    let m3 = a2.mul_add(da, b2 * db).reduce_sum();
-    let m4 = a2.mul_add(a2, b2 * b2).reduce_sum();
-    // All equal (often all zero, when a move does not touch these rows): no spread to lose. NaN fails both.
-    if !(M2_RANGE.contains(&m2) || (minimum == maximum && m2 == 0.0)) {
-        return None;
+/// Pairs of blocks in a batch.
+const PAIRS: usize = 8;
+
+/// Power sums of some pairs of blocks, lane by lane, about the mean of the first pair.
+struct Batch<S: Simd> {
+    pivot: f32,
+    /// Σd, Σd², Σd³, Σd⁴.
+    sums: [Lanes<S>; 4],
+    smallest: Lanes<S>,
+    largest: Lanes<S>,
+    zeros: u32,
+    blocks: [[usize; 2]; PAIRS],
+    pairs: usize,
+}
+
+impl<S: Simd> Batch<S> {
+    #[inline(always)]
+    fn new(simd: S) -> Self {
+        let zero = Lanes::splat(simd, 0.0);
+        Self {
+            pivot: 0.0,
+            sums: [zero; 4],
+            smallest: zero,
+            largest: zero,
+            zeros: 0,
+            blocks: [[0; 2]; PAIRS],
+            pairs: 0,
+        }
     }
-    let zero = Lanes::splat(simd, 0.0);
-    let zeros = a.simd_eq(zero).to_bitmask().count_ones() + b.simd_eq(zero).to_bitmask().count_ones();
-    Some(Moments {
-        count: BLOCK as u64,
-        mean: f64::from(sum) * (1.0 / BLOCK as f64),
-        m2: f64::from(m2),
-        m3: f64::from(m3),
-        m4: f64::from(m4),
-        minimum: f64::from(minimum),
-        maximum: f64::from(maximum),
-        nonzeros: (BLOCK as u32 - zeros).into(),
-    })
+
+    /// Adds the 64 numbers of two blocks; there must be room.
+    #[inline(always)]
+    fn push(&mut self, simd: S, blocks: [usize; 2], [a, b, c, d]: [Lanes<S>; 4]) {
+        let zero = Lanes::splat(simd, 0.0);
+        if self.pairs == 0 {
+            self.pivot = ((a + b) + (c + d)).reduce_sum() * (0.5 / BLOCK as f32);
+            self.sums = [zero; 4];
+            (self.smallest, self.largest, self.zeros) = (a, a, 0);
+        }
+        self.blocks[self.pairs % PAIRS] = blocks;
+        self.pairs += 1;
+        self.smallest = self.smallest.min(a.min(b).min(c.min(d)));
+        self.largest = self.largest.max(a.max(b).max(c.max(d)));
+        self.zeros += (a.simd_eq(zero).to_bitmask().count_ones() + b.simd_eq(zero).to_bitmask().count_ones())
+            + (c.simd_eq(zero).to_bitmask().count_ones() + d.simd_eq(zero).to_bitmask().count_ones());
+        let pivot = Lanes::splat(simd, self.pivot);
+        let (a, b, c, d) = (a - pivot, b - pivot, c - pivot, d - pivot);
+        let (a2, b2, c2, d2) = (a * a, b * b, c * c, d * d);
+        self.sums[0] += (a + b) + (c + d);
+        self.sums[1] += (a2 + b2) + (c2 + d2);
+        self.sums[2] += a2.mul_add(a, b2 * b) + c2.mul_add(c, d2 * d);
+        self.sums[3] += a2.mul_add(a2, b2 * b2) + c2.mul_add(c2, d2 * d2);
+    }
+
+    /// The moments of the batch; `None` where f32 does not hold them.
+    #[inline(always)]
+    fn moments(&self) -> Option<Moments> {
+        let sums = self.sums.map(SimdBase::reduce_sum);
+        let (minimum, maximum) = (self.smallest.reduce_min(), self.largest.reduce_max());
+        // All equal (often all zero, when a move does not touch these rows): no spread to lose. NaN fails both.
+        if !(SQUARES.contains(&sums[1]) || (minimum == maximum && sums[1] == 0.0)) {
+            return None;
+        }
+        let [s1, s2, s3, s4] = sums.map(f64::from);
+        let count = 2 * BLOCK * self.pairs;
+        let n = count as f64;
+        let shift = s1 / n;
+        // A pivot far from the mean, next to the spread, would cost the central sums their digits.
+        let square = shift * shift;
+        if n * square > 0.5 * s2 {
+            return None;
+        }
+        Some(Moments {
+            count: count as u64,
+            mean: f64::from(self.pivot) + shift,
+            m2: s2 - n * square,
+            m3: s3 - 3.0 * shift * s2 + 2.0 * n * square * shift,
+            m4: s4 - 4.0 * shift * s3 + 6.0 * square * s2 - 3.0 * n * square * square,
+            minimum: f64::from(minimum),
+            maximum: f64::from(maximum),
+            nonzeros: (count as u32 - self.zeros).into(),
+        })
+    }
+
+    /// Merges the batch into `moments` and empties it; block by block in f64 where f32 does not hold its sums.
+    #[inline(always)]
+    fn flush<F: Family>(
+        &mut self,
+        simd: S,
+        blocks: &Blocks,
+        task: &Move<'_, F::Step>,
+        moments: &mut Moments,
+    ) -> Result<()> {
+        if self.pairs == 0 {
+            return Ok(());
+        }
+        let part = self.moments();
+        let pairs = std::mem::take(&mut self.pairs);
+        if let Some(part) = part {
+            moments.merge(&part);
+            return Ok(());
+        }
+        for &block in self.blocks[..pairs.min(PAIRS)].iter().flatten() {
+            let values = values_of::<S, F>(simd, blocks, task, block);
+            merge_checked(&values, block * BLOCK, moments)?;
+        }
+        Ok(())
+    }
 }
 
 /// Adds the differences of storage blocks `list` to `moments`. Errors name storage positions.
 ///
-/// `cache` has 32 values for every block of the storage when `MODE` uses it, and is unused otherwise.
+/// Blocks go two by two into a batch. `cache` has 32 values for every block of the storage when `MODE` uses it, and is
+/// unused otherwise.
 #[inline(always)]
 pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     blocks: &Blocks,
     task: &Move<'_, F::Step>,
-    mut list: impl Iterator<Item = usize> + Clone,
+    list: impl Iterator<Item = usize> + Clone,
     cache: &mut [f32],
     moments: &mut Moments,
 ) -> Result<()> {
     let layout = blocks.layout();
     let near = blocks.bytes() <= NEAR;
+    let mut list = list.fuse();
     let mut far = list.clone();
     far.nth(FAR - 1);
-    let mut upcoming = list.next();
-    while let Some(block) = upcoming {
-        upcoming = list.next();
-        let lines = blocks.block(block);
-        let ahead = if near {
-            Ahead::default()
-        } else {
-            let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
-            Ahead { next: memory(upcoming), far: memory(far.next()) }
-        };
-        let cache =
-            if MODE == eta::FRESH { &mut [][..] } else { &mut cache[block * BLOCK..(block + 1) * BLOCK] };
-        let (rows, delta) = rows::<S, F, MODE>(simd, layout, task.rounding(block), lines, ahead, cache);
-        let count = blocks.rows_in(block);
-        let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
-        let part = match values {
-            Some(values) if count == BLOCK => block_moments(simd, values),
-            _ => None,
-        };
-        if let Some(part) = part {
-            moments.merge(&part);
-        } else {
-            let values = exact::<S, F>(layout, task, lines, values, &rows, delta);
-            merge_checked(&values[..count], block * BLOCK, moments)?;
+    let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
+    let mut batch = Batch::new(simd);
+    let mut upcoming = [list.next(), list.next()];
+    while let [Some(block), second] = upcoming {
+        upcoming = [list.next(), list.next()];
+        let mut ahead = [Ahead::default(); 2];
+        if !near {
+            ahead[0] = Ahead { next: memory(upcoming[0]), far: memory(far.next()) };
+            ahead[1] = Ahead { next: memory(upcoming[1]), far: memory(far.next()) };
         }
+        let place = |block: usize| if MODE == eta::FRESH { 0..0 } else { block * BLOCK..(block + 1) * BLOCK };
+        let lines = blocks.block(block);
+        let Some(other) = second else {
+            let (eta, delta) = one::<S, MODE>(simd, lines, task.rounding(block), ahead[0]);
+            let rows = rows::<S, F, MODE>(simd, layout, lines, eta, &mut cache[place(block)]);
+            let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
+            let values = exact::<S, F>(layout, task, lines, values, &rows, delta);
+            merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
+            break;
+        };
+        let more = blocks.block(other);
+        let roundings = [task.rounding(block), task.rounding(other)];
+        let [(eta, delta), (other_eta, other_delta)] = if MODE == eta::CACHED {
+            dots_of_two::<S, false>(simd, [lines, more], roundings, ahead)
+        } else {
+            dots_of_two::<S, true>(simd, [lines, more], roundings, ahead)
+        };
+        let row = rows::<S, F, MODE>(simd, layout, lines, eta, &mut cache[place(block)]);
+        let other_row = rows::<S, F, MODE>(simd, layout, more, other_eta, &mut cache[place(other)]);
+        let [values, other_values] =
+            fast_two::<S, F>(simd, layout, task, [lines, more], [&row, &other_row], [delta, other_delta]);
+        let whole = blocks.rows_in(block) == BLOCK && blocks.rows_in(other) == BLOCK;
+        if let (true, Some([a, b]), Some([c, d])) = (whole, values, other_values) {
+            batch.push(simd, [block, other], [a, b, c, d]);
+            if batch.pairs == PAIRS {
+                batch.flush::<F>(simd, blocks, task, moments)?;
+            }
+            continue;
+        }
+        batch.flush::<F>(simd, blocks, task, moments)?;
+        let values = exact::<S, F>(layout, task, lines, values, &row, delta);
+        merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
+        let values = exact::<S, F>(layout, task, more, other_values, &other_row, other_delta);
+        merge_checked(&values[..blocks.rows_in(other)], other * BLOCK, moments)?;
     }
-    Ok(())
+    batch.flush::<F>(simd, blocks, task, moments)
+}
+
+/// [`dots`] of the kind that `MODE` needs.
+#[inline(always)]
+fn one<S: Simd, const MODE: u8>(
+    simd: S,
+    lines: &[Line],
+    (coefficients, constant): Rounding<'_>,
+    ahead: Ahead<'_>,
+) -> (Pair<S>, Pair<S>) {
+    if MODE == eta::CACHED {
+        dots::<S, false>(simd, lines, coefficients, constant, ahead)
+    } else {
+        dots::<S, true>(simd, lines, coefficients, constant, ahead)
+    }
 }
 
 /// The differences of `block` as f64.
@@ -348,8 +556,8 @@ fn values_of<S: Simd, F: Family>(
     block: usize,
 ) -> [f64; BLOCK] {
     let (layout, lines) = (blocks.layout(), blocks.block(block));
-    let (rows, delta) =
-        rows::<S, F, { eta::FRESH }>(simd, layout, task.rounding(block), lines, Ahead::default(), &mut []);
+    let (eta, delta) = one::<S, { eta::FRESH }>(simd, lines, task.rounding(block), Ahead::default());
+    let rows = rows::<S, F, { eta::FRESH }>(simd, layout, lines, eta, &mut []);
     let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
     exact::<S, F>(layout, task, lines, values, &rows, delta)
 }

@@ -57,10 +57,21 @@ pub(super) fn bracket<S: Simd>(simd: S, p: Lanes<S>, q: Lanes<S>, delta: Lanes<S
     w * sum.mul_add(delta, splat(0.5))
 }
 
+/// The series. Stage by stage over all vectors, as in [`general`].
 #[inline(always)]
-fn small<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>) -> Lanes<S> {
-    let (p, q) = probabilities(simd, eta);
-    delta * bracket(simd, p, q, delta).mul_add(-delta, q)
+fn small<S: Simd, const V: usize>(simd: S, eta: [Lanes<S>; V], delta: [Lanes<S>; V]) -> [Lanes<S>; V] {
+    let (mut odds, mut q) = (eta, eta);
+    for i in 0..V {
+        odds[i] = exp_bounded(simd, eta[i]);
+    }
+    for i in 0..V {
+        q[i] = Lanes::splat(simd, 1.0) / (odds[i] + 1.0);
+    }
+    let mut values = delta;
+    for i in 0..V {
+        values[i] = delta[i] * bracket(simd, odds[i] * q[i], q[i], delta[i]).mul_add(-delta[i], q[i]);
+    }
+    values
 }
 
 /// e^max(η, η+δ), given expm1(|δ|), without rounding η + δ: the rounding would cost |η|·6e-8 of a small l.
@@ -71,11 +82,45 @@ pub(super) fn larger_odds<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, grow
     rises.select(odds.mul_add(growth, odds), odds)
 }
 
+/// The general form. Stage by stage over all vectors: a processor looks too few instructions ahead to find the work of
+/// the next vector behind all stages of this one.
 #[inline(always)]
-fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>) -> Lanes<S> {
-    let growth = expm1_bounded(simd, delta.abs());
-    let argument = growth / (larger_odds(simd, eta, delta, growth) + 1.0);
-    log1p_nonnegative(simd, argument).copysign(delta)
+fn general<S: Simd, const V: usize>(simd: S, eta: [Lanes<S>; V], delta: [Lanes<S>; V]) -> [Lanes<S>; V] {
+    let (mut growth, mut odds, mut values) = (delta, eta, delta);
+    for i in 0..V {
+        growth[i] = expm1_bounded(simd, delta[i].abs());
+    }
+    for i in 0..V {
+        odds[i] = larger_odds(simd, eta[i], delta[i], growth[i]);
+    }
+    for i in 0..V {
+        values[i] = growth[i] / (odds[i] + 1.0);
+    }
+    for i in 0..V {
+        values[i] = log1p_nonnegative(simd, values[i]).copysign(delta[i]);
+    }
+    values
+}
+
+/// How a block is to be computed; `None` for row by row in f64.
+#[inline(always)]
+fn form<S: Simd>(simd: S, eta: Pair<S>, delta: Pair<S>) -> Option<Form> {
+    if !within(simd, eta, ETA) {
+        None
+    } else if within(simd, delta, SMALL) {
+        Some(Form::Small)
+    } else if within(simd, delta, STEP) {
+        Some(Form::General)
+    } else {
+        None
+    }
+}
+
+/// The forms of f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Small,
+    General,
 }
 
 /// log(1 + e^x).
@@ -115,16 +160,35 @@ impl Family for Logistic {
         let [s, t] = rows.response;
         let eta = [rows.eta[0] * s, rows.eta[1] * t];
         let delta = [delta[0] * s, delta[1] * t];
-        if !within(simd, eta, ETA) {
-            return None;
+        match form(simd, eta, delta)? {
+            Form::Small => Some(small(simd, eta, delta)),
+            Form::General => Some(general(simd, eta, delta)),
         }
-        if within(simd, delta, SMALL) {
-            Some([small(simd, eta[0], delta[0]), small(simd, eta[1], delta[1])])
-        } else if within(simd, delta, STEP) {
-            Some([general(simd, eta[0], delta[0]), general(simd, eta[1], delta[1])])
-        } else {
-            None
-        }
+    }
+
+    #[inline(always)]
+    fn differences_of_two<S: Simd>(
+        simd: S,
+        step: &(),
+        rows: [&Rows<S>; 2],
+        delta: [Pair<S>; 2],
+    ) -> [Option<Pair<S>>; 2] {
+        let ([s, t], [u, v]) = (rows[0].response, rows[1].response);
+        let e = [rows[0].eta[0] * s, rows[0].eta[1] * t, rows[1].eta[0] * u, rows[1].eta[1] * v];
+        let d = [delta[0][0] * s, delta[0][1] * t, delta[1][0] * u, delta[1][1] * v];
+        let first = form(simd, [e[0], e[1]], [d[0], d[1]]);
+        let second = form(simd, [e[2], e[3]], [d[2], d[3]]);
+        let values = match (first, second) {
+            (Some(Form::Small), Some(Form::Small)) => small(simd, e, d),
+            (Some(Form::General), Some(Form::General)) => general(simd, e, d),
+            _ => {
+                return [
+                    Self::differences(simd, step, rows[0], delta[0]),
+                    Self::differences(simd, step, rows[1], delta[1]),
+                ];
+            }
+        };
+        [Some([values[0], values[1]]), Some([values[2], values[3]])]
     }
 
     fn difference(_step: &(), eta: f64, delta: f64, response: f64, _trials: f64) -> f64 {

@@ -101,6 +101,17 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
     /// log p(y|η + δ) − log p(y|η) of 32 rows; `None` where f32 does not hold it.
     fn differences<S: Simd>(simd: S, step: &Self::Step, rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>>;
 
+    /// [`Family::differences`] of two blocks, to the same bits.
+    #[inline(always)]
+    fn differences_of_two<S: Simd>(
+        simd: S,
+        step: &Self::Step,
+        rows: [&Rows<S>; 2],
+        delta: [Pair<S>; 2],
+    ) -> [Option<Pair<S>>; 2] {
+        [Self::differences(simd, step, rows[0], delta[0]), Self::differences(simd, step, rows[1], delta[1])]
+    }
+
     /// The same of one row in f64, accurate for every η and δ.
     fn difference(step: &Self::Step, eta: f64, delta: f64, response: f64, trials: f64) -> f64;
 
