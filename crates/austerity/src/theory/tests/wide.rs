@@ -9,6 +9,8 @@ fn wide_bounds_against_a_fine_grid() {
     for (rows, looks, critical, alpha, drift, error, usage) in [
         (1_000_000_000, growing(1.5), 2.0, 1.0, 0.0, Some(0.0101), None),
         (1_000_000_000, growing(1.5), 2.0, 1.0, 1.0, None, Some(0.932)),
+        (100_000_000, growing(1.5), 2.326, 1.0, 0.0, Some(0.009_57), None),
+        (100_000_000, growing(1.5), 2.326, 1.0, 1.0, None, Some(0.923)),
         (1000, Looks::constant(100), 2.0, 5.0, 0.0, None, Some(0.999_87)),
         (1000, Looks::constant(100), 2.0, 10.0, 0.0, Some(0.0), Some(1.0)),
         (1000, Looks::constant(100), 1e200, 0.5, 0.0, Some(0.0), Some(1.0)),
@@ -17,7 +19,7 @@ fn wide_bounds_against_a_fine_grid() {
         for accuracy in [Accuracy::Exact, Accuracy::Fast] {
             let walk = RandomWalk::new(plan.clone(), accuracy);
             let found = walk.outcome(drift);
-            println!("{rows} {critical} {alpha} at {drift}: {found:?}, {:.1e}", walk.error_estimate());
+            println!("{rows} {critical:e} {alpha} at {drift}: {found:?}, {:.1e}", walk.error_estimate());
             error.iter().for_each(|&error| close(found.error, error, 2e-3));
             usage.iter().for_each(|&usage| close(found.data_usage, usage, 2e-3));
             assert!(walk.error_estimate() < 1e-6, "{}", walk.error_estimate());
@@ -71,4 +73,20 @@ fn many_looks_between_wide_bounds() {
         }
         close(before.data_usage, 0.002, 1e-9);
     }
+}
+
+/// More looks than anybody can sweep are refused at once, before any table is built.
+#[test]
+fn too_many_looks_are_refused() {
+    for (first, growth, rows) in
+        [(1, 1.0, 1_000_000_000_000), (1, 1.0, 1_000_001), (64, 1.0 + 1e-12, usize::MAX)]
+    {
+        let looks = Looks::Growing { first, growth };
+        let error = Plan::of_settings(&SequentialSettings { looks, ..settings(1, 0.1) }, rows).unwrap_err();
+        assert!(matches!(error, crate::Error::Setting { .. }), "{error}");
+        assert!(error.to_string().contains("larger first look or growth above 1"), "{error}");
+    }
+    assert!(Plan::of_settings(&settings(1, 0.1), 1_000_000).is_ok());
+    let error = Plan::of_settings(&settings(64, 0.1), 10_000_000_000).unwrap_err();
+    assert!(error.to_string().contains("15625000"), "{error}"); // 10¹⁰/64 = 156,250,000
 }
