@@ -33,6 +33,29 @@ impl Looks {
         Self::Growing { first: step, growth: 1.0 }
     }
 
+    /// About how many looks [`Looks::schedule`] makes, without making them: never below the true number,
+    /// and the true number for constant steps. Infinite for a first look of 0 rows, which `schedule` refuses.
+    #[must_use]
+    pub fn count_estimate(&self, rows: usize, block_rows: usize) -> f64 {
+        let blocks = (rows as f64 / block_rows.max(1) as f64).ceil();
+        let looks = match self {
+            Self::Growing { first, growth } => {
+                let (first, rows) = (*first as f64, rows as f64);
+                if rows <= first {
+                    1.0
+                } else if *growth > 1.0 {
+                    // Steps of one row until growth takes over at 1/(growth − 1) rows.
+                    let slow = (1.0 / (growth - 1.0)).clamp(first, rows);
+                    (slow - first).ceil() + ((rows / slow).ln() / growth.ln()).ceil() + 2.0
+                } else {
+                    (rows / first).ceil()
+                }
+            }
+            Self::Custom { rows } => rows.len() as f64 + 1.0,
+        };
+        looks.min(blocks).max(1.0)
+    }
+
     /// The looks at a population of `rows` rows drawn in blocks of `block_rows`; the last one is `rows`.
     pub fn schedule(&self, rows: usize, block_rows: usize) -> Result<Vec<usize>> {
         if block_rows == 0 {
@@ -98,6 +121,30 @@ mod tests {
         assert_eq!(Looks::constant(1).schedule(3, 1).unwrap(), [1, 2, 3]);
         assert_eq!(Looks::Custom { rows: vec![2, 9, 40] }.schedule(10, 4).unwrap(), [4, 10]);
         assert_eq!(Looks::Growing { first: 1, growth: 1.01 }.schedule(4, 1).unwrap(), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn estimates_are_not_below_the_count() {
+        for rows in [1, 2, 10, 1000, 54_321] {
+            for (first, growth) in
+                [(1, 1.0), (7, 1.0), (1, 1.001), (64, 1.0001), (64, 1.5), (3, 100.0), (9999, 2.0)]
+            {
+                for block in [1, 32] {
+                    let looks = Looks::Growing { first, growth };
+                    let (count, estimate) = (
+                        looks.schedule(rows, block).unwrap().len() as f64,
+                        looks.count_estimate(rows, block),
+                    );
+                    assert!(estimate >= count, "{rows} {first} {growth} {block}: {estimate} < {count}");
+                    assert!(
+                        block > 1 || estimate <= 1.1 * count + 4.0,
+                        "{rows} {first} {growth}: {estimate}"
+                    );
+                }
+            }
+        }
+        assert!(Looks::constant(1).count_estimate(usize::MAX, 1) > 1e19);
+        assert_eq!(Looks::Custom { rows: vec![2, 9] }.count_estimate(100, 1), 3.0);
     }
 
     #[test]

@@ -24,6 +24,10 @@ const PANEL_NODES: usize = 12;
 /// all.
 const FOLDS: [f64; 3] = [3.0, 10.0, 40.0];
 
+/// Beyond this κ (no posterior has it) every threshold is at the mean, seen from the walk; refused rather than
+/// integrated over x of 1/κ.
+const LARGEST_KAPPA: f64 = 1e9;
+
 /// One Metropolis–Hastings (or Gibbs) decision, averaged over its own randomness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepError {
@@ -58,8 +62,12 @@ impl ErrorTable {
         if ratio.is_nan() {
             return Err(setting("log ratio", ratio, "a number"));
         }
-        if !(kappa >= 0.0 && kappa.is_finite()) {
-            return Err(setting("kappa", kappa, "a finite number, 0 or more"));
+        if !(0.0..=LARGEST_KAPPA).contains(&kappa) {
+            return Err(setting(
+                "kappa",
+                kappa,
+                "a number from 0 to 1e9 (shorter moves have a smaller kappa)",
+            ));
         }
         let target = match law {
             Law::Compensated { .. } => Law::Metropolis,
@@ -129,8 +137,7 @@ impl ErrorTable {
         let mut sums = [0.0; 3];
         let mut add = |s: f64, weight: f64| {
             let power = s.exp();
-            let (drift, stretch) =
-                (0.5 * self.scale() * (power - 1.0 / power), 0.5 * self.scale() * (power + 1.0 / power));
+            let (drift, stretch) = (self.drift_at(s), 0.5 * self.scale() * (power + 1.0 / power)); // sinh: no cancellation near 0
             let [error, usage] = self.at(s);
             let weight = weight * kappa * stretch;
             let (above, below) = (density(ratio + kappa * drift), density(ratio - kappa * drift));

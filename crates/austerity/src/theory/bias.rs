@@ -31,9 +31,9 @@ const LARGEST: f64 = 64.0;
 /// The moves of a chain on a Gaussian target: Λ ~ N(−D²/2, D²), each decided with noise κ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moves {
-    /// D > 0: the root of the step energy δᵀHδ. (Acceptance of an exact chain: 2Φ(−D/2).)
+    /// D in [1e-6, 1e3]: the root of the step energy δᵀHδ. (Acceptance of an exact chain: 2Φ(−D/2).)
     pub energy_root: f64,
-    /// κ ≥ 0: √N times the sd of the summands the test samples.
+    /// κ in [0, 1e6]: √N times the sd of the summands the test samples.
     pub kappa: f64,
 }
 
@@ -45,8 +45,11 @@ impl Moves {
     }
 
     fn check(&self) -> Result<()> {
-        if !(self.energy_root > 0.0 && self.energy_root.is_finite()) {
-            return Err(setting("step energy root D", self.energy_root, "a positive finite number"));
+        if !(1e-6..=1e3).contains(&self.energy_root) {
+            return Err(setting("step energy root D", self.energy_root, "a number from 1e-6 to 1000"));
+        }
+        if !(0.0..=1e6).contains(&self.kappa) {
+            return Err(setting("kappa of the moves", self.kappa, "a number from 0 to 1,000,000"));
         }
         Ok(())
     }

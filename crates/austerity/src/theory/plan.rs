@@ -13,6 +13,9 @@
 use crate::error::{Result, setting};
 use crate::rule::{Look, Sequential, SequentialSettings};
 
+/// Plans of settings with more looks are refused: minutes of work and gigabytes of tables.
+const MOST_LOOKS: usize = 1_000_000;
+
 /// One look before the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
@@ -69,9 +72,17 @@ impl Plan {
         Self::new(looks, looks.last().map_or(0, |look| look.rows))
     }
 
-    /// The plan of settings on `rows` rows. An absolute tolerance τ needs κ: see
+    /// The plan of settings on `rows` rows, at most 1,000,000 looks. An absolute tolerance τ needs κ: see
     /// [`Plan::with_absolute_stop`].
     pub fn of_settings(settings: &SequentialSettings, rows: usize) -> Result<Self> {
+        let looks = settings.looks.count_estimate(rows, settings.block_rows);
+        if looks > MOST_LOOKS as f64 {
+            return Err(setting(
+                "number of looks",
+                format!("{looks:.0}"),
+                &format!("at most {MOST_LOOKS}: take a larger first look or growth above 1"),
+            ));
+        }
         Self::new(Sequential::new(settings, rows)?.looks(), rows)
     }
 

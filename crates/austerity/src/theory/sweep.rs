@@ -11,14 +11,20 @@
 //! (h·φ is the drift-free density of Armitage, McPherson & Rowe 1969; the weight ratio is Girsanov's factor
 //! exp(μz√t − μ²t/2). Working with h keeps every number in \[0, 1\] at any drift.)
 //!
-//! Integrals are Gauss–Legendre on \[−G_j, G_j\], with nodes in proportion to G_j/σ, and 12 or 16 nodes
-//! outside. Error: spectral, about 1e-9 at resolution 1.5, see [`crate::theory::RandomWalk::error_estimate`].
-//! Cost: Σ_j (nodes in \[0, G_j\]) × (nodes within 7σ) exponentials, then half the nodes per look and drift.
+//! Bounds may be far wider than the walk. Where no bound before can have been met, |z| ≤ c_j = (c_{j−1} −
+//! 7σ)/ρ, h_j is 1: the *core*, integrated in closed form at any drift. Beyond d_j = (d_{j−1} + 7σ)/ρ it is
+//! 0. Nodes are needed only in the *layer* between, cut off at G_j; the first look is all core (c_1 = d_1 =
+//! G_1). For bounds of ordinary width the core is soon empty and the layer is \[−G_j, G_j\].
+//!
+//! The layer is integrated by Gauss–Legendre, in panels when it is wide, with nodes in proportion to its
+//! length over σ; 12 or 16 nodes outside. Error: spectral, about 1e-9 at resolution 1.5, see
+//! [`crate::theory::RandomWalk::error_estimate`]. Cost: Σ_j (nodes of the positive half) × (nodes within 7σ)
+//! exponentials, then half the nodes per look and drift.
 
 use fearless_simd::{Level, dispatch};
 
 use super::exponential::{exp_negative, weighted_sum};
-use super::legendre::rule;
+use super::legendre::{composite, rule};
 use super::merge::Visit;
 use crate::rule::bound::normal_tail;
 
@@ -46,13 +52,22 @@ impl Precision {
 const NOTHING: f64 = 1e-13;
 /// Density beyond this is nothing: Φ(−8.5) = 1e-17.
 const FAR: f64 = 8.5;
+/// Layers that want more nodes than this are split into panels of about [`PANEL_NODES`].
+const ONE_PANEL: f64 = 512.0;
+const PANEL_NODES: f64 = 64.0;
+/// More nodes than this in one look: the sweep goes on with so many and owns up to it.
+const MOST_NODES: f64 = 1_048_576.0;
+/// A panel where h is within this of 1 joins the core; one where it is below is left out.
+const FLAT: f64 = 1e-11;
 const DENSITY: f64 = 0.398_942_280_401_432_7; // 1/√(2π)
 
 /// The nodes of one look, weights multiplied by h and 1/√(2π).
 #[derive(Clone, Debug)]
 struct Nodes {
     visit: Visit,
-    /// Positive half of the nodes within the bound.
+    /// No bound before can have been met within ±core; closed form there.
+    core: f64,
+    /// Positive half of the nodes between the core and the bound.
     inside: Inside,
     /// Nodes beyond the bound, z > G.
     outside: Weighted,
@@ -63,6 +78,8 @@ struct Nodes {
 pub(crate) struct Sweep {
     looks: Vec<Nodes>,
     first_share: f64,
+    /// Every look had the nodes it wanted.
+    resolved: bool,
 }
 
 /// What one look adds at a given drift.
@@ -84,47 +101,68 @@ impl Sweep {
     fn build(visits: &[Visit], first_share: f64, precision: Precision) -> Self {
         let Precision { resolution, reach, outside } = precision;
         let mut looks: Vec<Nodes> = Vec::with_capacity(visits.len());
-        let mut source = Weighted::default();
+        let mut resolved = true;
+        let mut source = Source::default();
         for (j, visit) in visits.iter().enumerate() {
-            let mut nodes = Nodes { visit: *visit, inside: Inside::default(), outside: Weighted::default() };
+            let bound = visit.critical;
+            let mut nodes =
+                Nodes { visit: *visit, core: bound, inside: Inside::default(), outside: Weighted::default() };
             if j == 0 {
+                source = Source { core: bound, top: bound, layer: Weighted::default() };
                 looks.push(nodes); // closed form
                 continue;
             }
-            let before = visits[j - 1].critical;
-            let survival = |z: f64| {
-                if j == 1 { first_survival(visit, before, z) } else { source.survival(visit, reach, z) }
-            };
+            let survival = |z: f64| source.survival(visit, reach, z);
             let next = visits.get(j + 1).map_or(1.0, |next| next.step);
             let sharpness = (0.5 * (visit.step.powi(-2) + next.powi(-2))).sqrt();
-            let wanted = resolution * std::f64::consts::PI * visit.critical * sharpness + 6.0;
-            let grid = rule(wanted as usize);
-            let half = grid.nodes.len() / 2;
-            let mut fresh = Weighted::default();
-            if visit.critical > 0.0 {
-                for (x, weight) in grid.nodes[half..].iter().zip(&grid.weights[half..]) {
-                    let z = visit.critical * x;
-                    let weight = visit.critical * weight * survival(z);
-                    nodes.inside.half.push(z, DENSITY * weight);
-                    nodes.inside.squares.push(DENSITY * weight * (-z * z).exp());
-                    fresh.push(z, weight);
-                }
-                fresh.mirror();
+            let density = 0.5 * resolution * std::f64::consts::PI * sharpness;
+            let (flat, far) = source.extent(visit, reach);
+            let (mut core, mut top) = (flat.clamp(0.0, bound), far.min(bound));
+            if core < bound && density * core < 8.0 {
+                core = 0.0; // too small to be worth its closed form
             }
-            let end = ((before + reach * visit.step) / visit.correlation).min(FAR);
-            if end > visit.critical {
-                let length = end - visit.critical;
+            let mut layer = Weighted::default();
+            let half = density * (top - core);
+            if core >= bound {
+                top = bound;
+            } else if core == 0.0 && 2.0 * half <= ONE_PANEL {
+                let grid = rule((2.0 * half) as usize + 6);
+                let half = grid.nodes.len() / 2;
+                for (x, weight) in grid.nodes[half..].iter().zip(&grid.weights[half..]) {
+                    let z = top * x;
+                    layer.push(z, top * weight * survival(z));
+                }
+            } else {
+                resolved &= half <= MOST_NODES;
+                let panels = (half.min(MOST_NODES) / PANEL_NODES).ceil().max(1.0);
+                let size = (half / panels).min(PANEL_NODES) as usize + 10;
+                (core, top) = layer.panels(core, top, panels as usize, size, survival);
+            }
+            for (&z, weight) in layer.nodes.iter().zip(&layer.weights) {
+                nodes.inside.half.push(z, DENSITY * weight);
+                nodes.inside.squares.push(DENSITY * weight * (-z * z).exp());
+            }
+            nodes.core = core;
+            let end = far.min(FAR);
+            if end > bound {
+                let length = end - bound;
                 let wanted = outside * (length * visit.correlation / (reach * visit.step)).max(1.0);
                 let grid = rule(wanted as usize);
                 for (x, weight) in grid.nodes.iter().zip(&grid.weights) {
-                    let z = visit.critical + 0.5 * length * (1.0 + x);
+                    let z = bound + 0.5 * length * (1.0 + x);
                     nodes.outside.push(z, DENSITY * 0.5 * length * weight * survival(z));
                 }
             }
-            source = fresh;
+            layer.mirror();
+            source = Source { core, top, layer };
             looks.push(nodes);
         }
-        Self { looks, first_share }
+        Self { looks, first_share, resolved }
+    }
+
+    /// Whether every look had the nodes it wanted; if not, nothing is known of the error.
+    pub(crate) fn resolved(&self) -> bool {
+        self.resolved
     }
 
     /// Calls `visit` look by look with the passage at drift `drift` ≥ 0, until it says that it has enough.
@@ -134,10 +172,10 @@ impl Sweep {
             let shift = drift * look.visit.root_time;
             let bound = look.visit.critical;
             let passage = if j == 0 {
-                let wrong = normal_tail(bound + shift);
-                Passage { wrong, on: (normal_tail(shift - bound) - wrong).max(0.0) }
+                Passage { wrong: normal_tail(bound + shift), on: within(bound, shift) }
             } else {
-                Passage { wrong: look.outside.beyond(shift), on: look.inside.within(shift) }
+                let on = within(look.core, shift) + look.inside.within(shift);
+                Passage { wrong: look.outside.beyond(shift), on }
             };
             if !visit(&look.visit, passage) {
                 return;
@@ -152,7 +190,7 @@ impl Sweep {
 
     /// The drift at which the first look leaves all but certainly nothing open: Φ(−7) = 1e-12.
     pub(crate) fn certain_drift(&self) -> f64 {
-        self.looks.first().map_or(0.0, |look| (look.visit.critical + 7.0) / look.visit.root_time)
+        self.looks.first().map_or(0.0, |look| ((look.visit.critical + 7.0) / look.visit.root_time).min(1e200))
     }
 
     /// E and π̄ at drift `drift` ≥ 0.
@@ -172,10 +210,34 @@ impl Sweep {
     }
 }
 
-/// h_2: the first look in closed form.
-fn first_survival(visit: &Visit, before: f64, z: f64) -> f64 {
-    let centre = visit.correlation * z;
-    normal_tail((centre - before) / visit.step) - normal_tail((centre + before) / visit.step)
+/// P(|Z − shift| ≤ bound) for a standard normal Z.
+#[inline(always)]
+fn within(bound: f64, shift: f64) -> f64 {
+    if bound > 0.0 { (normal_tail(shift - bound) - normal_tail(shift + bound)).max(0.0) } else { 0.0 }
+}
+
+/// What the next look needs of the one before: h is 1 on ±`core`, `layer` from there to `top` (both signs,
+/// weights multiplied by h), 0 beyond.
+#[derive(Default)]
+struct Source {
+    core: f64,
+    top: f64,
+    layer: Weighted,
+}
+
+impl Source {
+    /// The z up to which h_j is 1 (negative: nowhere), and that from which on it is 0.
+    fn extent(&self, visit: &Visit, reach: f64) -> (f64, f64) {
+        let reach = reach * visit.step;
+        ((self.core - reach) / visit.correlation, (self.top + reach) / visit.correlation)
+    }
+
+    /// h_j at `z`.
+    #[inline(always)]
+    fn survival(&self, visit: &Visit, reach: f64, z: f64) -> f64 {
+        let core = within(self.core / visit.step, visit.correlation * z / visit.step);
+        if self.layer.nodes.is_empty() { core } else { core + self.layer.survival(visit, reach, z) }
+    }
 }
 
 /// Nodes, ascending, with weights.
@@ -208,7 +270,45 @@ impl Weighted {
         self.weights[..half].reverse();
     }
 
-    /// h_j at `z`, these being all nodes of the look before with weights multiplied by h.
+    /// Fills the positive layer from `core` to `top` panel by panel, h being `survival`. Panels at either end
+    /// where h is 1 or 0 are left out: returns the core and the top that remain.
+    #[inline(always)]
+    fn panels(
+        &mut self,
+        mut core: f64,
+        top: f64,
+        panels: usize,
+        size: usize,
+        survival: impl Fn(f64) -> f64,
+    ) -> (f64, f64) {
+        let width = (top - core) / panels as f64;
+        let start = core;
+        let mut reached = core;
+        for k in 0..panels {
+            let (low, high) = (start + width * k as f64, start + width * (k + 1) as f64);
+            let held = self.nodes.len();
+            let (mut least, mut most) = (1.0f64, 0.0f64);
+            composite(low, high, high - low, size, |z, weight| {
+                let h = survival(z);
+                (least, most) = (least.min(h), most.max(h));
+                self.push(z, weight * h);
+            });
+            if held == 0 && least > 1.0 - FLAT {
+                self.nodes.clear();
+                self.weights.clear();
+                core = high;
+            } else if most < FLAT && held > 0 {
+                self.nodes.truncate(held);
+                self.weights.truncate(held);
+                break; // h falls with |z|
+            }
+            reached = high;
+        }
+        (core, reached)
+    }
+
+    /// The part of h_j at `z` that comes from these, all nodes of the look before with weights multiplied by
+    /// h.
     #[inline(always)]
     fn survival(&self, visit: &Visit, reach: f64, z: f64) -> f64 {
         let centre = visit.correlation * z;
@@ -238,9 +338,11 @@ impl Inside {
     fn within(&self, shift: f64) -> f64 {
         let Weighted { nodes, weights } = &self.half;
         let from = nodes.partition_point(|z| shift - z > FAR);
-        if from == nodes.len() {
+        let to = from + nodes[from..].partition_point(|z| z - shift <= FAR);
+        if from == to {
             return 0.0;
         }
+        let (nodes, weights) = (&nodes[..to], &weights[..to]);
         let near = |z: f64| exp_negative(-0.5 * (z - shift) * (z - shift));
         if from > 0 || shift > FAR {
             return weighted_sum(&nodes[from..], &weights[from..], near);

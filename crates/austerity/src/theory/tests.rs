@@ -6,6 +6,7 @@ mod literature;
 mod reference;
 mod simulation;
 mod stationary;
+mod wide;
 
 use crate::rule::{Bound, Looks, SequentialSettings, Statistic};
 use crate::theory::{Accuracy, ErrorTable, Plan, RandomWalk};

@@ -123,9 +123,13 @@ impl RandomWalk {
     /// An estimate of the largest absolute error of E and π̄, over a few drifts.
     ///
     /// With merged looks the size of the extrapolation (an overestimate), otherwise the change when the
-    /// number of nodes is doubled, which costs four sweeps; for [`Accuracy::Fast`] never below 1e-7.
+    /// number of nodes is doubled, which costs four sweeps; for [`Accuracy::Fast`] never below 1e-7. 1, that
+    /// is nothing is known, when bounds and looks wanted more nodes than there is room for.
     #[must_use]
     pub fn error_estimate(&self) -> f64 {
+        if !self.sweep.resolved() || self.coarse.as_ref().is_some_and(|coarse| !coarse.resolved()) {
+            return 1.0;
+        }
         let other = match &self.coarse {
             Some(coarse) => coarse,
             None => &Sweep::new(&visits(self.plan.stages(), 0.0), self.sweep.first_share(), Precision::FINER),

@@ -104,10 +104,18 @@ fn bounds_of_the_stationary_distribution() {
 #[test]
 fn bad_moves_are_refused() {
     let test = table(1000, 100, 0.1);
-    for energy_root in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    for energy_root in [0.0, -1.0, 1e-300, 1e-7, 1e4, f64::NAN, f64::INFINITY] {
         assert!(test.bias(Law::Metropolis, Moves::plain(energy_root)).is_err());
     }
-    assert!(test.bias(Law::Metropolis, Moves { energy_root: 1.0, kappa: -1.0 }).is_err());
+    for kappa in [-1.0, 1e7, 1e300, f64::NAN] {
+        assert!(test.bias(Law::Metropolis, Moves { energy_root: 1.0, kappa }).is_err());
+    }
+    for (energy_root, kappa) in [(1e-6, 0.0), (1e-6, 1e6), (1.0, 1e6), (1e3, 1.0)] {
+        let moves = Moves { energy_root, kappa };
+        let bias = test.bias(Law::Metropolis, moves).unwrap();
+        assert!(bias.inverse_temperature.is_finite() && bias.mean_defect.is_finite(), "{moves:?}: {bias:?}");
+        test.compensation(moves).unwrap();
+    }
     assert!(test.bias(Law::Compensated { lambda: 0.0 }, Moves::plain(1.0)).is_err());
 }
 /// λ → ∞ puts the threshold at 0: the steep density must not slip between the nodes.

@@ -1,6 +1,8 @@
-//! The Gibbs theorem on enumerated chains: every number is exact, nothing is simulated.
+//! Theorem 1 and its Gibbs version on enumerated chains: every number is exact, nothing is simulated.
 
-use crate::theory::{Scan, gibbs_bound};
+use super::table;
+use crate::rule::Law;
+use crate::theory::{Scan, gibbs_bound, metropolis_bound};
 
 type Matrix = Vec<Vec<f64>>;
 
@@ -81,4 +83,37 @@ fn gibbs_theorem_holds_for_both_scans() {
     // A single site does not contract: its η is 1 and the theorem has nothing to say.
     assert!((contraction(&site_kernel(3, 0, 0.0)) - 1.0).abs() < 1e-12);
     assert!(gibbs_bound(0.01, 1.0, Scan::Random).is_err());
+}
+
+/// A Metropolis chain on five states, proposals uniform over the others, acceptance P or P + Δ of the test.
+#[test]
+fn metropolis_theorem_holds() {
+    let levels = [0.0, -0.7, 0.4, -1.5, 0.9f64];
+    let total: f64 = levels.iter().map(|level| level.exp()).sum();
+    for (epsilon, noise) in [(0.01, 1.0), (0.05, 1.0), (0.1, 0.5), (0.2, 3.0)] {
+        let test = table(1000, 100, epsilon);
+        let mut largest = 0.0f64;
+        let mut kernel = |approximate: bool| -> Matrix {
+            let mut kernel = vec![vec![0.0; levels.len()]; levels.len()];
+            for from in 0..levels.len() {
+                for to in (0..levels.len()).filter(|&to| to != from) {
+                    // κ differs from pair to pair, the same in both directions.
+                    let kappa = noise * (1.0 + 0.3 * (from + to) as f64);
+                    let step = test.step(Law::Metropolis, levels[to] - levels[from], kappa).unwrap();
+                    largest = largest.max(step.delta.abs());
+                    let accepted = step.acceptance + if approximate { step.delta } else { 0.0 };
+                    kernel[from][to] = accepted / (levels.len() - 1) as f64;
+                }
+                kernel[from][from] = 1.0 - kernel[from].iter().sum::<f64>();
+            }
+            kernel
+        };
+        let (exact, approximate) = (kernel(false), kernel(true));
+        let posterior: Vec<f64> = levels.iter().map(|level| level.exp() / total).collect();
+        assert!(variation(&stationary(&exact), &posterior) < 1e-12);
+        let distance = variation(&stationary(&approximate), &posterior);
+        let bound = metropolis_bound(largest, contraction(&exact)).unwrap();
+        println!("ε {epsilon}, κ from {noise}: distance {distance:.4}, bound {bound:.4}");
+        assert!(distance > 0.0 && distance <= bound, "{distance} above {bound}");
+    }
 }
