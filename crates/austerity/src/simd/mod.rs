@@ -10,7 +10,7 @@
 //!
 //! Everything is generic over the instruction set `S` and works on sixteen f32 at once ([`Lanes`]): one AVX-512
 //! register, two of AVX2, four of SSE2 or Neon. A caller picks a [`Level`] once and enters with
-//! `fearless_simd::dispatch!`, so that all functions inline into one copy per instruction set.
+//! `dispatched!`, so that all functions inline into one copy per instruction set.
 //!
 //! Results are a function of the level: levels with a fused multiply-add (AVX2, AVX-512, Neon) agree with each
 //! other to the last bit, SSE2 rounds once more per multiply-add. All are within 4 ulp.
@@ -27,6 +27,36 @@ pub use fearless_simd::Level;
 pub use log1p::{log1p, log1p_nonnegative};
 pub use prefetch::{prefetch_at, prefetch_far, prefetch_slice};
 pub use sigmoid::sigmoid;
+
+/// Runs `$body` with the token of a [`Level`], compiled for AVX-512, AVX2 and the baseline: SSE4.2 would gain nothing over SSE2
+/// here and cost every build a fourth copy of the kernels.
+macro_rules! dispatched {
+    ($level:expr, $simd:ident => $body:expr) => {{
+        use fearless_simd::{Level, Simd as _};
+        #[cfg(target_arch = "x86_64")]
+        let outcome = match $level {
+            Level::Avx512($simd) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+            Level::Avx2($simd) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+            lower => match lower.as_sse2() {
+                Some($simd) => $simd.vectorize(
+                    #[inline(always)]
+                    || $body,
+                ),
+                None => unreachable!("every x86-64 machine has SSE2"),
+            },
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let outcome = fearless_simd::dispatch!($level, $simd => $body);
+        outcome
+    }};
+}
+pub(crate) use dispatched;
 
 /// Sixteen f32 on the instruction set `S`.
 pub type Lanes<S> = fearless_simd::f32x16<S>;
@@ -51,7 +81,6 @@ pub fn available() -> Vec<Level> {
     #[cfg(target_arch = "x86_64")]
     {
         let best = detected();
-        levels.extend(best.as_sse4_2().map(Level::Sse4_2));
         levels.extend(best.as_avx2().map(Level::Avx2));
         levels.extend(best.as_avx512().map(Level::Avx512));
     }

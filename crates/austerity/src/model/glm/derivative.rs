@@ -9,7 +9,9 @@
 //! Cost: N·d multiply-adds for the linear predictor, as many for the gradient, N·d²/2 for the Hessian, and N
 //! log-likelihoods in f64 (tens of nanoseconds each). Not for a step of a chain: it reads all the data.
 
-use fearless_simd::{Simd, dispatch, prelude::*};
+use fearless_simd::{Simd, prelude::*};
+
+use crate::simd::dispatched;
 
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
@@ -71,7 +73,7 @@ pub(super) fn evaluate<F: Family>(
         extra: [0.0; 2],
     };
     let constant = constant as f32;
-    dispatch!(model.level, simd => pass(simd, model, &coefficients, constant, extra, &mut sums))?;
+    dispatched!(model.level, simd => pass(simd, model, &coefficients, constant, extra, &mut sums))?;
     to_user(model, state, &sums, gradient, hessian);
     let prior: f64 = model.priors.iter().zip(state).map(|(p, &v)| p.log_density(v)).sum();
     if prior.is_nan() {

@@ -440,8 +440,9 @@ impl<S: Simd> Batch<S> {
         })
     }
 
-    /// Merges the batch into `moments` and empties it; block by block in f64 where f32 does not hold its sums.
-    #[inline(always)]
+    /// Merges the batch into `moments` and empties it; block by block in f64 where f32 does not hold its sums. Out of line:
+    /// once in sixteen blocks.
+    #[inline(never)]
     fn flush<F: Family>(
         &mut self,
         simd: S,
@@ -452,17 +453,54 @@ impl<S: Simd> Batch<S> {
         if self.pairs == 0 {
             return Ok(());
         }
-        let part = self.moments();
+        let part = simd.vectorize(
+            #[inline(always)]
+            || self.moments(),
+        );
         let pairs = std::mem::take(&mut self.pairs);
         if let Some(part) = part {
             moments.merge(&part);
             return Ok(());
         }
         for &block in self.blocks[..pairs.min(PAIRS)].iter().flatten() {
-            let values = values_of::<S, F>(simd, blocks, task, block);
+            let (values, _) = values_of::<S, F>(simd, blocks, task, block);
             merge_checked(&values, block * BLOCK, moments)?;
         }
         Ok(())
+    }
+}
+
+/// Storage blocks to read: groups of `per` neighbours. One type for every caller, so that the kernels exist once.
+#[derive(Clone, Debug)]
+pub struct List<'a> {
+    groups: std::slice::Iter<'a, u32>,
+    per: usize,
+    count: usize,
+    current: std::ops::Range<usize>,
+}
+
+impl<'a> List<'a> {
+    /// The groups `groups` of `per` neighbouring blocks each, cut at `count` blocks.
+    pub fn of_groups(groups: &'a [u32], per: usize, count: usize) -> Self {
+        Self { groups: groups.iter(), per, count, current: 0..0 }
+    }
+
+    /// All `count` blocks in storage order.
+    pub fn all(count: usize) -> Self {
+        Self { groups: [].iter(), per: 1, count, current: 0..count }
+    }
+}
+
+impl Iterator for List<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.current.is_empty() {
+            let first = *self.groups.next()? as usize * self.per;
+            self.current = first..(first + self.per).min(self.count);
+        }
+        self.current.next()
     }
 }
 
@@ -475,13 +513,13 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     blocks: &Blocks,
     task: &Move<'_, F::Step>,
-    list: impl Iterator<Item = usize> + Clone,
+    list: List<'_>,
     cache: &mut [f32],
     moments: &mut Moments,
 ) -> Result<()> {
     let layout = blocks.layout();
     let near = blocks.bytes() <= NEAR;
-    let mut list = list.fuse();
+    let mut list = list;
     let mut far = list.clone();
     far.nth(FAR - 1);
     let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
@@ -497,10 +535,10 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         let place = |block: usize| if MODE == eta::FRESH { 0..0 } else { block * BLOCK..(block + 1) * BLOCK };
         let lines = blocks.block(block);
         let Some(other) = second else {
-            let (eta, delta) = one::<S, MODE>(simd, lines, task.rounding(block), ahead[0]);
-            let rows = rows::<S, F, MODE>(simd, layout, lines, eta, &mut cache[place(block)]);
-            let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
-            let values = exact::<S, F>(layout, task, lines, values, &rows, delta);
+            let (values, eta) = values_of::<S, F>(simd, blocks, task, block);
+            if MODE == eta::STORED {
+                cache[place(block)].copy_from_slice(&eta);
+            }
             merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
             break;
         };
@@ -524,42 +562,35 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
             continue;
         }
         batch.flush::<F>(simd, blocks, task, moments)?;
-        let values = exact::<S, F>(layout, task, lines, values, &row, delta);
-        merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
-        let values = exact::<S, F>(layout, task, more, other_values, &other_row, other_delta);
-        merge_checked(&values[..blocks.rows_in(other)], other * BLOCK, moments)?;
+        for block in [block, other] {
+            let (values, _) = values_of::<S, F>(simd, blocks, task, block);
+            merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
+        }
     }
     batch.flush::<F>(simd, blocks, task, moments)
 }
 
-/// [`dots`] of the kind that `MODE` needs.
-#[inline(always)]
-fn one<S: Simd, const MODE: u8>(
-    simd: S,
-    lines: &[Line],
-    (coefficients, constant): Rounding<'_>,
-    ahead: Ahead<'_>,
-) -> (Pair<S>, Pair<S>) {
-    if MODE == eta::CACHED {
-        dots::<S, false>(simd, lines, coefficients, constant, ahead)
-    } else {
-        dots::<S, true>(simd, lines, coefficients, constant, ahead)
-    }
-}
-
-/// The differences of `block` as f64.
-#[inline(always)]
+/// The differences of `block` as f64, and the dot products as a cache would hold them.
+///
+/// Out of line: the hot loop comes here only for partial and extreme blocks, and one copy of this code is enough.
+#[inline(never)]
 fn values_of<S: Simd, F: Family>(
     simd: S,
     blocks: &Blocks,
     task: &Move<'_, F::Step>,
     block: usize,
-) -> [f64; BLOCK] {
-    let (layout, lines) = (blocks.layout(), blocks.block(block));
-    let (eta, delta) = one::<S, { eta::FRESH }>(simd, lines, task.rounding(block), Ahead::default());
-    let rows = rows::<S, F, { eta::FRESH }>(simd, layout, lines, eta, &mut []);
-    let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
-    exact::<S, F>(layout, task, lines, values, &rows, delta)
+) -> ([f64; BLOCK], [f32; BLOCK]) {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let (layout, lines) = (blocks.layout(), blocks.block(block));
+            let (coefficients, constant) = task.rounding(block);
+            let (eta, delta) = dots::<S, true>(simd, lines, coefficients, constant, Ahead::default());
+            let rows = rows::<S, F, { eta::FRESH }>(simd, layout, lines, eta, &mut []);
+            let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
+            (exact::<S, F>(layout, task, lines, values, &rows, delta), array(rows.eta))
+        },
+    )
 }
 
 /// Adds the differences of the single rows `list` to `moments`. Errors name storage positions.
@@ -580,7 +611,7 @@ pub fn summarize_rows<S: Simd, F: Family>(
         for (position, row) in positions.iter_mut().zip(list.by_ref()) {
             if row / BLOCK != known {
                 known = row / BLOCK;
-                values = values_of::<S, F>(simd, blocks, task, known);
+                (values, _) = values_of::<S, F>(simd, blocks, task, known);
             }
             *position = row;
             numbers[count] = values[row % BLOCK];
@@ -606,7 +637,7 @@ pub fn reveal<S: Simd, F: Family>(
     while start < range.end {
         let block = start / BLOCK;
         let stop = range.end.min((block + 1) * BLOCK);
-        let values = values_of::<S, F>(simd, blocks, task, block);
+        let (values, _) = values_of::<S, F>(simd, blocks, task, block);
         let inside = start % BLOCK..start % BLOCK + (stop - start);
         out[start - range.start..stop - range.start].copy_from_slice(&values[inside]);
         start = stop;

@@ -16,14 +16,12 @@
 
 use std::ops::Range;
 
-use fearless_simd::dispatch;
-
 use super::blocks::{BLOCK, Blocks};
-use super::kernel::{self, DITHERS, Move, dithered, eta};
+use super::kernel::{self, DITHERS, List, Move, dithered, eta};
 use super::{Family, Glm, relocated, same_length};
 use crate::error::{Error, Result};
 use crate::population::{Moments, Population, RowCost};
-use crate::simd::prefetch_slice;
+use crate::simd::{Level, dispatched, prefetch_slice};
 
 /// Blocks that one prefetch hint asks for: more would push each other out of the cache.
 const PREFETCHED: usize = 4;
@@ -127,6 +125,17 @@ impl<F: Family> Ratio<'_, F> {
     }
 }
 
+/// The differences of `list` with both dot products fresh: one copy of the kernel for all who need it.
+fn fresh<F: Family>(
+    level: Level,
+    blocks: &Blocks,
+    task: &Move<'_, F::Step>,
+    list: List<'_>,
+    moments: &mut Moments,
+) -> Result<()> {
+    dispatched!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, task, list, &mut [], moments))
+}
+
 impl<F: Family> Population for Ratio<'_, F> {
     fn len(&self) -> usize {
         self.model.blocks.rows()
@@ -140,7 +149,7 @@ impl<F: Family> Population for Ratio<'_, F> {
             step: *self.step.as_ref().map_err(Error::clone)?,
         };
         let start = rows.start;
-        dispatch!(self.model.level, simd => kernel::reveal::<_, F>(simd, blocks, &task, rows.clone(), out));
+        dispatched!(self.model.level, simd => kernel::reveal::<_, F>(simd, blocks, &task, rows.clone(), out));
         for (i, &value) in out.iter().enumerate() {
             if value.is_nan() {
                 return Err(self.located(Error::NotANumber { row: start + i }));
@@ -160,20 +169,15 @@ impl<F: Family> Population for Ratio<'_, F> {
             step: *self.step.as_ref().map_err(Error::clone)?,
         };
         let level = self.model.level;
-        let outcome = if block_rows == BLOCK {
-            let list = list.iter().map(|&b| b as usize);
-            dispatch!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, &task, list, &mut [], moments))
-        } else if block_rows.is_multiple_of(BLOCK) || list == [0] && block_rows >= blocks.rows() {
-            let per = block_rows.div_ceil(BLOCK);
-            let count = blocks.count();
-            let list = list.iter().flat_map(|&b| (b as usize * per)..((b as usize + 1) * per).min(count));
-            dispatch!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, &task, list, &mut [], moments))
+        let outcome = if block_rows.is_multiple_of(BLOCK) || list == [0] && block_rows >= blocks.rows() {
+            let list = List::of_groups(list, block_rows.div_ceil(BLOCK), blocks.count());
+            fresh::<F>(level, blocks, &task, list, moments)
         } else {
             let len = blocks.rows();
             let list = list
                 .iter()
                 .flat_map(|&b| (b as usize * block_rows)..((b as usize + 1) * block_rows).min(len));
-            dispatch!(level, simd => kernel::summarize_rows::<_, F>(simd, blocks, &task, list, moments))
+            dispatched!(level, simd => kernel::summarize_rows::<_, F>(simd, blocks, &task, list, moments))
         };
         outcome.map_err(|error| self.located(error))
     }
@@ -186,21 +190,19 @@ impl<F: Family> Population for Ratio<'_, F> {
             step: *self.step.as_ref().map_err(Error::clone)?,
         };
         let level = self.model.level;
-        let list = 0..blocks.count();
+        let list = List::all(blocks.count());
         let mut moments = Moments::EMPTY;
         let result = &mut moments;
         let outcome = match &mut self.scratch.cache {
-            None => {
-                dispatch!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, &task, list, &mut [], result))
-            }
+            None => fresh::<F>(level, blocks, &task, list, result),
             Some(cache) if self.cached => {
                 let eta = &mut cache.eta[..];
-                dispatch!(level, simd => kernel::summarize::<_, F, { eta::CACHED }>(simd, blocks, &task, list, eta, result))
+                dispatched!(level, simd => kernel::summarize::<_, F, { eta::CACHED }>(simd, blocks, &task, list, eta, result))
             }
             Some(cache) => {
                 cache.valid = false;
                 let eta = &mut cache.eta[..];
-                let outcome = dispatch!(level, simd => kernel::summarize::<_, F, { eta::STORED }>(simd, blocks, &task, list, eta, result));
+                let outcome = dispatched!(level, simd => kernel::summarize::<_, F, { eta::STORED }>(simd, blocks, &task, list, eta, result));
                 if outcome.is_ok() {
                     cache.exact.copy_from_slice(&self.scratch.exact);
                     cache.valid = true;

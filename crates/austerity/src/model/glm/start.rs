@@ -4,7 +4,9 @@
 //! products in f32 finds the blocks that are safe ([`Family::finite_within`]); the rows of the others are evaluated
 //! in f64. Cost: half a pass of the hot loop.
 
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::Simd;
+
+use crate::simd::dispatched;
 
 use super::blocks::BLOCK;
 use super::logistic::within;
@@ -24,7 +26,8 @@ pub(super) fn check<F: Family>(model: &Glm<F>, state: &[f64]) -> Result<()> {
     let rounded = |value: f64| value.clamp(-1e30, 1e30) as f32;
     let gamma: Vec<[f32; 2]> = exact.iter().map(|&g| [0.0, rounded(g)]).collect();
     let limit = model.family.finite_within(extra);
-    let unsafe_blocks = dispatch!(model.level, simd => beyond(simd, model, &gamma, rounded(constant), limit));
+    let unsafe_blocks =
+        dispatched!(model.level, simd => beyond(simd, model, &gamma, rounded(constant), limit));
     for block in unsafe_blocks {
         rows(model, block, &exact, constant, extra)?;
     }
