@@ -21,7 +21,9 @@
 
 use fearless_simd::{Simd, prelude::*};
 
+use super::batch::{Batch, PAIRS};
 use super::blocks::{BLOCK, Blocks, Layout, Line};
+use super::list::List;
 use super::{Family, relocated};
 use crate::error::Result;
 use crate::population::{Moments, merge_checked};
@@ -353,157 +355,6 @@ fn exact<S: Simd, F: Family>(
     slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta))
 }
 
-/// Below and above these sums of squares the power sums of a batch may leave the normal range of f32.
-const SQUARES: std::ops::Range<f32> = 1e-16..1e16;
-
-/// Pairs of blocks in a batch.
-const PAIRS: usize = 8;
-
-/// Power sums of some pairs of blocks, lane by lane, about the mean of the first pair.
-struct Batch<S: Simd> {
-    pivot: f32,
-    /// Σd, Σd², Σd³, Σd⁴.
-    sums: [Lanes<S>; 4],
-    smallest: Lanes<S>,
-    largest: Lanes<S>,
-    zeros: u32,
-    blocks: [[usize; 2]; PAIRS],
-    pairs: usize,
-}
-
-impl<S: Simd> Batch<S> {
-    #[inline(always)]
-    fn new(simd: S) -> Self {
-        let zero = Lanes::splat(simd, 0.0);
-        Self {
-            pivot: 0.0,
-            sums: [zero; 4],
-            smallest: zero,
-            largest: zero,
-            zeros: 0,
-            blocks: [[0; 2]; PAIRS],
-            pairs: 0,
-        }
-    }
-
-    /// Adds the 64 numbers of two blocks; there must be room.
-    #[inline(always)]
-    fn push(&mut self, simd: S, blocks: [usize; 2], [a, b, c, d]: [Lanes<S>; 4]) {
-        let zero = Lanes::splat(simd, 0.0);
-        if self.pairs == 0 {
-            self.pivot = ((a + b) + (c + d)).reduce_sum() * (0.5 / BLOCK as f32);
-            self.sums = [zero; 4];
-            (self.smallest, self.largest, self.zeros) = (a, a, 0);
-        }
-        self.blocks[self.pairs % PAIRS] = blocks;
-        self.pairs += 1;
-        self.smallest = self.smallest.min(a.min(b).min(c.min(d)));
-        self.largest = self.largest.max(a.max(b).max(c.max(d)));
-        self.zeros += (a.simd_eq(zero).to_bitmask().count_ones() + b.simd_eq(zero).to_bitmask().count_ones())
-            + (c.simd_eq(zero).to_bitmask().count_ones() + d.simd_eq(zero).to_bitmask().count_ones());
-        let pivot = Lanes::splat(simd, self.pivot);
-        let (a, b, c, d) = (a - pivot, b - pivot, c - pivot, d - pivot);
-        let (a2, b2, c2, d2) = (a * a, b * b, c * c, d * d);
-        self.sums[0] += (a + b) + (c + d);
-        self.sums[1] += (a2 + b2) + (c2 + d2);
-        self.sums[2] += a2.mul_add(a, b2 * b) + c2.mul_add(c, d2 * d);
-        self.sums[3] += a2.mul_add(a2, b2 * b2) + c2.mul_add(c2, d2 * d2);
-    }
-
-    /// The moments of the batch; `None` where f32 does not hold them.
-    #[inline(always)]
-    fn moments(&self) -> Option<Moments> {
-        let sums = self.sums.map(SimdBase::reduce_sum);
-        let (minimum, maximum) = (self.smallest.reduce_min(), self.largest.reduce_max());
-        // All equal (often all zero, when a move does not touch these rows): no spread to lose. NaN fails both.
-        if !(SQUARES.contains(&sums[1]) || (minimum == maximum && sums[1] == 0.0)) {
-            return None;
-        }
-        let [s1, s2, s3, s4] = sums.map(f64::from);
-        let count = 2 * BLOCK * self.pairs;
-        let n = count as f64;
-        let shift = s1 / n;
-        // A pivot far from the mean, next to the spread, would cost the central sums their digits.
-        let square = shift * shift;
-        if n * square > 0.5 * s2 {
-            return None;
-        }
-        Some(Moments {
-            count: count as u64,
-            mean: f64::from(self.pivot) + shift,
-            m2: s2 - n * square,
-            m3: s3 - 3.0 * shift * s2 + 2.0 * n * square * shift,
-            m4: s4 - 4.0 * shift * s3 + 6.0 * square * s2 - 3.0 * n * square * square,
-            minimum: f64::from(minimum),
-            maximum: f64::from(maximum),
-            nonzeros: (count as u32 - self.zeros).into(),
-        })
-    }
-
-    /// Merges the batch into `moments` and empties it; block by block in f64 where f32 does not hold its sums. Out of line:
-    /// once in sixteen blocks.
-    #[inline(never)]
-    fn flush<F: Family>(
-        &mut self,
-        simd: S,
-        blocks: &Blocks,
-        task: &Move<'_, F::Step>,
-        moments: &mut Moments,
-    ) -> Result<()> {
-        if self.pairs == 0 {
-            return Ok(());
-        }
-        let part = simd.vectorize(
-            #[inline(always)]
-            || self.moments(),
-        );
-        let pairs = std::mem::take(&mut self.pairs);
-        if let Some(part) = part {
-            moments.merge(&part);
-            return Ok(());
-        }
-        for &block in self.blocks[..pairs.min(PAIRS)].iter().flatten() {
-            let (values, _) = values_of::<S, F>(simd, blocks, task, block);
-            merge_checked(&values, block * BLOCK, moments)?;
-        }
-        Ok(())
-    }
-}
-
-/// Storage blocks to read: groups of `per` neighbours. One type for every caller, so that the kernels exist once.
-#[derive(Clone, Debug)]
-pub struct List<'a> {
-    groups: std::slice::Iter<'a, u32>,
-    per: usize,
-    count: usize,
-    current: std::ops::Range<usize>,
-}
-
-impl<'a> List<'a> {
-    /// The groups `groups` of `per` neighbouring blocks each, cut at `count` blocks.
-    pub fn of_groups(groups: &'a [u32], per: usize, count: usize) -> Self {
-        Self { groups: groups.iter(), per, count, current: 0..0 }
-    }
-
-    /// All `count` blocks in storage order.
-    pub fn all(count: usize) -> Self {
-        Self { groups: [].iter(), per: 1, count, current: 0..count }
-    }
-}
-
-impl Iterator for List<'_> {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        if self.current.is_empty() {
-            let first = *self.groups.next()? as usize * self.per;
-            self.current = first..(first + self.per).min(self.count);
-        }
-        self.current.next()
-    }
-}
-
 /// Adds the differences of storage blocks `list` to `moments`. Errors name storage positions.
 ///
 /// Blocks go two by two into a batch. `cache` has 32 values for every block of the storage when `MODE` uses it, and is
@@ -574,7 +425,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
 ///
 /// Out of line: the hot loop comes here only for partial and extreme blocks, and one copy of this code is enough.
 #[inline(never)]
-fn values_of<S: Simd, F: Family>(
+pub(super) fn values_of<S: Simd, F: Family>(
     simd: S,
     blocks: &Blocks,
     task: &Move<'_, F::Step>,

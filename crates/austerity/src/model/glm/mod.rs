@@ -8,6 +8,7 @@
 //! | [`student`] | real responses with Student t errors, log σ sampled too |
 //! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
 //! | [`kernel`] | the hot loops over blocks |
+//! | `batch`, [`list`] | moments of sixteen blocks at once; which blocks to read |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
 //! | `start` | whether a state gives every row a probability |
@@ -21,10 +22,12 @@
 //! Exact up to f32: a difference l carries a relative error of about 2e-7 given η and δ, mostly of random sign; the
 //! total log ratio of 10⁷ rows is off by about 5e-6 for a full random-walk step, and by less for smaller ones. Do not use for data that f32 cannot hold after shift and scale.
 
+mod batch;
 pub mod binomial;
 pub mod blocks;
 pub mod derivative;
 pub mod kernel;
+pub mod list;
 pub mod logistic;
 pub mod poisson;
 pub mod ratio;

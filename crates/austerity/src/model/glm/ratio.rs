@@ -17,7 +17,8 @@
 use std::ops::Range;
 
 use super::blocks::{BLOCK, Blocks};
-use super::kernel::{self, DITHERS, List, Move, dithered, eta};
+use super::kernel::{self, DITHERS, Move, dithered, eta};
+use super::list::List;
 use super::{Family, Glm, relocated, same_length};
 use crate::error::{Error, Result};
 use crate::population::{Moments, Population, RowCost};
