@@ -11,7 +11,7 @@ use fearless_simd::{Simd, prelude::*};
 use super::logistic::{
     ETA, SMALL, STEP, bracket, larger_odds, log_sigmoid_difference, probabilities, softplus, within,
 };
-use super::{Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Family, Pair, Rows};
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Successes out of trials with logit link.
@@ -35,10 +35,16 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lan
     negative.select(-value, value)
 }
 
+static COMPILED: Compiled<Binomial> = Compiled::of();
+
 impl Family for Binomial {
     const NAME: &'static str = "binomial";
     const TRIALS: bool = true;
     type Step = ();
+
+    fn compiled() -> &'static Compiled<Self> {
+        &COMPILED
+    }
 
     fn refuses(&self, response: f64, trials: f64) -> Option<&'static str> {
         let fine = response >= 0.0 && response <= trials && trials.is_finite();

@@ -11,8 +11,6 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use crate::simd::dispatched;
-
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
 use super::{Family, Glm, same_length};
@@ -25,7 +23,8 @@ const PANEL: usize = 4;
 const GROUP: usize = 4;
 
 /// Sums over all rows, in the units of the storage; place 0 is the constant, place j + 1 column j.
-struct Sums {
+#[derive(Debug)]
+pub struct Sums {
     value: f64,
     gradient: Vec<f64>,
     /// Lower triangle by rows; empty when not wanted.
@@ -73,7 +72,7 @@ pub(super) fn evaluate<F: Family>(
         extra: [0.0; 2],
     };
     let constant = constant as f32;
-    dispatched!(model.level, simd => pass(simd, model, &coefficients, constant, extra, &mut sums))?;
+    (F::compiled().derivatives)(model, &coefficients, constant, extra, &mut sums)?;
     to_user(model, state, &sums, gradient, hessian);
     let prior: f64 = model.priors.iter().zip(state).map(|(p, &v)| p.log_density(v)).sum();
     if prior.is_nan() {
@@ -131,7 +130,7 @@ fn to_user<F: Family>(
 }
 
 #[inline(always)]
-fn pass<S: Simd, F: Family>(
+pub(super) fn pass<S: Simd, F: Family>(
     simd: S,
     model: &Glm<F>,
     coefficients: &[[f32; 2]],

@@ -13,7 +13,7 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::{Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Family, Pair, Rows};
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Largest |δ| of the series.
@@ -141,9 +141,15 @@ pub(super) fn log_sigmoid_difference(eta: f64, delta: f64) -> f64 {
     argument.ln_1p().copysign(delta)
 }
 
+static COMPILED: Compiled<Logistic> = Compiled::of();
+
 impl Family for Logistic {
     const NAME: &'static str = "logistic";
     type Step = ();
+
+    fn compiled() -> &'static Compiled<Self> {
+        &COMPILED
+    }
 
     fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
         (response != 0.0 && response != 1.0).then_some("0 or 1")

@@ -8,6 +8,7 @@
 //! | [`student`] | real responses with Student t errors, log σ sampled too |
 //! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
 //! | [`kernel`] | the hot loops over blocks |
+//! | [`compiled`] | those loops as plain functions, compiled once with their family |
 //! | `batch`, [`list`] | moments of sixteen blocks at once; which blocks to read |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
@@ -25,6 +26,7 @@
 mod batch;
 pub mod binomial;
 pub mod blocks;
+pub mod compiled;
 pub mod derivative;
 pub mod kernel;
 pub mod list;
@@ -47,6 +49,7 @@ use crate::simd::{self, Level};
 
 pub use binomial::Binomial;
 pub use blocks::Blocks;
+pub use compiled::Compiled;
 pub use kernel::{Pair, Rows};
 pub use logistic::Logistic;
 pub use poisson::Poisson;
@@ -79,6 +82,9 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
     const LOCATION: bool = false;
     /// What a pair of extra parameters comes to, computed once per move.
     type Step: Copy + Debug + Send;
+
+    /// The hot loops, kept in a `static` beside the family: [`Compiled::of`].
+    fn compiled() -> &'static Compiled<Self>;
 
     /// Refuses parameters of the family outside their range.
     fn check(&self) -> Result<()> {

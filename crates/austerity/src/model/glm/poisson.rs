@@ -9,7 +9,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{ETA, SMALL, STEP, within};
-use super::{Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Family, Pair, Rows};
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
 
 /// Counts with log link.
@@ -33,9 +33,15 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>) -> Lan
     y.mul_add(delta, -growth)
 }
 
+static COMPILED: Compiled<Poisson> = Compiled::of();
+
 impl Family for Poisson {
     const NAME: &'static str = "poisson";
     type Step = ();
+
+    fn compiled() -> &'static Compiled<Self> {
+        &COMPILED
+    }
 
     fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
         let fine = response >= 0.0 && response.is_finite() && response.fract() == 0.0;

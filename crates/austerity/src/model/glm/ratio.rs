@@ -17,12 +17,13 @@
 use std::ops::Range;
 
 use super::blocks::{BLOCK, Blocks};
-use super::kernel::{self, DITHERS, Move, dithered, eta};
+use super::compiled::Cache;
+use super::kernel::{DITHERS, Move, dithered};
 use super::list::List;
 use super::{Family, Glm, relocated, same_length};
 use crate::error::{Error, Result};
 use crate::population::{Moments, Population, RowCost};
-use crate::simd::{Level, dispatched, prefetch_slice};
+use crate::simd::prefetch_slice;
 
 /// Blocks that one prefetch hint asks for: more would push each other out of the cache.
 const PREFETCHED: usize = 4;
@@ -34,12 +35,12 @@ pub struct Scratch {
     exact: Vec<f64>,
     coefficients: Vec<[f32; 2]>,
     constants: [[f32; 2]; DITHERS],
-    cache: Option<Cache>,
+    cache: Option<Kept>,
 }
 
 /// η of every row at one state.
 #[derive(Clone, Debug)]
-struct Cache {
+struct Kept {
     eta: Vec<f32>,
     exact: Vec<f64>,
     valid: bool,
@@ -52,7 +53,7 @@ impl Scratch {
             exact: vec![0.0; columns + 1],
             coefficients: vec![[0.0; 2]; columns * DITHERS],
             constants: [[0.0; 2]; DITHERS],
-            cache: scan.then(|| Cache {
+            cache: scan.then(|| Kept {
                 eta: vec![0.0; blocks.count() * BLOCK],
                 exact: vec![0.0; columns + 1],
                 valid: false,
@@ -67,7 +68,7 @@ impl Scratch {
     }
 }
 
-impl Cache {
+impl Kept {
     /// Whether η belongs to this γ.
     fn holds(&self, exact: &[f64]) -> bool {
         self.valid && self.exact == exact
@@ -126,17 +127,6 @@ impl<F: Family> Ratio<'_, F> {
     }
 }
 
-/// The differences of `list` with both dot products fresh: one copy of the kernel for all who need it.
-fn fresh<F: Family>(
-    level: Level,
-    blocks: &Blocks,
-    task: &Move<'_, F::Step>,
-    list: List<'_>,
-    moments: &mut Moments,
-) -> Result<()> {
-    dispatched!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, task, list, &mut [], moments))
-}
-
 impl<F: Family> Population for Ratio<'_, F> {
     fn len(&self) -> usize {
         self.model.blocks.rows()
@@ -150,7 +140,7 @@ impl<F: Family> Population for Ratio<'_, F> {
             step: *self.step.as_ref().map_err(Error::clone)?,
         };
         let start = rows.start;
-        dispatched!(self.model.level, simd => kernel::reveal::<_, F>(simd, blocks, &task, rows.clone(), out));
+        (F::compiled().reveal)(self.model.level, blocks, &task, rows, out);
         for (i, &value) in out.iter().enumerate() {
             if value.is_nan() {
                 return Err(self.located(Error::NotANumber { row: start + i }));
@@ -172,13 +162,13 @@ impl<F: Family> Population for Ratio<'_, F> {
         let level = self.model.level;
         let outcome = if block_rows.is_multiple_of(BLOCK) || list == [0] && block_rows >= blocks.rows() {
             let list = List::of_groups(list, block_rows.div_ceil(BLOCK), blocks.count());
-            fresh::<F>(level, blocks, &task, list, moments)
+            (F::compiled().summarize)(level, blocks, &task, list, Cache::Fresh, moments)
         } else {
             let len = blocks.rows();
-            let list = list
+            let mut rows = list
                 .iter()
                 .flat_map(|&b| (b as usize * block_rows)..((b as usize + 1) * block_rows).min(len));
-            dispatched!(level, simd => kernel::summarize_rows::<_, F>(simd, blocks, &task, list, moments))
+            (F::compiled().summarize_rows)(level, blocks, &task, &mut rows, moments)
         };
         outcome.map_err(|error| self.located(error))
     }
@@ -194,16 +184,15 @@ impl<F: Family> Population for Ratio<'_, F> {
         let list = List::all(blocks.count());
         let mut moments = Moments::EMPTY;
         let result = &mut moments;
+        let summarize = F::compiled().summarize;
         let outcome = match &mut self.scratch.cache {
-            None => fresh::<F>(level, blocks, &task, list, result),
+            None => summarize(level, blocks, &task, list, Cache::Fresh, result),
             Some(cache) if self.cached => {
-                let eta = &mut cache.eta[..];
-                dispatched!(level, simd => kernel::summarize::<_, F, { eta::CACHED }>(simd, blocks, &task, list, eta, result))
+                summarize(level, blocks, &task, list, Cache::Known(&mut cache.eta), result)
             }
             Some(cache) => {
                 cache.valid = false;
-                let eta = &mut cache.eta[..];
-                let outcome = dispatched!(level, simd => kernel::summarize::<_, F, { eta::STORED }>(simd, blocks, &task, list, eta, result));
+                let outcome = summarize(level, blocks, &task, list, Cache::Kept(&mut cache.eta), result);
                 if outcome.is_ok() {
                     cache.exact.copy_from_slice(&self.scratch.exact);
                     cache.valid = true;

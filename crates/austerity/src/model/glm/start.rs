@@ -6,8 +6,6 @@
 
 use fearless_simd::Simd;
 
-use crate::simd::dispatched;
-
 use super::blocks::BLOCK;
 use super::logistic::within;
 use super::{Family, Glm, kernel};
@@ -26,8 +24,7 @@ pub(super) fn check<F: Family>(model: &Glm<F>, state: &[f64]) -> Result<()> {
     let rounded = |value: f64| value.clamp(-1e30, 1e30) as f32;
     let gamma: Vec<[f32; 2]> = exact.iter().map(|&g| [0.0, rounded(g)]).collect();
     let limit = model.family.finite_within(extra);
-    let unsafe_blocks =
-        dispatched!(model.level, simd => beyond(simd, model, &gamma, rounded(constant), limit));
+    let unsafe_blocks = (F::compiled().beyond)(model, &gamma, rounded(constant), limit);
     for block in unsafe_blocks {
         rows(model, block, &exact, constant, extra)?;
     }
@@ -36,7 +33,7 @@ pub(super) fn check<F: Family>(model: &Glm<F>, state: &[f64]) -> Result<()> {
 
 /// The blocks with an |η| beyond `limit`.
 #[inline(always)]
-fn beyond<S: Simd, F: Family>(
+pub(super) fn beyond<S: Simd, F: Family>(
     simd: S,
     model: &Glm<F>,
     gamma: &[[f32; 2]],

@@ -13,7 +13,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::within;
-use super::{Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Family, Pair, Rows};
 use crate::error::{Result, setting};
 use crate::simd::{Lanes, log1p_nonnegative};
 
@@ -58,11 +58,17 @@ fn difference<S: Simd>(simd: S, step: &Step, residual: Lanes<S>, delta: Lanes<S>
     (logarithm.mul_add(splat(-step.power), splat(-step.change)), argument)
 }
 
+static COMPILED: Compiled<Student> = Compiled::of();
+
 impl Family for Student {
     const NAME: &'static str = "student";
     const EXTRA: &'static [&'static str] = &["sigma"];
     const LOCATION: bool = true;
     type Step = Step;
+
+    fn compiled() -> &'static Compiled<Self> {
+        &COMPILED
+    }
 
     fn check(&self) -> Result<()> {
         if self.freedom > 0.0 && self.freedom.is_finite() {

@@ -1,0 +1,125 @@
+//! The hot loops of a family as plain functions, compiled where the family is.
+//!
+//! [`Glm`](super::Glm) is generic, so its methods are compiled again in every crate that uses them; the loops below are large
+//! (three instruction sets each) and would be compiled again with them. A family instead holds one `static` [`Compiled`] of
+//! itself: pointers to functions that exist once, in the crate that defines the family. A call through a pointer costs a
+//! nanosecond per look, which the loops do not notice.
+
+use std::ops::Range;
+
+use super::blocks::Blocks;
+use super::derivative::{self, Sums};
+use super::kernel::{self, Move, eta};
+use super::list::List;
+use super::{Family, Glm, start};
+use crate::error::Result;
+use crate::population::Moments;
+use crate::simd::{Level, dispatched};
+
+/// What to do about η of the rows read.
+#[derive(Debug)]
+pub enum Cache<'a> {
+    /// Compute it and forget it.
+    Fresh,
+    /// It is there, row by row.
+    Known(&'a mut [f32]),
+    /// Compute it and keep it.
+    Kept(&'a mut [f32]),
+}
+
+type Summarize<F> =
+    fn(Level, &Blocks, &Move<'_, <F as Family>::Step>, List<'_>, Cache<'_>, &mut Moments) -> Result<()>;
+type SummarizeRows<F> = fn(
+    Level,
+    &Blocks,
+    &Move<'_, <F as Family>::Step>,
+    &mut dyn Iterator<Item = usize>,
+    &mut Moments,
+) -> Result<()>;
+type Reveal<F> = fn(Level, &Blocks, &Move<'_, <F as Family>::Step>, Range<usize>, &mut [f64]);
+type Derivatives<F> = fn(&Glm<F>, &[[f32; 2]], f32, &[f64], &mut Sums) -> Result<()>;
+type Beyond<F> = fn(&Glm<F>, &[[f32; 2]], f32, f32) -> Vec<usize>;
+
+/// The loops of the family `F`.
+#[derive(Debug)]
+pub struct Compiled<F: Family> {
+    pub(super) summarize: Summarize<F>,
+    pub(super) summarize_rows: SummarizeRows<F>,
+    pub(super) reveal: Reveal<F>,
+    pub(super) derivatives: Derivatives<F>,
+    pub(super) beyond: Beyond<F>,
+}
+
+impl<F: Family> Compiled<F> {
+    /// The loops of `F`; to be kept in a `static` beside it.
+    #[must_use]
+    pub const fn of() -> Self {
+        Self {
+            summarize: summarize::<F>,
+            summarize_rows: summarize_rows::<F>,
+            reveal: reveal::<F>,
+            derivatives: derivatives::<F>,
+            beyond: beyond::<F>,
+        }
+    }
+}
+
+/// Moments of the blocks of `list`.
+fn summarize<F: Family>(
+    level: Level,
+    blocks: &Blocks,
+    task: &Move<'_, F::Step>,
+    list: List<'_>,
+    cache: Cache<'_>,
+    moments: &mut Moments,
+) -> Result<()> {
+    match cache {
+        Cache::Fresh => {
+            dispatched!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, task, list, &mut [], moments))
+        }
+        Cache::Known(eta) => {
+            dispatched!(level, simd => kernel::summarize::<_, F, { eta::CACHED }>(simd, blocks, task, list, eta, moments))
+        }
+        Cache::Kept(eta) => {
+            dispatched!(level, simd => kernel::summarize::<_, F, { eta::STORED }>(simd, blocks, task, list, eta, moments))
+        }
+    }
+}
+
+/// Moments of single rows.
+fn summarize_rows<F: Family>(
+    level: Level,
+    blocks: &Blocks,
+    task: &Move<'_, F::Step>,
+    rows: &mut dyn Iterator<Item = usize>,
+    moments: &mut Moments,
+) -> Result<()> {
+    dispatched!(level, simd => kernel::summarize_rows::<_, F>(simd, blocks, task, rows, moments))
+}
+
+/// The differences of a range of rows.
+fn reveal<F: Family>(
+    level: Level,
+    blocks: &Blocks,
+    task: &Move<'_, F::Step>,
+    rows: Range<usize>,
+    out: &mut [f64],
+) {
+    dispatched!(level, simd => kernel::reveal::<_, F>(simd, blocks, task, rows.clone(), out));
+}
+
+/// Sums of the log-likelihood and its derivatives.
+fn derivatives<F: Family>(
+    model: &Glm<F>,
+    coefficients: &[[f32; 2]],
+    constant: f32,
+    extra: &[f64],
+    sums: &mut Sums,
+) -> Result<()> {
+    dispatched!(model.level, simd => derivative::pass(simd, model, coefficients, constant, extra, sums))
+}
+
+/// The blocks with an |η| beyond a limit.
+fn beyond<F: Family>(model: &Glm<F>, gamma: &[[f32; 2]], constant: f32, limit: f32) -> Vec<usize> {
+    dispatched!(model.level, simd => start::beyond(simd, model, gamma, constant, limit))
+}
