@@ -6,6 +6,12 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Draws that could not be stored.
+    #[error("the draws could not be stored: {message}")]
+    Sink {
+        /// Where and why, in the words of the sink.
+        message: String,
+    },
     /// There is no row at all.
     #[error("the data are empty: at least one row is needed")]
     EmptyData,

@@ -6,7 +6,7 @@
 //! * a consumer of variable length cannot shift the others, nor its own next step,
 //! * a checkpoint needs no generator state: seed, chain and step say it all.
 
-use rand::SeedableRng;
+use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The generator behind every stream.
@@ -55,6 +55,7 @@ pub struct Streams {
     pub proposal: Rng,
     /// For the rule.
     pub decision: Rng,
+    audit: Rng,
     step: u64,
 }
 
@@ -65,6 +66,7 @@ impl Streams {
         Self {
             proposal: stream(seed, chain, Role::Proposal),
             decision: stream(seed, chain, Role::Decision),
+            audit: stream(seed, chain, Role::Audit),
             step: 0,
         }
     }
@@ -74,6 +76,15 @@ impl Streams {
         self.step = step;
         seek(&mut self.proposal, step);
         seek(&mut self.decision, step);
+    }
+
+    /// Whether this step is one of the share `rate` that is audited.
+    pub fn audited(&mut self, rate: f64) -> bool {
+        if rate <= 0.0 {
+            return false;
+        }
+        seek(&mut self.audit, self.step);
+        self.audit.random::<f64>() < rate
     }
 
     /// The step at which the streams were last repositioned.

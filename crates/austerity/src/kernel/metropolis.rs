@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::population::{BlockOrder, BlockReveal, Population, Reveal};
 use crate::proposal::Proposal;
 use crate::rng::Streams;
-use crate::rule::{Decision, Rule};
+use crate::rule::{Audit, Decision, Rule, Stopped};
 
 /// Blocks of the next decision that are fetched ahead: the kernel fetches further ones itself while it works.
 const FETCH_AHEAD: usize = 2;
@@ -24,6 +24,7 @@ pub struct Metropolis<'m, M: Model, P, R> {
     order: BlockOrder,
     candidate: M::State,
     log_prior: f64,
+    audit_rate: f64,
 }
 
 impl<'m, M, P, R> Metropolis<'m, M, P, R>
@@ -39,7 +40,21 @@ where
     pub fn new(model: &'m M, proposal: P, rule: R, order: BlockOrder, state: &M::State) -> Result<Self> {
         let log_prior = starting_prior(model, state)?;
         let scratch = model.scratch(rule.access());
-        Ok(Self { model, proposal, rule, scratch, order, candidate: state.clone(), log_prior })
+        Ok(Self {
+            model,
+            proposal,
+            rule,
+            scratch,
+            order,
+            candidate: state.clone(),
+            log_prior,
+            audit_rate: 0.0,
+        })
+    }
+
+    /// Audits that share of the following decisions; 0 audits none.
+    pub fn audit(&mut self, rate: f64) {
+        self.audit_rate = rate;
     }
 
     /// The proposal, as adapted so far.
@@ -73,7 +88,15 @@ where
         let decision = {
             let mut ratio = self.model.compare(state, &self.candidate, &mut self.scratch);
             let mut cursor = BlockReveal::new(&mut ratio, &mut self.order, step);
-            let decision = self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
+            let mut decision =
+                self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
+            if streams.audited(self.audit_rate) {
+                decision.audit = match decision.stopped {
+                    Stopped::Exhausted => Some(Audit::complete(&decision)),
+                    Stopped::Bound | Stopped::Tolerance => Some(Audit::of(&decision, &ratio.total()?)),
+                    Stopped::Impossible | Stopped::Offset => None,
+                };
+            }
             let first = self.rule.first_look();
             if first < self.model.len() {
                 self.order.begin(step + 1);

@@ -61,5 +61,6 @@ pub(super) fn decide_by_total<P: Reveal + ?Sized>(
         threshold: (threshold - offset) / rows,
         stopped: if impossible { Stopped::Impossible } else { Stopped::Exhausted },
         guarded,
+        audit: None,
     })
 }

@@ -7,10 +7,12 @@
 //! | [`looks`] | [`Looks`]: when the test looks at the data |
 //! | [`bound`] | [`Bound`], [`Statistic`]: how extreme the statistic must be at each look |
 //! | [`law`] | [`Law`]: the random threshold (Metropolis, compensated, logistic) |
+//! | [`audit`] | [`Audit`]: a decision completed on all rows, to see how wrong it was |
 //! | [`guard`] | [`Guard`]: when a sample is too odd for a normal approximation |
 //!
 //! A rule draws its own randomness and never sees a model, a parameter or a data set.
 
+pub mod audit;
 pub mod bound;
 pub mod exact;
 pub mod guard;
@@ -24,6 +26,7 @@ use crate::error::Result;
 use crate::population::{Access, Reveal};
 use crate::rng::Rng;
 
+pub use audit::Audit;
 pub use bound::{Bound, Shape, Statistic, Time};
 pub use exact::Exact;
 pub use guard::Guard;
@@ -72,6 +75,8 @@ pub struct Decision {
     pub stopped: Stopped,
     /// How often the guard asked for more data.
     pub guarded: u32,
+    /// What all rows say, when the decision was audited.
+    pub audit: Option<Audit>,
 }
 
 impl Decision {
@@ -89,6 +94,7 @@ impl Decision {
             threshold: f64::NAN,
             stopped: Stopped::Offset,
             guarded: 0,
+            audit: None,
         }
     }
 }

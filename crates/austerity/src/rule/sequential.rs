@@ -144,6 +144,7 @@ impl<P: Reveal + ?Sized> Rule<P> for Sequential {
                 threshold: mean_threshold,
                 stopped,
                 guarded,
+                audit: None,
             };
             if moments.impossible() {
                 return Ok(end(false, Stopped::Impossible, population));

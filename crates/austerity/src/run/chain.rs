@@ -15,7 +15,7 @@ use crate::rule::{AnyRule, Decision, Stopped};
 use crate::run::{ChainCheckpoint, Settings};
 
 /// What steps have cost and how they ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
     /// Steps made.
     pub steps: u64,
@@ -39,6 +39,16 @@ pub struct Counters {
     pub tolerated: u64,
     /// Candidates with no likelihood or no prior density.
     pub impossible: u64,
+    /// Decisions audited.
+    pub audited: u64,
+    /// Audited decisions that all rows would have decided otherwise.
+    pub disagreed: u64,
+    /// Audited decisions that had not read everything.
+    pub deviating: u64,
+    /// Sum of the squares of their deviations; see [`crate::rule::Audit`].
+    pub deviations: f64,
+    /// Likelihood evaluations of audits, not counted elsewhere.
+    pub audit_evaluations: u64,
 }
 
 impl Counters {
@@ -51,6 +61,12 @@ impl Counters {
         self.evaluations += decision.evaluations;
         self.looks += u64::from(decision.looks);
         self.guarded += u64::from(decision.guarded > 0);
+        if let Some(audit) = &decision.audit {
+            self.audited += 1;
+            self.disagreed += u64::from(audit.accepted != decision.accepted);
+            self.deviating += u64::from(decision.stopped != Stopped::Exhausted);
+            self.deviations += audit.deviation * audit.deviation;
+        }
         match decision.stopped {
             Stopped::Exhausted => self.exhausted += 1,
             Stopped::Bound => self.bounded += 1,
@@ -72,6 +88,11 @@ impl Counters {
         self.bounded += other.bounded;
         self.tolerated += other.tolerated;
         self.impossible += other.impossible;
+        self.audited += other.audited;
+        self.disagreed += other.disagreed;
+        self.deviating += other.deviating;
+        self.deviations += other.deviations;
+        self.audit_evaluations += other.audit_evaluations;
     }
 
     /// Share of candidates accepted; NaN before the first step.
@@ -96,6 +117,8 @@ pub struct Chain<'m, M: Model, P> {
     step: u64,
     warmup_steps: u64,
     thin: u64,
+    audit: f64,
+    audit_cost: u64,
     /// Counts of the warm-up.
     warmup: Counters,
     /// Counts of the steps that were recorded or thinned away.
@@ -121,6 +144,8 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             step,
             warmup_steps: settings.warmup,
             thin: settings.thin,
+            audit: settings.audit,
+            audit_cost: 2 * model.len() as u64,
             warmup,
             sampling,
         })
@@ -129,6 +154,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
     /// Makes one step. In warm-up the proposal learns from it.
     pub fn step(&mut self) -> Result<Decision> {
         self.streams.begin(self.step);
+        self.kernel.audit(if self.warming() { 0.0 } else { self.audit });
         let decision = self.kernel.step(&mut self.state, &mut self.streams)?;
         self.step += 1;
         if self.step <= self.warmup_steps {
@@ -136,6 +162,8 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             self.kernel.learn(&decision, self.step);
         } else {
             self.sampling.count(&decision);
+            let passed = decision.audit.is_some() && decision.stopped != Stopped::Exhausted;
+            self.sampling.audit_evaluations += u64::from(passed) * self.audit_cost;
         }
         Ok(decision)
     }
@@ -182,7 +210,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
 
     /// Likelihood evaluations since the chain began.
     pub fn evaluations(&self) -> u64 {
-        self.warmup.evaluations + self.sampling.evaluations
+        self.warmup.evaluations + self.sampling.evaluations + self.sampling.audit_evaluations
     }
 
     /// All that is needed to go on.

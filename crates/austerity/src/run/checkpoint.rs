@@ -59,6 +59,7 @@ impl<S, P> Checkpoint<S, P> {
         differ("the first chain", old.first_chain.to_string(), settings.first_chain.to_string())?;
         differ("the warm-up", old.warmup.to_string(), settings.warmup.to_string())?;
         differ("the thinning", old.thin.to_string(), settings.thin.to_string())?;
+        differ("the audit rate", old.audit.to_string(), settings.audit.to_string())?;
         differ("the rule", format!("{:?}", old.rule), format!("{:?}", settings.rule))?;
         differ("the number of chain states", self.chains.len().to_string(), settings.chains.to_string())
     }

@@ -7,6 +7,7 @@
 //! | [`sampler`] | [`Sampler`]: chains on threads until a limit is reached |
 //! | [`control`] | [`Control`]: stop, pause and go on from outside |
 //! | [`progress`] | [`Progress`], [`Observer`]: what a watcher is told |
+//! | [`sink`] | [`Sink`]: where draws go while chains run |
 //! | [`trace`] | [`Trace`]: the draws in memory |
 //! | [`checkpoint`] | [`Checkpoint`]: all a run needs to go on, bit for bit |
 //! | [`outcome`] | [`Run`]: draws, costs, warnings, and why it ended |
@@ -20,6 +21,7 @@ pub mod outcome;
 pub mod progress;
 pub mod sampler;
 pub mod settings;
+pub mod sink;
 pub mod trace;
 
 pub use chain::{Chain, Counters};
@@ -30,4 +32,5 @@ pub use outcome::{Ended, Run};
 pub use progress::{ChainProgress, Observer, Progress, Silent};
 pub use sampler::Sampler;
 pub use settings::{Limits, Settings};
+pub use sink::{Part, Sink};
 pub use trace::{ChainTrace, Trace};

@@ -20,6 +20,11 @@ pub enum Ended {
     TargetEss,
     /// Somebody stopped it.
     Interrupted,
+    /// The draws could not be stored; what was stored before is kept.
+    Unstored {
+        /// Why.
+        error: Error,
+    },
     /// A chain met an error; what was drawn before is kept.
     Failed {
         /// Number of the chain.
@@ -96,6 +101,9 @@ impl<S, P> Run<S, P> {
         if let Ended::Failed { chain, error } = &self.ended {
             warnings.push(format!("Chain {chain} stopped: {error}. Draws made before are kept."));
         }
+        if let Ended::Unstored { error } = &self.ended {
+            warnings.push(format!("The run stopped: {error}."));
+        }
         let counters = self.counters();
         if counters.steps == 0 {
             warnings.push(
@@ -160,6 +168,7 @@ impl Serialize for Ended {
             Self::Evaluations => "evaluations".into(),
             Self::TargetEss => "target_ess".into(),
             Self::Interrupted => "interrupted".into(),
+            Self::Unstored { error } => format!("failed: {error}"),
             Self::Failed { chain, error } => format!("failed: chain {chain}: {error}"),
         })
     }

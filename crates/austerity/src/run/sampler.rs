@@ -9,6 +9,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use crate::kernel::metropolis::check_start;
 use crate::model::Parameters;
 use crate::proposal::Proposal;
 use crate::run::progress::{Observer, Progress};
+use crate::run::sink::{Outlet, Part, Sink, WAITING, drain};
 use crate::run::{
     Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Counters, Ended, Memory, Run, Settings, Trace,
 };
@@ -33,7 +35,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const FIRST_ESS_CHECK: u64 = 100;
 const ESS_CHECK_GROWTH: f64 = 1.5;
 /// Draws for which memory is set aside at once.
-const RESERVE: u64 = 1 << 16;
+const RESERVE: u64 = 1 << 12;
 /// How long a worker stays with a chain, and how many steps it makes between looks at the clock.
 const SLICE: Duration = Duration::from_millis(20);
 const STEPS_PER_LOOK: u64 = 16;
@@ -56,6 +58,7 @@ struct Worker<'m, M: Parameters, P> {
     chain: Chain<'m, M, P>,
     trace: ChainTrace,
     streaming: Streaming,
+    outlet: Outlet,
     failure: Option<Error>,
 }
 
@@ -109,7 +112,13 @@ where
             .map(|(number, checkpoint)| {
                 let chain = Chain::new(model, &settings, rule.clone(), number, checkpoint)?;
                 let trace = ChainTrace::default();
-                Ok(Mutex::new(Worker { chain, trace, streaming: Streaming::new(names.len()), failure: None }))
+                Ok(Mutex::new(Worker {
+                    chain,
+                    trace,
+                    streaming: Streaming::new(names.len()),
+                    outlet: Outlet::new(),
+                    failure: None,
+                }))
             })
             .collect::<Result<_>>()?;
         Ok(Self { model, settings, names, chains, memory, earlier: None })
@@ -132,6 +141,68 @@ where
     pub fn run(self, control: &Control, observer: &mut dyn Observer) -> Run<M::State, P> {
         let start = Instant::now();
         let board = Board::new(&self.settings, self.chains.len());
+        let ended = self.rounds(&board, None, control, start, observer);
+        self.finish(ended, start)
+    }
+
+    /// Like [`Sampler::run`], with all draws going to `sink` as they are made. They are not kept in memory, unless a target
+    /// ESS needs them there; the trace of the outcome is empty.
+    pub fn run_into(
+        self,
+        sink: &mut dyn Sink<M::State, P>,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Run<M::State, P> {
+        let start = Instant::now();
+        let board = Board::new(&self.settings, self.chains.len());
+        let (way, parts) = sync_channel(WAITING);
+        let (ended, stored) = thread::scope(|scope| {
+            let stopping = &board;
+            let stored = scope.spawn(move || {
+                let drained = AssertUnwindSafe(|| drain(&parts, sink, || stopping.fail()));
+                catch_unwind(drained).unwrap_or_else(|payload| {
+                    stopping.fail();
+                    Err(Error::Sink { message: crate::error::panic_message(payload.as_ref()) })
+                })
+            });
+            let ended = self.rounds(&board, Some(&way), control, start, observer);
+            for (index, worker) in self.chains.iter().enumerate() {
+                self.hand_over(&mut lock(worker), index, &way);
+            }
+            drop(way);
+            let lost = |_| Err(Error::Sink { message: "the thread that stores them was lost".into() });
+            (ended, stored.join().unwrap_or_else(lost))
+        });
+        let ended = match stored {
+            Ok(()) => ended,
+            Err(error) => Ended::Unstored { error },
+        };
+        let mut run = self.finish(ended, start);
+        run.trace.chains.iter_mut().for_each(|chain| *chain = ChainTrace::default());
+        run
+    }
+
+    /// Hands the draws since the last part to the sink.
+    fn hand_over(&self, worker: &mut Worker<'m, M, P>, index: usize, way: &SyncSender<Part<M::State, P>>) {
+        let draws = if self.settings.limits.target_ess.is_some() {
+            let sent = worker.outlet.sent;
+            worker.outlet.sent = worker.trace.len();
+            worker.trace.tail(sent, self.names.len())
+        } else {
+            std::mem::take(&mut worker.trace)
+        };
+        worker.outlet.send(way, Part { chain: index, draws, checkpoint: worker.chain.checkpoint() });
+    }
+
+    /// Rounds until the run ends.
+    fn rounds(
+        &self,
+        board: &Board,
+        way: Option<&SyncSender<Part<M::State, P>>>,
+        control: &Control,
+        start: Instant,
+        observer: &mut dyn Observer,
+    ) -> Ended {
         let next = |target: u64| (target as f64 * ESS_CHECK_GROWTH).ceil() as u64;
         let drawn = self.chains.iter().map(|worker| lock(worker).chain.draws()).min().unwrap_or(0);
         let mut target = FIRST_ESS_CHECK;
@@ -141,14 +212,14 @@ where
         let ended = loop {
             let rounds = self.settings.limits.target_ess.is_some();
             let until = if rounds { target.min(self.settings.draws) } else { self.settings.draws };
-            self.round(until, &board, control, start, observer);
-            if let Some(ended) = self.why_ended(&board, control) {
+            self.round(until, board, way, control, start, observer);
+            if let Some(ended) = self.why_ended(board, control) {
                 break ended;
             }
             target = next(target);
         };
-        observer.progress(&self.snapshot(&board, start));
-        self.finish(ended, start)
+        observer.progress(&self.snapshot(board, start));
+        ended
     }
 
     /// Advances every chain to `until` draws, or to a stop.
@@ -156,6 +227,7 @@ where
         &self,
         until: u64,
         board: &Board,
+        way: Option<&SyncSender<Part<M::State, P>>>,
         control: &Control,
         start: Instant,
         observer: &mut dyn Observer,
@@ -168,8 +240,15 @@ where
             for _ in 0..workers {
                 scope.spawn(|| {
                     while let Some(index) = furthest_behind(&waiting, board) {
-                        let finished =
-                            self.advance(&mut lock(&self.chains[index]), index, until, board, control);
+                        let mut worker = lock(&self.chains[index]);
+                        let finished = self.advance(&mut worker, index, until, board, control);
+                        if let Some(way) = way
+                            && worker.failure.is_none()
+                            && worker.outlet.due(worker.trace.len() - worker.outlet.sent)
+                        {
+                            self.hand_over(&mut worker, index, way);
+                        }
+                        drop(worker);
                         if !finished {
                             lock(&waiting).push(index);
                         }

@@ -24,6 +24,8 @@ pub struct Settings {
     pub threads: usize,
     /// Who decides.
     pub rule: RuleSettings,
+    /// Share of the decisions after warm-up that are audited; see [`crate::rule::audit`]. Never changes a draw.
+    pub audit: f64,
     /// What ends the run early.
     pub limits: Limits,
 }
@@ -51,6 +53,7 @@ impl Default for Settings {
             seed: 1,
             threads: 0,
             rule: RuleSettings::default(),
+            audit: 0.0,
             limits: Limits::default(),
         }
     }
@@ -70,6 +73,9 @@ impl Settings {
         }
         if self.thin == 0 {
             return Err(setting("thin", self.thin, "at least 1 step per draw"));
+        }
+        if !(0.0..=1.0).contains(&self.audit) {
+            return Err(setting("audit", self.audit, "a share of the decisions, from 0 to 1"));
         }
         if let Some(seconds) = self.limits.seconds
             && !(seconds > 0.0 && seconds.is_finite())
@@ -118,6 +124,7 @@ mod tests {
         refused(&|s| s.first_chain = u32::MAX, "first_chain");
         refused(&|s| s.draws = 0, "draws");
         refused(&|s| s.thin = 0, "thin");
+        refused(&|s| s.audit = f64::NAN, "audit");
         refused(&|s| s.limits.seconds = Some(f64::NAN), "seconds");
         refused(&|s| s.limits.evaluations = Some(0), "evaluations");
         refused(&|s| s.limits.target_ess = Some(-1.0), "target_ess");

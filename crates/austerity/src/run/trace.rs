@@ -25,6 +25,12 @@ impl ChainTrace {
     pub fn is_empty(&self) -> bool {
         self.decisions.is_empty()
     }
+
+    /// The draws from number `first` on, of `width` numbers each.
+    #[must_use]
+    pub fn tail(&self, first: usize, width: usize) -> Self {
+        Self { values: self.values[first * width..].to_vec(), decisions: self.decisions[first..].to_vec() }
+    }
 }
 
 /// The draws of all chains.
