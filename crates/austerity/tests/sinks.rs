@@ -31,7 +31,7 @@ fn settings(draws: u64) -> Settings {
 }
 
 fn sampler<'m>(model: &'m Glm<Logistic>, settings: &Settings) -> Sampler<'m, Glm<Logistic>, AnyProposal> {
-    let mode = find_mode(model, &vec![0.0; 4]).unwrap();
+    let mode = find_mode(model, &[0.0; 4]).unwrap();
     let walk: AnyProposal = RandomWalk::for_posterior(4, &mode.covariance).unwrap().into();
     Sampler::new(model, settings, &walk, &[mode.state]).unwrap()
 }
@@ -64,7 +64,7 @@ impl Shelf {
 #[test]
 fn the_draws_of_a_sink_are_those_of_the_run_and_every_part_can_be_resumed() {
     let model = model(20_000);
-    let settings = settings(12_000);
+    let settings = settings(6_000);
     let whole = sampler(&model, &settings).run(&Control::new(), &mut Silent);
     let mut shelf = Shelf::default();
     let run = sampler(&model, &settings).run_into(&mut shelf, &Control::new(), &mut Silent);

@@ -6,6 +6,8 @@
 //! | [`space`] | [`Space`], [`Candidate`]: the tests to choose from; the rule of thumb |
 //! | [`search`] | [`worst_case`], [`average`]: front, optimum, and the nearest when nothing is feasible |
 //! | [`level`] | [`bound_for_worst_case`]: the bound that meets a worst-case error exactly |
+//! | [`mod@pilot`] | [`pilot()`]: exact steps that supply such pairs |
+//! | [`choice`] | [`choose`], [`predict`]: which rule to run, and what to expect of it |
 //!
 //! ```
 //! use austerity::design::{Pairs, Space, average, worst_case};
@@ -22,13 +24,17 @@
 //! # Ok::<(), austerity::Error>(())
 //! ```
 
+pub mod choice;
 pub mod level;
 pub mod pairs;
+pub mod pilot;
 pub mod search;
 pub mod space;
 
+pub use choice::{Choice, Prediction, choose, compensation, predict};
 pub use level::bound_for_worst_case;
 pub use pairs::{Pair, Pairs};
+pub use pilot::{Pilot, pilot};
 pub use search::{Design, Search, average, evaluate, worst_case};
 pub use space::{Candidate, Space};
 

@@ -11,6 +11,7 @@
 //! | [`trace`] | [`Trace`]: the draws in memory |
 //! | [`checkpoint`] | [`Checkpoint`]: all a run needs to go on, bit for bit |
 //! | [`outcome`] | [`Run`]: draws, costs, warnings, and why it ended |
+//! | [`verdict`] | [`Verdict`]: may the draws be used? |
 //! | [`memory`] | [`Memory`]: the estimate printed before a large run |
 
 pub mod chain;
@@ -23,6 +24,7 @@ pub mod sampler;
 pub mod settings;
 pub mod sink;
 pub mod trace;
+pub mod verdict;
 
 pub use chain::{Chain, Counters};
 pub use checkpoint::{ChainCheckpoint, Checkpoint};
@@ -34,3 +36,4 @@ pub use sampler::Sampler;
 pub use settings::{Limits, Settings};
 pub use sink::{Part, Sink};
 pub use trace::{ChainTrace, Trace};
+pub use verdict::{Evidence, Verdict};

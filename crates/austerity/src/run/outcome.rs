@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use crate::diagnostics::Summary;
 use crate::error::Error;
-use crate::rule::RuleSettings;
-use crate::run::{Checkpoint, Counters, Trace};
+use crate::run::{Checkpoint, Counters, Evidence, Trace, Verdict};
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,15 +46,6 @@ pub struct Run<S, P> {
     pub seconds: f64,
 }
 
-/// R-hat above which chains are said to disagree (Vehtari et al. 2021).
-const RHAT_LIMIT: f64 = 1.01;
-/// Share of the decisions that the guard may hold up before it is worth a word.
-const GUARD_LIMIT: f64 = 0.01;
-/// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
-const SHARE_LIMIT: f64 = 0.5;
-/// Effective draws per chain below which estimates of tails are not to be trusted.
-const ESS_PER_CHAIN: f64 = 100.0;
-
 impl<S, P> Run<S, P> {
     /// Counts of all chains after warm-up.
     #[must_use]
@@ -94,68 +84,26 @@ impl<S, P> Run<S, P> {
             .collect()
     }
 
+    /// Whether the draws of this session may be used.
+    #[must_use]
+    pub fn verdict(&self, summary: &[Summary]) -> Verdict {
+        Verdict::new(&Evidence {
+            summary,
+            counters: &self.counters(),
+            rows: self.checkpoint.rows,
+            chains: self.trace.chains.len(),
+            rule: &self.checkpoint.settings.rule,
+            ended: Some(&self.ended),
+            predicted_disagreements: None,
+        })
+    }
+
     /// Sentences about what a careful person would want to know before using the draws.
     #[must_use]
     pub fn warnings(&self, summary: &[Summary]) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if let Ended::Failed { chain, error } = &self.ended {
-            warnings.push(format!("Chain {chain} stopped: {error}. Draws made before are kept."));
-        }
-        if let Ended::Unstored { error } = &self.ended {
-            warnings.push(format!("The run stopped: {error}."));
-        }
-        let counters = self.counters();
-        if counters.steps == 0 {
-            warnings.push(
-                "The run ended during warm-up: there is no draw yet. Give it more time or resume it.".into(),
-            );
-            return warnings;
-        }
-        if counters.accepted == 0 {
-            warnings.push("No candidate was accepted: the chain has not moved. Use smaller steps.".into());
-        }
-        let share = counters.data_share(self.checkpoint.rows);
-        let sequential = matches!(self.checkpoint.settings.rule, RuleSettings::Sequential(_));
-        if sequential && share > SHARE_LIMIT {
-            warnings.push(format!(
-                "A decision read {:.0} % of the data on average: at two evaluations per row exact decisions would be cheaper. \
-                 Use the exact rule or smaller steps.",
-                100.0 * share
-            ));
-        }
-        let guarded = counters.guarded as f64 / counters.steps as f64;
-        if guarded > GUARD_LIMIT {
-            warnings.push(format!(
-                "The guard held up {:.1} % of the decisions: a few rows carry most of a difference there. \
-                 Look for outliers, rare features or scales, or use the exact rule.",
-                100.0 * guarded
-            ));
-        }
-        let apart: Vec<&str> = summary
-            .iter()
-            .filter(|s| s.rhat > RHAT_LIMIT || s.rhat.is_nan())
-            .map(|s| s.name.as_str())
-            .collect();
-        if !apart.is_empty() && self.trace.chains.len() > 1 {
-            let worst = summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
-            warnings.push(format!(
-                "Chains disagree about {} of {} parameters (largest R-hat {worst:.3}, first: {}). Run longer.",
-                apart.len(),
-                summary.len(),
-                apart[0]
-            ));
-        }
-        if summary.iter().any(|s| s.ess_bulk.is_nan() || s.ess_tail.is_nan()) {
-            warnings.push("There are too few draws to tell an effective sample size. Run longer.".into());
-            return warnings;
-        }
-        let least = summary.iter().map(|s| s.ess_bulk.min(s.ess_tail)).fold(f64::INFINITY, f64::min);
-        if least < ESS_PER_CHAIN * self.trace.chains.len() as f64 {
-            warnings.push(format!(
-                "The smallest effective sample size is {least:.0}: intervals are rough. Run longer or improve the proposal."
-            ));
-        }
-        warnings
+        let Verdict { mut reasons, remarks } = self.verdict(summary);
+        reasons.extend(remarks);
+        reasons
     }
 }
 

@@ -1,0 +1,177 @@
+//! Which rule to run: what [`average`] finds for the pairs of a pilot, or exact decisions where those cost less.
+//!
+//! A sequential test spends two evaluations on a row it reads, an exact decision with its cached state one on every row: a test
+//! that would read half of the data has nothing to gain. [`predict`] says of any test what the theory expects on these
+//! pairs: mean error of the acceptance probability, data use, and how much wider the posterior will look.
+//! Do not choose from pairs of another proposal: error and cost depend on the length of its steps through κ.
+
+use serde::{Deserialize, Serialize};
+
+use crate::design::{Pairs, Search, Space, average, evaluate};
+use crate::error::{Result, setting};
+use crate::rule::{Law, RuleSettings, SequentialSettings};
+use crate::theory::{Accuracy, ErrorTable, Moves, Plan, RandomWalk};
+
+/// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
+pub const BREAK_EVEN: f64 = 0.5;
+/// Growths of the looks that are tried.
+const GROWTHS: [f64; 3] = [1.0, 1.5, 2.0];
+
+/// What the theory expects of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Mean |Δ| of the acceptance probability; under compensation the mean detailed-balance defect.
+    pub error: f64,
+    /// Mean share of the data per decision.
+    pub data_share: f64,
+    /// sd of a chain's draws over sd of the posterior, for a Gaussian posterior and steps like the pairs'.
+    pub sd_inflation: f64,
+    /// Typical κ of the pairs.
+    pub kappa: f64,
+}
+
+/// A rule and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What to run.
+    pub rule: RuleSettings,
+    /// What to expect; nothing to predict of exact decisions.
+    pub prediction: Option<Prediction>,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// The cheapest rule whose mean error over `pairs` is within `tolerance`.
+pub fn choose(pairs: &Pairs, tolerance: f64, block_rows: usize) -> Result<Choice> {
+    let search = search(pairs, Law::Metropolis, tolerance, block_rows)?;
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let exact = |reason| Choice { rule: RuleSettings::default(), prediction: None, reason };
+    let Some(best) = search.best else {
+        return Ok(exact(format!(
+            "exact decisions: no test that was searched has a mean error within {tolerance} (the nearest: {:.4})",
+            search.nearest.error
+        )));
+    };
+    if best.data_usage >= BREAK_EVEN {
+        return Ok(exact(format!(
+            "exact decisions: the cheapest test with a mean error within {tolerance} would read {} of the data, two evaluations \
+             a row, and exact decisions need one",
+            percent(best.data_usage)
+        )));
+    }
+    let settings = best.candidate.settings(Law::Metropolis, block_rows);
+    let prediction = predict(&settings, pairs)?;
+    Ok(Choice {
+        reason: format!(
+            "a sequential test, the cheapest with a mean error within {tolerance}: first look {}, growth {}, epsilon {:.4}; \
+             it should read {} of the data per decision",
+            best.candidate.first,
+            best.candidate.growth,
+            best.candidate.epsilon(),
+            percent(prediction.data_share)
+        ),
+        rule: RuleSettings::Sequential(settings),
+        prediction: Some(prediction),
+    })
+}
+
+/// The search behind [`choose`].
+pub fn search(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Result<Search> {
+    let space = Space::constant(pairs.rows())?.with_growth(&GROWTHS).with_blocks(block_rows);
+    average(&space, pairs, law, tolerance)
+}
+
+/// What the theory expects of `settings` on decisions like `pairs`.
+pub fn predict(settings: &SequentialSettings, pairs: &Pairs) -> Result<Prediction> {
+    let kappa = typical_kappa(pairs)?;
+    let table = table(settings, pairs.rows(), kappa)?;
+    let [error, data_share] = evaluate(&table, pairs, settings.law)?;
+    let bias = table.bias(settings.law, Moves::plain(kappa.clamp(1e-6, 1e3)))?;
+    Ok(Prediction { error, data_share, sd_inflation: bias.sd_inflation, kappa })
+}
+
+/// The λ that cancels the temperature of `settings` for steps like the pairs', if there is one.
+pub fn compensation(settings: &SequentialSettings, pairs: &Pairs) -> Result<Option<f64>> {
+    let kappa = typical_kappa(pairs)?;
+    table(settings, pairs.rows(), kappa)?.compensation(Moves::plain(kappa.clamp(1e-6, 1e3)))
+}
+
+fn table(settings: &SequentialSettings, rows: usize, kappa: f64) -> Result<ErrorTable> {
+    let mut plan = Plan::of_settings(settings, rows)?;
+    if let Some(tolerance) = settings.stop_at {
+        plan = plan.with_absolute_stop(kappa, tolerance)?;
+    }
+    Ok(ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast))
+}
+
+/// Root mean square of κ.
+fn typical_kappa(pairs: &Pairs) -> Result<f64> {
+    let all = pairs.as_slice();
+    if all.is_empty() {
+        return Err(setting("pairs", 0, "at least one completed decision (about 100 are wanted)"));
+    }
+    Ok((all.iter().map(|pair| pair.kappa * pair.kappa).sum::<f64>() / all.len() as f64).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decisions of a stationary chain whose steps have root energy `energy`.
+    fn pairs(rows: usize, energy: f64) -> Pairs {
+        let mut pairs = Pairs::new(rows).unwrap();
+        for i in 0..60 {
+            // Normal quantiles by a rational wiggle are not needed: evenly spread ratios do.
+            let ratio = energy * (f64::from(i) / 10.0 - 3.0) - 0.5 * energy * energy;
+            let n = rows as f64;
+            pairs.push(ratio / n, energy * (n - 1.0).sqrt() / n, 0.0).unwrap();
+        }
+        pairs
+    }
+
+    #[test]
+    fn long_steps_are_decided_exactly_and_short_ones_by_a_test() {
+        let long = choose(&pairs(100_000, 2.38), 0.01, 32).unwrap();
+        assert_eq!(long.rule, RuleSettings::default());
+        assert!(long.reason.contains("exact decisions"), "{}", long.reason);
+        let short = choose(&pairs(100_000, 0.2), 0.01, 32).unwrap();
+        let prediction = short.prediction.unwrap();
+        assert!(matches!(short.rule, RuleSettings::Sequential(_)));
+        assert!(prediction.error <= 0.0101 && prediction.data_share < BREAK_EVEN, "{prediction:?}");
+        assert!(prediction.sd_inflation > 1.0 && (prediction.kappa - 0.2).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_compensated_test_is_predicted_to_have_the_right_temperature() {
+        let pairs = pairs(100_000, 1.0);
+        let mut settings = SequentialSettings::constant(4_000, 0.05);
+        let plain = predict(&settings, &pairs).unwrap();
+        let lambda = compensation(&settings, &pairs).unwrap().unwrap();
+        settings.law = Law::Compensated { lambda };
+        let compensated = predict(&settings, &pairs).unwrap();
+        assert!(plain.sd_inflation > 1.02 && (compensated.sd_inflation - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_pilot_records_complete_moments_and_accepts_exactly() {
+        use crate::design::pilot::pilot;
+        use crate::model::{Glm, Logistic, ResponseKind, find_mode, generate};
+        use crate::proposal::RandomWalk;
+        use crate::run::Control;
+        let data = generate::logistic(3_000, 4).build().unwrap().data.check(ResponseKind::Binary).unwrap();
+        let model = Glm::new(Logistic, &data, data.default_priors()).unwrap();
+        let mode = find_mode(&model, &[0.0; 5]).unwrap();
+        let mut walk = RandomWalk::for_posterior(5, &mode.covariance).unwrap();
+        let mut heard = 0;
+        let control = Control::new();
+        let seen = pilot(&model, &mut walk, &mode.state, (200, 1), &control, &mut |_| heard += 1).unwrap();
+        assert_eq!((heard, seen.pairs.as_slice().len()), (200, 200));
+        // κ of a step of 2.38/√d posterior sds is about 2.38 (the information equality), 234–440 ‰ are accepted.
+        let kappa = typical_kappa(&seen.pairs).unwrap();
+        assert!((1.8..3.0).contains(&kappa), "{kappa}");
+        assert!((0.15..0.5).contains(&seen.acceptance), "{}", seen.acceptance);
+        control.stop();
+        let none = pilot(&model, &mut walk, &mode.state, (200, 1), &control, &mut |_| {}).unwrap();
+        assert!(none.pairs.as_slice().is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! A pilot: a few exact steps whose complete moments an average design learns from.
+//!
+//! Each step reads all rows once, records (R, κ) of the move, and accepts exactly, so the pairs are those of a stationary chain
+//! when `start` is a typical draw. Cost: N evaluations per step, about 100 steps. Moments of decisions that a test stopped
+//! would be selected and too optimistic; these are not.
+
+use rand::RngExt as _;
+
+use crate::design::Pairs;
+use crate::error::{Error, Result};
+use crate::model::{Access, Model};
+use crate::population::Population as _;
+use crate::proposal::Proposal;
+use crate::rng::Streams;
+use crate::run::Control;
+
+/// Steps of a pilot unless told otherwise.
+pub const STEPS: usize = 100;
+/// Chain number of the streams of a pilot: no chain of a run has it.
+const CHAIN: u32 = u32::MAX;
+
+/// What a pilot saw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pilot<S> {
+    /// Complete moments of its moves.
+    pub pairs: Pairs,
+    /// Share of moves accepted.
+    pub acceptance: f64,
+    /// Where it ended: another typical draw.
+    pub state: S,
+}
+
+/// Makes `steps` exact steps from `start`, or fewer when `control` stops it. `told` hears the number of every step.
+pub fn pilot<M: Model, P: Proposal<M::State>>(
+    model: &M,
+    proposal: &mut P,
+    start: &M::State,
+    (steps, seed): (usize, u64),
+    control: &Control,
+    told: &mut dyn FnMut(usize),
+) -> Result<Pilot<M::State>> {
+    let mut pairs = Pairs::new(model.len())?;
+    let mut streams = Streams::new(seed, CHAIN);
+    let mut scratch = model.scratch(Access::Scan);
+    let (mut state, mut candidate) = (start.clone(), start.clone());
+    let (mut accepted, mut made) = (0usize, 0usize);
+    for step in 0..steps {
+        if control.stopped() {
+            break;
+        }
+        told(step);
+        streams.begin(step as u64);
+        let log_proposal = proposal.propose(&state, &mut candidate, &mut streams.proposal)?;
+        let offset = model.log_prior(&candidate) - model.log_prior(&state) + log_proposal;
+        if offset.is_nan() {
+            return Err(Error::ProposalRatio { value: log_proposal });
+        }
+        made += 1;
+        if !offset.is_finite() {
+            continue; // ruled out without a look: no decision to learn from
+        }
+        let moments = model.compare(&state, &candidate, &mut scratch).total()?;
+        if moments.impossible() {
+            continue;
+        }
+        pairs.push_moments(&moments, offset)?;
+        let threshold = (1.0 - streams.decision.random::<f64>()).ln();
+        if moments.sum() + offset > threshold {
+            model.accepted(&mut scratch);
+            std::mem::swap(&mut state, &mut candidate);
+            accepted += 1;
+        }
+    }
+    Ok(Pilot { pairs, acceptance: accepted as f64 / made as f64, state })
+}

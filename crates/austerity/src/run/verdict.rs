@@ -1,0 +1,231 @@
+//! May the draws be used? What a careful person would ask, answered in sentences.
+//!
+//! | asked | not to be trusted when |
+//! |---|---|
+//! | do the chains agree | R-hat of a parameter exceeds 1.01 (Vehtari et al. 2021) |
+//! | are there enough draws | an effective sample size (bulk or tail) is below 100 per chain |
+//! | are the decisions sound | the guard held up more than 1 % of them |
+//! | is the test as precise as it says | audits disagree more often than predicted, or miss by more than their standard errors |
+//! | did it run | a chain failed, nothing was accepted, or the run never left its warm-up |
+//!
+//! Audits: with k disagreements where the theory expects e, the run is doubted when a Poisson variable of mean e reaches k
+//! with probability below 10⁻³ (the sum of rare independent errors; false alarm 10⁻³ per run); and when the root mean square of the
+//! deviations exceeds 3. Decisions that a bound stopped are selected, so 1 to 1.5 is normal there.
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostics::Summary;
+use crate::rule::RuleSettings;
+use crate::run::{Counters, Ended};
+
+/// R-hat above which chains are said to disagree.
+pub const RHAT_LIMIT: f64 = 1.01;
+/// Effective draws per chain below which estimates of tails are not to be trusted.
+pub const ESS_PER_CHAIN: f64 = 100.0;
+/// Share of the decisions that the guard may hold up before it is worth a word.
+pub const GUARD_LIMIT: f64 = 0.01;
+/// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
+const SHARE_LIMIT: f64 = crate::design::choice::BREAK_EVEN;
+/// Root mean square deviation of audits, in claimed standard errors, beyond which the claims are wrong.
+const DEVIATION_LIMIT: f64 = 3.0;
+/// Probability of so many disagreements below which an audit is an alarm.
+const AUDIT_LEVEL: f64 = 1e-3;
+
+/// What is known of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// One summary per parameter.
+    pub summary: &'a [Summary],
+    /// Counts of all chains after warm-up.
+    pub counters: &'a Counters,
+    /// N.
+    pub rows: usize,
+    /// Number of chains.
+    pub chains: usize,
+    /// Who decided.
+    pub rule: &'a RuleSettings,
+    /// Why it ended.
+    pub ended: Option<&'a Ended>,
+    /// Disagreements that the theory predicts for the pairs that were audited.
+    pub predicted_disagreements: Option<f64>,
+}
+
+/// Whether the draws may be used, and what else to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Why the draws must not be trusted; empty when they may.
+    pub reasons: Vec<String>,
+    /// What may be improved.
+    pub remarks: Vec<String>,
+}
+
+impl Verdict {
+    /// Whether nothing speaks against the draws.
+    #[must_use]
+    pub fn trusted(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// Weighs the evidence.
+    #[must_use]
+    pub fn new(evidence: &Evidence<'_>) -> Self {
+        let mut verdict = Self::default();
+        let failure = match evidence.ended {
+            Some(Ended::Failed { chain, error }) => {
+                Some(format!("Chain {chain} stopped: {error}. Draws made before are kept."))
+            }
+            Some(Ended::Unstored { error }) => Some(format!("The run stopped: {error}.")),
+            _ => None,
+        };
+        verdict.reasons.extend(failure);
+        if evidence.counters.steps == 0 {
+            verdict.reasons.push(
+                "The run ended during warm-up: there is no draw yet. Give it more time or resume it.".into(),
+            );
+            return verdict;
+        }
+        verdict.decisions(evidence);
+        verdict.audits(evidence);
+        verdict.chains(evidence);
+        verdict
+    }
+
+    fn decisions(&mut self, evidence: &Evidence<'_>) {
+        let counters = evidence.counters;
+        if counters.accepted == 0 {
+            self.reasons
+                .push("No candidate was accepted: the chain has not moved. Use smaller steps.".into());
+        }
+        let share = counters.data_share(evidence.rows);
+        if matches!(evidence.rule, RuleSettings::Sequential(_)) && share > SHARE_LIMIT {
+            self.remarks.push(format!(
+                "A decision read {:.0} % of the data on average: at two evaluations per row exact decisions would be cheaper. \
+                 Use the exact rule or smaller steps.",
+                100.0 * share
+            ));
+        }
+        let guarded = counters.guarded as f64 / counters.steps as f64;
+        if guarded > GUARD_LIMIT {
+            self.reasons.push(format!(
+                "The guard held up {:.1} % of the decisions: a few rows carry most of a difference there. \
+                 Look for outliers, rare features or scales, or use the exact rule.",
+                100.0 * guarded
+            ));
+        }
+    }
+
+    fn audits(&mut self, evidence: &Evidence<'_>) {
+        let counters = evidence.counters;
+        if let Some(expected) = evidence.predicted_disagreements
+            && poisson_tail(counters.disagreed, expected) < AUDIT_LEVEL
+        {
+            self.reasons.push(format!(
+                "Of {} audited decisions {} were wrong where the theory expects {expected:.1}: the differences are not what the \
+                 test takes them for. Use a larger first look or the exact rule.",
+                counters.audited, counters.disagreed
+            ));
+        }
+        let deviation = (counters.deviations / counters.deviating as f64).sqrt();
+        if deviation > DEVIATION_LIMIT {
+            self.reasons.push(format!(
+                "Audited means were off by {deviation:.1} times their claimed standard error: rows that matter are rarely sampled. \
+                 Look for rare features and outliers (`check`), or use the exact rule."
+            ));
+        }
+    }
+
+    fn chains(&mut self, evidence: &Evidence<'_>) {
+        let summary = evidence.summary;
+        let apart: Vec<&str> = summary
+            .iter()
+            .filter(|s| s.rhat > RHAT_LIMIT || s.rhat.is_nan())
+            .map(|s| s.name.as_str())
+            .collect();
+        if !apart.is_empty() && evidence.chains > 1 {
+            let worst = summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
+            self.reasons.push(format!(
+                "Chains disagree about {} of {} parameters (largest R-hat {worst:.3}, first: {}). Run longer.",
+                apart.len(),
+                summary.len(),
+                apart[0]
+            ));
+        }
+        if summary.iter().any(|s| s.ess_bulk.is_nan() || s.ess_tail.is_nan()) {
+            self.reasons.push("There are too few draws to tell an effective sample size. Run longer.".into());
+            return;
+        }
+        let least = summary.iter().map(|s| s.ess_bulk.min(s.ess_tail)).fold(f64::INFINITY, f64::min);
+        if least < ESS_PER_CHAIN * evidence.chains as f64 {
+            self.reasons.push(format!(
+                "The smallest effective sample size is {least:.0}: intervals are rough. Run longer or improve the proposal."
+            ));
+        }
+    }
+}
+
+/// P(X ≥ count) of a Poisson variable: 1 − Σ_{k<count} e^{−m} m^k/k!.
+fn poisson_tail(count: u64, mean: f64) -> f64 {
+    if count == 0 || mean.is_nan() {
+        return 1.0;
+    }
+    // The regularised lower incomplete gamma function P(count, mean).
+    statrs::function::gamma::checked_gamma_lr(count as f64, mean.max(1e-12)).unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::SequentialSettings;
+
+    fn good() -> (Vec<Summary>, Counters) {
+        let value = |c: u32, i: u32| (f64::from(i * (31 + c)) * 0.618_034 + 0.1 * f64::from(c)).fract();
+        let draws: Vec<Vec<f64>> = (0..4).map(|c| (0..500).map(|i| value(c, i)).collect()).collect();
+        let chains: Vec<&[f64]> = draws.iter().map(Vec::as_slice).collect();
+        let counters = Counters { steps: 2000, accepted: 600, rows: 20_000, ..Counters::default() };
+        (vec![Summary::new("a", &chains)], counters)
+    }
+
+    fn verdict(change: impl Fn(&mut Vec<Summary>, &mut Counters), predicted: Option<f64>) -> Verdict {
+        let (mut summary, mut counters) = good();
+        change(&mut summary, &mut counters);
+        let rule = RuleSettings::Sequential(SequentialSettings::constant(32, 0.01));
+        Verdict::new(&Evidence {
+            summary: &summary,
+            counters: &counters,
+            rows: 1000,
+            chains: 4,
+            rule: &rule,
+            ended: None,
+            predicted_disagreements: predicted,
+        })
+    }
+
+    #[test]
+    fn each_reason_is_found_and_nothing_else() {
+        let fine = verdict(|_, _| {}, Some(1.0));
+        assert!(fine.trusted() && fine.remarks.is_empty(), "{fine:?}");
+        let reason = |change: &dyn Fn(&mut Vec<Summary>, &mut Counters), predicted, word: &str| {
+            let found = verdict(change, predicted);
+            assert!(found.reasons.len() == 1 && found.reasons[0].contains(word), "{word}: {found:?}");
+        };
+        reason(&|s, _| s[0].rhat = 1.02, None, "Chains disagree");
+        reason(&|s, _| s[0].ess_tail = 399.0, None, "399");
+        reason(&|s, _| s[0].ess_bulk = f64::NAN, None, "too few draws");
+        reason(&|_, c| c.guarded = 21, None, "guard");
+        reason(&|_, c| c.accepted = 0, None, "not moved");
+        reason(&|_, c| c.steps = 0, None, "warm-up");
+        reason(&|_, c| (c.deviating, c.deviations) = (4, 4.0 * 25.0), None, "5.0 times");
+        reason(&|_, c| (c.audited, c.disagreed) = (100, 9), Some(1.5), "9 were wrong");
+        assert!(verdict(|_, c| (c.audited, c.disagreed) = (100, 5), Some(1.5)).trusted());
+        let dear = verdict(|_, c| c.rows = 2000 * 600, None);
+        assert!(dear.trusted() && dear.remarks[0].contains("cheaper"));
+    }
+
+    #[test]
+    fn the_tail_of_a_poisson_variable() {
+        assert_eq!(poisson_tail(0, 3.0), 1.0);
+        assert!((poisson_tail(1, 2.0) - (1.0 - (-2.0f64).exp())).abs() < 1e-12);
+        let by_hand = 1.0 - (-1.5f64).exp() * (1.0 + 1.5 + 1.125 + 0.5625);
+        assert!((poisson_tail(4, 1.5) - by_hand).abs() < 1e-12);
+    }
+}
