@@ -196,6 +196,78 @@ pub enum Error {
         /// What the library said. Its rows count from 0.
         source: austerity::Error,
     },
+    /// Draws could not be written.
+    #[error(
+        "cannot write `{}`: {source}; the first {safe} draws of every chain are safe: {}, then resume the run",
+        file.display(),
+        io_remedy(source)
+    )]
+    DrawsNotWritten {
+        /// The file.
+        file: PathBuf,
+        /// Draws of every chain that are on disk.
+        safe: u64,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A run cannot go on from a point that its draws on disk do not reach.
+    #[error(
+        "`{}` {problem}: of chain {chain} {have} draws are intact where {want} are needed; resume from an older checkpoint or run anew",
+        file.display()
+    )]
+    DrawsMissing {
+        /// The first file with a gap.
+        file: PathBuf,
+        /// Number of the chain.
+        chain: u64,
+        /// Draws from the first that are intact.
+        have: u64,
+        /// Draws that are needed.
+        want: u64,
+        /// What is wrong with the file, as the rest of a sentence.
+        problem: String,
+    },
+    /// Stored draws cannot be read.
+    #[error(
+        "`{}` {problem}: draws {first} to {last} of chain {chain} are lost; fetch the file again, or resume the run from an older checkpoint",
+        file.display()
+    )]
+    DrawsDamaged {
+        /// The file.
+        file: PathBuf,
+        /// Number of the chain.
+        chain: u64,
+        /// First draw lost, from 1.
+        first: u64,
+        /// Last draw lost, from 1.
+        last: u64,
+        /// What is wrong with the file, as the rest of a sentence.
+        problem: String,
+    },
+    /// Stored draws are of another kind than the run that wants to add to them.
+    #[error("`{}` was written with another {what}: {stored} there, {found} here; resume with the same or write to a new folder", file.display())]
+    DrawsDiffer {
+        /// The store.
+        file: PathBuf,
+        /// What differs.
+        what: String,
+        /// What the store has.
+        stored: String,
+        /// What the run has.
+        found: String,
+    },
+    /// Another process works on the run.
+    #[error(
+        "`{}` is in use by {}; wait for it, stop it, or write to another folder",
+        file.display(),
+        process.map_or_else(|| "another process".into(), |id| format!("process {id}"))
+    )]
+    Locked {
+        /// The file of the lock.
+        file: PathBuf,
+        /// The process that holds it, if known.
+        process: Option<u32>,
+    },
 }
 
 /// A result with this crate's [`Error`].

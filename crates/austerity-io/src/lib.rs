@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`table`] | CSV, Parquet and NumPy files as typed columns; only the named columns are read |
 //! | [`design`] | columns as a design: selection, levels one-hot, response coding, standardisation |
+//! | [`run`] | a run on disk: draws as Zarr for ArviZ, checkpoint, lock, export |
 //! | [`write`](mod@write) | numeric columns to CSV and Parquet, streamed |
 //!
 //! Everything a user can get wrong is an [`Error`] that names the file, the column, the row, the value and a
@@ -25,6 +26,7 @@
 
 pub mod design;
 pub mod error;
+pub mod run;
 pub mod table;
 pub mod write;
 

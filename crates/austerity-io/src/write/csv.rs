@@ -68,8 +68,9 @@ impl Writer {
 fn number(out: &mut dyn Write, value: f64, storage: Storage) -> std::io::Result<()> {
     match storage {
         _ if value.fract() == 0.0 && value.abs() < WHOLE => write!(out, "{}", value as i64),
+        Storage::DoubleOrMissing if value.is_nan() => Ok(()),
         Storage::Single => write!(out, "{:?}", value as f32),
-        Storage::Double => write!(out, "{value:?}"),
+        Storage::Double | Storage::DoubleOrMissing => write!(out, "{value:?}"),
         Storage::Integer => write!(out, "{value}"),
     }
 }

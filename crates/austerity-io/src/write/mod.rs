@@ -33,6 +33,9 @@ pub enum Storage {
     Single,
     /// Double precision.
     Double,
+    /// Double precision where a number may be missing: NaN is an empty cell of CSV and NaN in Parquet, infinities
+    /// are `inf` and `-inf`.
+    DoubleOrMissing,
     /// 64-bit integers; other numbers are refused.
     Integer,
 }
@@ -55,6 +58,11 @@ impl Field {
     /// A column in double precision.
     pub fn double(name: impl Into<String>) -> Self {
         Self { name: name.into(), storage: Storage::Double }
+    }
+
+    /// A column in double precision where numbers may be missing.
+    pub fn double_or_missing(name: impl Into<String>) -> Self {
+        Self { name: name.into(), storage: Storage::DoubleOrMissing }
     }
 
     /// A column of integers.
@@ -184,6 +192,7 @@ fn write_all(path: &Path, format: FileFormat, names: &[String], columns: &[&[f64
 fn fits(value: f64, storage: Storage) -> bool {
     match storage {
         Storage::Double => value.is_finite(),
+        Storage::DoubleOrMissing => true,
         Storage::Single => (value as f32).is_finite(),
         Storage::Integer => value.fract() == 0.0 && value.abs() < 2f64.powi(63),
     }

@@ -33,7 +33,7 @@ impl Writer {
                 .map(|field| {
                     let physical = match field.storage {
                         Storage::Single => Physical::FLOAT,
-                        Storage::Double => Physical::DOUBLE,
+                        Storage::Double | Storage::DoubleOrMissing => Physical::DOUBLE,
                         Storage::Integer => Physical::INT64,
                     };
                     Type::primitive_type_builder(&field.name, physical)
@@ -89,7 +89,9 @@ impl Writer {
             for (field, values) in fields.iter().zip(waiting.iter_mut()) {
                 match field.storage {
                     Storage::Single => column::<FloatType>(&mut group, values, |value| value as f32)?,
-                    Storage::Double => column::<DoubleType>(&mut group, values, |value| value)?,
+                    Storage::Double | Storage::DoubleOrMissing => {
+                        column::<DoubleType>(&mut group, values, |value| value)?;
+                    }
                     Storage::Integer => column::<Int64Type>(&mut group, values, |value| value as i64)?,
                 }
                 values.clear();

@@ -1,0 +1,129 @@
+//! Files that are there whole or not at all.
+//!
+//! A file is written under a temporary name (`NAME.part`) beside its target, brought to the disk, renamed, and its folder
+//! brought to the disk: whoever looks finds the old content or the new, also after a power cut. A [`Batch`] does
+//! this for many files at once, so that a file system with a journal commits once and not once per file. Renames follow the
+//! order of writing. A batch that is dropped or fails removes its temporary files and leaves every target
+//! whose rename it had not reached as it was.
+//!
+//! Cost: two system calls per file, one `fsync` per file and folder. Not for files that may be lost.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// What temporary names end in.
+pub(super) const PART: &str = ".part";
+
+/// Files on their way.
+#[derive(Default)]
+pub(super) struct Batch {
+    pending: Vec<Pending>,
+}
+
+struct Pending {
+    target: PathBuf,
+    part: PathBuf,
+    file: File,
+}
+
+impl Batch {
+    /// Writes the content of `target`, given in pieces, under its temporary name.
+    pub(super) fn write(&mut self, target: &Path, pieces: &[&[u8]]) -> Result<()> {
+        let mut name = target.as_os_str().to_owned();
+        name.push(PART);
+        let part = PathBuf::from(name);
+        let file = File::create(&part).map_err(Error::io("write", target))?;
+        self.pending.push(Pending { target: target.into(), part, file });
+        let Some(Pending { file, .. }) = self.pending.last_mut() else { return Ok(()) };
+        pieces.iter().try_for_each(|piece| file.write_all(piece)).map_err(Error::io("write", target))
+    }
+
+    /// Files written and not yet committed.
+    pub(super) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Brings the content to the disk, still under the temporary names.
+    pub(super) fn sync(&self) -> Result<()> {
+        let sync =
+            |Pending { file, target, .. }: &Pending| file.sync_all().map_err(Error::io("write", target));
+        self.pending.iter().try_for_each(sync)
+    }
+
+    /// Makes everything written durable under its own name.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        self.sync()?;
+        let mut folders = BTreeSet::new();
+        // What is renamed is taken out, so that the drop of a failed batch removes the rest only.
+        let mut rest = self.pending.drain(..);
+        let mut failure = None;
+        for Pending { target, part, file } in rest.by_ref() {
+            drop(file);
+            if let Err(source) = fs::rename(&part, &target) {
+                let _ = fs::remove_file(&part);
+                failure = Some(Error::Io { action: "write", file: target, source });
+                break;
+            }
+            folders.extend(target.parent().map(Path::to_path_buf));
+        }
+        let rest: Vec<Pending> = rest.collect();
+        self.pending = rest;
+        match failure {
+            Some(error) => Err(error),
+            None => folders.iter().try_for_each(|folder| sync_folder(folder)),
+        }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        for Pending { part, .. } in &self.pending {
+            // Nothing can be done about a file that cannot be removed either.
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+/// Brings the entries of a folder to the disk. Only Unix lets a folder be opened for that.
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+    if cfg!(unix) {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        File::open(folder).and_then(|opened| opened.sync_all()).map_err(Error::io("write", folder))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_invisible_until_committed_and_leaves_nothing_when_dropped() {
+        let folder = std::env::temp_dir().join(format!("austerity-io-batch-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let target = folder.join("a");
+        fs::write(&target, "old").unwrap();
+        let mut batch = Batch::default();
+        batch.write(&target, &[b"ne", b"w"]).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        drop(batch);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        let mut batch = Batch::default();
+        batch.write(&target, &[b"ne", b"w"]).unwrap();
+        batch.commit().unwrap();
+        assert_eq!((fs::read(&target).unwrap().as_slice(), batch.len()), (b"new".as_slice(), 0));
+        // A target that is a folder with content cannot be replaced: the other file is untouched.
+        fs::create_dir_all(folder.join("b/c")).unwrap();
+        batch.write(&folder.join("b"), &[b"x"]).unwrap();
+        batch.write(&target, &[b"newer"]).unwrap();
+        assert!(batch.commit().is_err());
+        drop(batch);
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,35 @@
+//! A run on disk: its draws, its checkpoint, its lock.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`layout`] | [`Layout`]: which parameters and statistics are kept |
+//! | [`writer`], `resume` | [`DrawsWriter`]: draws to Zarr while they are drawn; going on after a stop or crash |
+//! | [`reader`], `trace` | [`DrawsReader`]: one parameter, one statistic, whole draws; as a trace |
+//! | [`checkpoint`] | where a run stands, two generations, every bit |
+//! | [`lock`] | [`RunLock`]: one process per run |
+//! | [`export`](mod@export) | draws as a long table, CSV or Parquet |
+//! | `zarr`, `plan`, `metadata`, `chunk`, `atomic` | the format, and files that are there whole or not at all |
+//!
+//! `draws.zarr` opens in xarray and ArviZ: group `posterior` with `coefficients` (chain, draw, feature) and scalars (chain, draw), group
+//! `sample_stats` with what is known of each decision.
+
+mod atomic;
+pub mod checkpoint;
+mod chunk;
+pub mod export;
+pub mod layout;
+pub mod lock;
+mod metadata;
+mod plan;
+pub mod reader;
+mod resume;
+mod trace;
+pub mod writer;
+mod zarr;
+
+pub use export::{ExportOptions, export};
+pub use layout::{Layout, Source, StatisticField};
+pub use lock::RunLock;
+pub use reader::{DrawsReader, Thinned};
+pub use writer::DrawsWriter;
+pub use zarr::NumberType;

@@ -1,0 +1,291 @@
+//! Draws from disk: one parameter, one statistic, or whole draws in batches, never more in memory than asked for.
+//!
+//! [`DrawsReader::open`] reads the metadata; the draws that it counts are those of the last flush, so a run that is
+//! still going can be read. Every chunk read is checked (length, checksum, draws held); damage is
+//! [`Error::DrawsDamaged`], which names the file, the chain and the draws lost.
+//!
+//! Cost: a parameter among the coefficients reads the chunks of the up to 256 that share them.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::chunk::{self, Damage};
+use super::metadata;
+use super::plan::{Block, Plan};
+use super::zarr::NumberType;
+use crate::error::{Error, Result};
+use crate::table::names;
+
+/// Reads a store of draws.
+#[derive(Debug)]
+pub struct DrawsReader {
+    pub(super) path: PathBuf,
+    pub(super) plan: Plan,
+    draws: u64,
+    attributes: Map<String, Value>,
+}
+
+/// Draws spread evenly over a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thinned {
+    /// Which draws, from 0, the same of every chain.
+    pub draws: Vec<usize>,
+    /// Per chain, draw after draw, all parameters.
+    pub values: Vec<Vec<f64>>,
+}
+
+impl DrawsReader {
+    /// Opens a store.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = path.join(metadata::FILE);
+        let root = metadata::read(&file)?;
+        let labelled = !root["consolidated_metadata"]["metadata"]["posterior/feature"].is_null();
+        let labels = if labelled {
+            metadata::labels(path).ok_or_else(|| {
+                let remedy = "resume the run, which writes it again, or fetch the file again";
+                Error::format(
+                    &path.join("posterior/feature/c.0"),
+                    "is missing or damaged: the names of the coefficients are lost",
+                    remedy,
+                )
+            })?
+        } else {
+            Vec::new()
+        };
+        let (plan, draws, attributes) = metadata::understand(&file, &root, &labels)?;
+        Ok(Self { path: path.into(), plan, draws, attributes })
+    }
+
+    /// Names of all parameters: coefficients, then scalars.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.plan.names()
+    }
+
+    /// Names of the coefficients.
+    #[must_use]
+    pub fn coefficient_names(&self) -> &[String] {
+        &self.plan.coefficients
+    }
+
+    /// Names of the statistics.
+    #[must_use]
+    pub fn statistic_names(&self) -> Vec<String> {
+        self.plan.statistics.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Number of chains.
+    #[must_use]
+    pub fn chains(&self) -> usize {
+        self.plan.chains
+    }
+
+    /// The chains as the run numbers them.
+    #[must_use]
+    pub fn chain_numbers(&self) -> Vec<u64> {
+        (0..self.plan.chains).map(|chain| self.plan.chain_number(chain)).collect()
+    }
+
+    /// Draws of every chain: those of the shortest.
+    #[must_use]
+    pub fn draws(&self) -> usize {
+        usize::try_from(self.draws).unwrap_or(usize::MAX)
+    }
+
+    /// What the store says about itself: `created_at`, `seed`, …
+    #[must_use]
+    pub fn attributes(&self) -> &Map<String, Value> {
+        &self.attributes
+    }
+
+    /// The draws of the parameter at a position of [`names`](Self::names), one entry per chain.
+    pub fn parameter(&self, index: usize) -> Result<Vec<Vec<f64>>> {
+        let holds = |block: &&Block| (block.first..block.first + block.columns).contains(&index);
+        let block = self.plan.posterior().iter().find(holds).ok_or_else(|| {
+            let what = format!("parameters (position {index} was asked for)");
+            let source = austerity::Error::Dimension { what, expected: self.plan.parameters(), found: index };
+            Error::Data { file: self.path.clone(), source }
+        })?;
+        self.column(block, index - block.first)
+    }
+
+    /// A statistic of every decision, one entry per chain.
+    pub fn statistic(&self, name: &str) -> Result<Vec<Vec<f64>>> {
+        self.column(self.statistic_block(name)?, 0)
+    }
+
+    /// Whether a statistic is stored as integers (flags and bytes included).
+    pub(super) fn is_integer(&self, name: &str) -> bool {
+        self.plan.statistics.iter().any(|(known, number)| known == name && *number != NumberType::Float64)
+    }
+
+    /// A statistic of one chain, to be read in ascending order.
+    pub(super) fn statistic_cursor(&self, name: &str, chain: usize) -> Result<StatisticCursor<'_>> {
+        Ok(StatisticCursor { reader: self, block: self.statistic_block(name)?, chain, held: None })
+    }
+
+    fn statistic_block(&self, name: &str) -> Result<&Block> {
+        let place = self.plan.statistics.iter().position(|(known, _)| known == name);
+        let place = place.ok_or_else(|| names::unknown(&self.path, &self.statistic_names(), name))?;
+        Ok(&self.plan.sample_stats()[place])
+    }
+
+    fn column(&self, block: &Block, column: usize) -> Result<Vec<Vec<f64>>> {
+        (0..self.plan.chains).map(|chain| self.chain_column(block, column, chain, self.draws)).collect()
+    }
+
+    /// The first `draws` draws of a column of one chain.
+    pub(super) fn chain_column(
+        &self,
+        block: &Block,
+        column: usize,
+        chain: usize,
+        draws: u64,
+    ) -> Result<Vec<f64>> {
+        let mut values = Vec::new();
+        let mut held = None;
+        while (values.len() as u64) < draws {
+            let first = values.len() as u64;
+            let content = self.chunk(block, chain, first, draws, &mut held)?;
+            let take = (draws - first).min(block.chunk_draws as u64) as usize;
+            let records = content.chunks_exact(block.record()).take(take);
+            values
+                .extend(records.map(|record| block.number.decode(&record[column * block.number.bytes()..])));
+        }
+        Ok(values)
+    }
+
+    /// The chunk that holds a draw, read unless it is the one `held`; `draws` draws of the chain must be there.
+    fn chunk<'a>(
+        &self,
+        block: &Block,
+        chain: usize,
+        draw: u64,
+        draws: u64,
+        held: &'a mut Option<(u64, Vec<u8>)>,
+    ) -> Result<&'a [u8]> {
+        let every = block.chunk_draws as u64;
+        let number = draw / every;
+        if held.as_ref().is_none_or(|(kept, _)| *kept != number) {
+            let end = draws.min((number + 1) * every);
+            let needed = (end - number * every) as usize;
+            let content = chunk::read(&self.path, block, chain, number, needed);
+            let content = content.map_err(|Damage { file, problem, have }| Error::DrawsDamaged {
+                file,
+                chain: self.plan.chain_number(chain),
+                first: number * every + have as u64 + 1,
+                last: end,
+                problem,
+            })?;
+            *held = Some((number, content));
+        }
+        Ok(held.as_ref().map_or(&[], |(_, content)| content))
+    }
+
+    /// Calls `visit` with batches of at most `most` whole draws: position of the chain, first draw of the batch (from 0), and the
+    /// values, draw after draw all parameters. Chain after chain, in order.
+    pub fn for_each_draws(
+        &self,
+        most: usize,
+        mut visit: impl FnMut(usize, usize, &[f64]) -> Result<()>,
+    ) -> Result<()> {
+        let (draws, width) = (self.draws(), self.plan.parameters());
+        let mut values = Vec::new();
+        for chain in 0..self.plan.chains {
+            let mut cursor = Cursor::new(self, chain, self.draws);
+            let mut first = 0;
+            while first < draws {
+                let count = most.max(1).min(draws - first);
+                values.resize(count * width, 0.0);
+                cursor.read(first..first + count, &mut values)?;
+                visit(chain, first, &values)?;
+                first += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// At most `most` draws of every chain, evenly spread, whole; all when there are no more.
+    pub fn thinned(&self, most: usize) -> Result<Thinned> {
+        let all = self.draws();
+        let count = most.min(all);
+        // In 128 bits: draws × most need not fit into 64.
+        let draws: Vec<usize> =
+            (0..count).map(|i| (i as u128 * all as u128 / count as u128) as usize).collect();
+        let width = self.plan.parameters();
+        let one = |chain| {
+            let mut cursor = Cursor::new(self, chain, self.draws);
+            let mut values = vec![0.0; count * width];
+            for (&draw, out) in draws.iter().zip(values.chunks_exact_mut(width)) {
+                cursor.read(draw..draw + 1, out)?;
+            }
+            Ok(values)
+        };
+        let values = (0..self.plan.chains).map(one).collect::<Result<_>>()?;
+        Ok(Thinned { draws, values })
+    }
+}
+
+/// Reads whole draws of one chain, ascending, each chunk once.
+pub(super) struct Cursor<'a> {
+    reader: &'a DrawsReader,
+    chain: usize,
+    draws: u64,
+    held: Vec<Option<(u64, Vec<u8>)>>,
+}
+
+impl<'a> Cursor<'a> {
+    /// A chain that must hold `draws` draws.
+    pub(super) fn new(reader: &'a DrawsReader, chain: usize, draws: u64) -> Self {
+        Self { reader, chain, draws, held: vec![None; reader.plan.posterior().len()] }
+    }
+
+    /// Copies the draws of a range, all parameters of each.
+    pub(super) fn read(&mut self, range: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let width = self.reader.plan.parameters();
+        for (block, held) in self.reader.plan.posterior().iter().zip(&mut self.held) {
+            let mut draw = range.start;
+            while draw < range.end {
+                let content = self.reader.chunk(block, self.chain, draw as u64, self.draws, held)?;
+                let skip = draw % block.chunk_draws;
+                let count = (block.chunk_draws - skip).min(range.end - draw);
+                let rows = out[(draw - range.start) * width..].chunks_exact_mut(width);
+                let records = content.chunks_exact(block.record()).skip(skip).take(count);
+                for (row, record) in rows.zip(records) {
+                    let values = record.chunks_exact(block.number.bytes());
+                    for (out, bytes) in row[block.first..block.first + block.columns].iter_mut().zip(values) {
+                        *out = block.number.decode(bytes);
+                    }
+                }
+                draw += count;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a statistic of one chain, ascending, each chunk once.
+pub(super) struct StatisticCursor<'a> {
+    reader: &'a DrawsReader,
+    block: &'a Block,
+    chain: usize,
+    held: Option<(u64, Vec<u8>)>,
+}
+
+impl StatisticCursor<'_> {
+    /// The values of a range of draws.
+    pub(super) fn read(&mut self, range: Range<usize>) -> Result<Vec<f64>> {
+        let (block, mut values) = (self.block, Vec::with_capacity(range.len()));
+        while values.len() < range.len() {
+            let draw = range.start + values.len();
+            let content =
+                self.reader.chunk(block, self.chain, draw as u64, self.reader.draws, &mut self.held)?;
+            let records = content.chunks_exact(block.record()).skip(draw % block.chunk_draws);
+            values.extend(records.take(range.end - draw).map(|record| block.number.decode(record)));
+        }
+        Ok(values)
+    }
+}

@@ -1,0 +1,184 @@
+//! Going on with a store after exactly the draws that a checkpoint counts.
+//!
+//! Every chunk below the counts is looked at: the last one of each array read whole, its checksum compared and its draws counted; the
+//! full ones before it by length and last record (a bit that flipped in one of them is noticed by whoever reads it). Fewer
+//! draws than counted is [`Error::DrawsMissing`], and nothing has been touched. Then the metadata shrink, draws beyond the
+//! counts are removed, and what a crash left behind is mended: temporary files, damaged metadata (from the layout;
+//! the shape of the chunks stands in two places), labels and coordinates.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::atomic::PART;
+use super::chunk::{self, Damage};
+use super::layout::Layout;
+use super::metadata;
+use super::plan::{Block, Plan};
+use super::writer::DrawsWriter;
+use crate::error::{Error, Result};
+
+impl DrawsWriter {
+    /// Goes on after `drawn[c]` draws of the chain at position c. Draws beyond are discarded; fewer on disk is an error,
+    /// and so is a layout that differs in more than the expected draws and the attributes.
+    pub fn resume(path: impl AsRef<Path>, layout: &Layout, drawn: &[u64]) -> Result<Self> {
+        let path = path.as_ref();
+        layout.check(path)?;
+        let (mut layout, mut plan) = (layout.clone(), Plan::new(layout));
+        if drawn.len() != plan.chains {
+            let what = "counts of draws, one per chain".into();
+            let source = austerity::Error::Dimension { what, expected: plan.chains, found: drawn.len() };
+            return Err(Error::Data { file: path.into(), source });
+        }
+        let root = metadata::read(&path.join(metadata::FILE));
+        if let Ok(root) = &root {
+            compare(path, root, &plan, &mut layout)?;
+        }
+        // A store whose creation was cut short has nothing to go on from, and needs nothing.
+        if root.is_ok() || drawn.iter().any(|&draws| draws > 0) {
+            adopt_chunks(path, root.as_ref().ok(), &mut plan)?;
+        }
+        let mut writer = Self::new(path, &layout, plan);
+        for (chain, &draws) in drawn.iter().enumerate() {
+            writer.load(chain, draws)?;
+        }
+        let shortest = drawn.iter().copied().min().unwrap_or(0);
+        writer.guarded(|writer| {
+            writer.prepare()?;
+            writer.reveal(shortest)?;
+            writer.discard_beyond()?;
+            for chain in 0..writer.plan.chains {
+                writer.write_partial(chain)?;
+            }
+            writer.write_draw_coordinate(shortest)?;
+            writer.batch.commit()
+        })?;
+        Ok(writer)
+    }
+
+    /// Checks the draws of a chain and loads its last chunks.
+    fn load(&mut self, chain: usize, draws: u64) -> Result<()> {
+        let mut worst: Option<(u64, Damage)> = None;
+        for (block, buffer) in self.plan.blocks.iter().zip(&mut self.chains[chain].buffers) {
+            match last_chunk(&self.path, block, chain, draws) {
+                Ok(content) => *buffer = content,
+                Err((have, damage)) if worst.as_ref().is_none_or(|(least, _)| have < *least) => {
+                    worst = Some((have, damage));
+                }
+                Err(_) => {}
+            }
+        }
+        if let Some((have, Damage { file, problem, .. })) = worst {
+            return Err(Error::DrawsMissing {
+                file,
+                chain: self.plan.chain_number(chain),
+                have,
+                want: draws,
+                problem,
+            });
+        }
+        (self.chains[chain].drawn, self.chains[chain].safe) = (draws, draws);
+        Ok(())
+    }
+
+    /// Removes chunks that begin beyond the draws of their chain, and temporary files.
+    fn discard_beyond(&self) -> Result<()> {
+        for block in self.plan.blocks.iter().filter(|block| block.place.is_none_or(|place| place == 0)) {
+            let folder = self.path.join(&block.array);
+            for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
+                let entry = entry.map_err(Error::io("read", &folder))?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let beyond = position(&name).is_some_and(|(chain, chunk)| {
+                    let drawn = self.chains.get(chain).map_or(0, |state| state.drawn);
+                    chunk >= drawn.div_ceil(block.chunk_draws as u64)
+                });
+                if beyond || name.ends_with(PART) {
+                    let file = entry.path();
+                    fs::remove_file(&file).map_err(Error::io("remove", &file))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Chain and chunk of a file `c.CHAIN.CHUNK` or `c.CHAIN.CHUNK.PLACE`.
+fn position(name: &str) -> Option<(usize, u64)> {
+    let mut parts = name.strip_prefix("c.")?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// The draws of the chunk in the making after `draws` draws; else how many are intact, and why not more.
+fn last_chunk(
+    store: &Path,
+    block: &Block,
+    chain: usize,
+    draws: u64,
+) -> std::result::Result<Vec<u8>, (u64, Damage)> {
+    let every = block.chunk_draws as u64;
+    let full = draws / every;
+    for number in 0..full {
+        chunk::glance(store, block, chain, number)
+            .map_err(|damage| (number * every + damage.have as u64, damage))?;
+    }
+    let rest = (draws % every) as usize;
+    if rest == 0 {
+        return Ok(Vec::new());
+    }
+    let mut content = chunk::read(store, block, chain, full, rest)
+        .map_err(|damage| (full * every + damage.have as u64, damage))?;
+    content.truncate(rest * block.record());
+    Ok(content)
+}
+
+/// Refuses another run's store, naming the first difference; keeps the date of the first session.
+fn compare(store: &Path, root: &Value, plan: &Plan, layout: &mut Layout) -> Result<()> {
+    let file = store.join(metadata::FILE);
+    let labels = metadata::labels(store).unwrap_or_else(|| plan.coefficients.clone());
+    let (stored, _, attributes) = metadata::understand(&file, root, &labels)?;
+    let differ = |what: &str, stored: String, found: String| {
+        let what = what.into();
+        if stored == found {
+            Ok(())
+        } else {
+            Err(Error::DrawsDiffer { file: store.into(), what, stored, found })
+        }
+    };
+    let seed = attributes.get("seed").map(Value::to_string).unwrap_or_default();
+    let statistics = |plan: &Plan| {
+        let all: Vec<String> =
+            plan.statistics.iter().map(|(name, number)| format!("{name} ({})", number.name())).collect();
+        all.join(", ")
+    };
+    differ("seed", seed, layout.seed.to_string())?;
+    differ("number of chains", stored.chains.to_string(), plan.chains.to_string())?;
+    differ("first chain", stored.first_chain.to_string(), plan.first_chain.to_string())?;
+    differ("list of coefficients", stored.coefficients.join(", "), plan.coefficients.join(", "))?;
+    differ("list of other parameters", stored.scalars.join(", "), plan.scalars.join(", "))?;
+    differ("list of statistics", statistics(&stored), statistics(plan))?;
+    if let Some(created) = attributes.get("created_at").and_then(Value::as_str) {
+        layout.created_at = created.into();
+    }
+    Ok(())
+}
+
+/// Takes the draws per chunk from the root, or from the arrays' own metadata where the root is damaged.
+fn adopt_chunks(store: &Path, root: Option<&Value>, plan: &mut Plan) -> Result<()> {
+    for block in &mut plan.blocks {
+        let file = store.join(&block.array).join(metadata::FILE);
+        let node = match root {
+            Some(root) => root["consolidated_metadata"]["metadata"][&block.array].clone(),
+            None => metadata::read(&file)?,
+        };
+        let same = node["data_type"] == block.number.name();
+        block.chunk_draws = metadata::chunk(&node)
+            .filter(|&(draws, width)| same && draws > 0 && width == block.width)
+            .ok_or_else(|| {
+                let problem = "describes chunks of another shape than this run's";
+                Error::format(&file, problem, "resume with the settings of the run or write to a new folder")
+            })?
+            .0;
+    }
+    Ok(())
+}
