@@ -12,6 +12,7 @@ use super::logistic::{
     ETA, SMALL, STEP, bracket, larger_odds, log_sigmoid_difference, probabilities, softplus, within,
 };
 use super::{Derivatives, Family, Pair, Rows};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Successes out of trials with logit link.
@@ -37,7 +38,7 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lan
 
 impl Family for Binomial {
     const NAME: &'static str = "binomial";
-    const TRIALS: bool = true;
+    const KIND: ResponseKind = ResponseKind::CountOfTrials;
     type Step = ();
 
     fn refuses(&self, response: f64, trials: f64) -> Option<&'static str> {

@@ -14,6 +14,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::{Derivatives, Family, Pair, Rows};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Largest |δ| of the series.
@@ -143,14 +144,11 @@ pub(super) fn log_sigmoid_difference(eta: f64, delta: f64) -> f64 {
 
 impl Family for Logistic {
     const NAME: &'static str = "logistic";
+    const KIND: ResponseKind = ResponseKind::Binary;
     type Step = ();
 
     fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
         (response != 0.0 && response != 1.0).then_some("0 or 1")
-    }
-
-    fn stored(response: f64) -> f64 {
-        2.0 * response - 1.0
     }
 
     fn step(&self, _from: &[f64], _to: &[f64]) {}

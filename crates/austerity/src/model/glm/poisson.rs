@@ -10,6 +10,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{ETA, SMALL, STEP, within};
 use super::{Derivatives, Family, Pair, Rows};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
 
 /// Counts with log link.
@@ -35,6 +36,7 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>) -> Lan
 
 impl Family for Poisson {
     const NAME: &'static str = "poisson";
+    const KIND: ResponseKind = ResponseKind::Count;
     type Step = ();
 
     fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {

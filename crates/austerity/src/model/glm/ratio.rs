@@ -16,11 +16,12 @@
 
 use std::ops::Range;
 
-use super::blocks::{BLOCK, Blocks};
+use super::blocks::{BLOCK, Blocks, View};
 use super::kernel::{self, DITHERS, Move, dithered, eta};
 use super::list::List;
-use super::{Family, Glm, relocated, same_length};
+use super::{Family, Glm, relocated};
 use crate::error::{Error, Result};
+use crate::model::data::check_length;
 use crate::population::{Moments, Population, RowCost};
 use crate::simd::{Level, dispatched, prefetch_slice};
 
@@ -87,8 +88,8 @@ pub struct Ratio<'a, F: Family> {
 impl<'a, F: Family> Ratio<'a, F> {
     pub(super) fn new(model: &'a Glm<F>, from: &[f64], to: &[f64], scratch: &'a mut Scratch) -> Self {
         let expected = model.parameters();
-        let fits = same_length("state", expected, from.len())
-            .and_then(|()| same_length("candidate", expected, to.len()));
+        let fits = check_length("state", expected, from.len())
+            .and_then(|()| check_length("candidate", expected, to.len()));
         if let Err(error) = fits {
             return Self { model, step: Err(error), scratch, cached: false };
         }
@@ -129,7 +130,7 @@ impl<F: Family> Ratio<'_, F> {
 /// The differences of `list` with both dot products fresh: one copy of the kernel for all who need it.
 fn fresh<F: Family>(
     level: Level,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     list: List<'_>,
     moments: &mut Moments,
@@ -139,11 +140,11 @@ fn fresh<F: Family>(
 
 impl<F: Family> Population for Ratio<'_, F> {
     fn len(&self) -> usize {
-        self.model.blocks.rows()
+        self.model.blocks().rows()
     }
 
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
@@ -163,7 +164,7 @@ impl<F: Family> Population for Ratio<'_, F> {
     }
 
     fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
@@ -184,7 +185,7 @@ impl<F: Family> Population for Ratio<'_, F> {
     }
 
     fn total(&mut self) -> Result<Moments> {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
@@ -217,7 +218,7 @@ impl<F: Family> Population for Ratio<'_, F> {
     }
 
     fn prefetch(&self, list: &[u32], block_rows: usize) {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         for &b in list.iter().take(PREFETCHED) {
             let block = b as usize * block_rows / BLOCK;
             if block < blocks.count() {

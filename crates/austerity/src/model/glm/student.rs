@@ -15,6 +15,7 @@ use fearless_simd::{Simd, prelude::*};
 use super::logistic::within;
 use super::{Derivatives, Family, Pair, Rows};
 use crate::error::{Result, setting};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, log1p_nonnegative};
 
 /// Largest |r|, |δ| and ratio u in f32.
@@ -60,8 +61,8 @@ fn difference<S: Simd>(simd: S, step: &Step, residual: Lanes<S>, delta: Lanes<S>
 
 impl Family for Student {
     const NAME: &'static str = "student";
+    const KIND: ResponseKind = ResponseKind::Real;
     const EXTRA: &'static [&'static str] = &["sigma"];
-    const LOCATION: bool = true;
     type Step = Step;
 
     fn check(&self) -> Result<()> {
