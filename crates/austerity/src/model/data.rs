@@ -11,30 +11,39 @@
 //!
 //! The shift and scale never change the posterior: states stay on the scale of the user's columns. What
 //! would otherwise fail inside a chain (missing values, labels outside the family's range, columns without
-//! information) fails here, with the column, the row and the value. Cost: a few passes over the data; a column
-//! of whole numbers that single precision cannot hold is sorted once more to tell how much is lost.
+//! information) fails here, with the column, the row and the value. Cost: a few passes over the data.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`summary`] | one pass over a column, whole or streamed |
+//! | [`scale`] | shift and scale, and what single precision loses |
+//! | [`sides`] | response, trials, offset and weights |
+//! | `checks` | refusals |
 
-mod scale;
+mod checks;
+pub mod scale;
+pub mod sides;
+pub mod summary;
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, setting};
 use crate::model::Prior;
 
-use scale::{Shape, count_warning, rounding_warning, side_warning};
+use scale::Rounding;
+use summary::ColumnSummary;
 
-pub use scale::RARE_SHARE;
-pub(crate) use scale::mean_and_sd;
-
-/// Larger values are refused: their squares, summed over 2³² rows, would leave the range of f64.
-const LARGEST: f64 = 1e145;
+pub(crate) use checks::{check_duplicates, check_finite, check_length, check_names, check_rows, check_state};
+pub use scale::Transform;
+pub use sides::{SidePlan, SideSurvey, Sides};
+pub use summary::RARE_SHARE;
 
 /// Seed of the shuffle when none is given.
 const DEFAULT_SHUFFLE: u64 = 0;
 
 /// Which responses a family can explain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ResponseKind {
     /// Any finite number.
     Real,
@@ -44,6 +53,26 @@ pub enum ResponseKind {
     Count,
     /// 0, 1, …, the row's number of trials, which must be given.
     CountOfTrials,
+}
+
+impl ResponseKind {
+    /// What is stored of a response, but for the mean that is taken off real ones: ±1 for 1 and 0, else the number.
+    #[must_use]
+    #[inline(always)]
+    pub fn stored(self, response: f64) -> f64 {
+        if self == Self::Binary { 2.0 * response - 1.0 } else { response }
+    }
+}
+
+impl std::fmt::Display for ResponseKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Real => "real numbers",
+            Self::Binary => "0 or 1",
+            Self::Count => "counts",
+            Self::CountOfTrials => "counts of trials",
+        })
+    }
 }
 
 /// Named columns and a response, as the user gave them.
@@ -147,44 +176,39 @@ impl Data {
         &self.response
     }
 
+    /// The side columns.
+    fn sides(&self) -> Sides<'_> {
+        Sides {
+            response: &self.response,
+            trials: self.trials.as_deref(),
+            offset: self.offset.as_deref(),
+            weights: self.weights.as_deref(),
+        }
+    }
+
     /// Checks everything once, for a family that explains `kind`.
     pub fn check(self, kind: ResponseKind) -> Result<CheckedData> {
         let rows = self.response.len();
         self.check_shape(rows)?;
-        check_names(&self.names, self.intercept)?;
-        for (name, column) in self.names.iter().zip(&self.columns) {
-            check_finite(name, column)?;
+        check_names(self.names.iter().map(String::as_str), self.intercept)?;
+        let summaries: Vec<ColumnSummary> = self.columns.iter().map(|c| ColumnSummary::of(c)).collect();
+        for (name, summary) in self.names.iter().zip(&summaries) {
+            summary.check(name)?;
         }
-        check_finite("response", &self.response)?;
-        if let Some(offset) = &self.offset {
-            check_finite("offset", offset)?;
-        }
-        if let Some(weights) = &self.weights {
-            check_each("weight", weights, |_, w| {
-                (!(w > 0.0 && w <= LARGEST)).then(|| "positive and finite".into())
-            })?;
-        }
-        self.check_response(kind)?;
-
-        let mut warnings = Vec::new();
-        if kind != ResponseKind::Real && rows > 1 && self.response.iter().all(|&y| y == self.response[0]) {
-            warnings.push(format!(
-                "the response is {} in every row: the data hardly bound the intercept, the prior decides",
-                self.response[0]
-            ));
-        }
+        let mut sides = SidePlan::of(kind, &self.sides())?;
+        let mut warnings: Vec<String> = sides.constant_warning().into_iter().collect();
         let (mut shift, mut scale) = (Vec::new(), Vec::new());
-        for (name, column) in self.names.iter().zip(&self.columns) {
-            let shape = Shape::of(column);
-            if shape.minimum == shape.maximum && (self.intercept || shape.minimum == 0.0) {
-                return Err(Error::ConstantColumn { column: name.clone(), value: shape.minimum });
-            }
-            warnings.extend(rounding_warning(name, column, &shape));
-            shift.push(shape.shift);
-            scale.push(shape.scale);
+        for ((name, column), summary) in self.names.iter().zip(&self.columns).zip(&summaries) {
+            let transform = transform_of(name, summary, self.intercept)?;
+            let mut rounding = Rounding::of_column(summary, transform);
+            rounding.push(column);
+            warnings.extend(rounding.of_column_in_words(name));
+            shift.push(transform.shift);
+            scale.push(transform.scale);
         }
-        check_duplicates(&self.names, &self.columns)?;
-        warnings.extend(self.side_warnings(kind));
+        check_duplicates(self.names.iter().map(String::as_str).zip(summaries.iter().map(|s| s.fingerprint)))?;
+        sides.observe(&self.sides());
+        warnings.extend(sides.warnings());
         Ok(CheckedData {
             names: self.names,
             columns: self.columns,
@@ -200,91 +224,34 @@ impl Data {
         })
     }
 
-    /// Sentences about a response, trials, weights or an offset that single precision cannot hold.
-    ///
-    /// What is stored is y − offset less its mean for real responses, and the offset less its mean for others.
-    fn side_warnings(&self, kind: ResponseKind) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if kind == ResponseKind::Real {
-            let target: Vec<f64> = match &self.offset {
-                Some(offset) => self.response.iter().zip(offset).map(|(y, o)| y - o).collect(),
-                None => self.response.clone(),
-            };
-            let what = if self.offset.is_some() { "the response less its offset" } else { "the response" };
-            warnings.extend(side_warning(what, &target, f64::INFINITY));
-        } else {
-            // A link function turns an absolute error of the offset into a relative one of the mean.
-            warnings.extend(self.offset.as_ref().and_then(|offset| side_warning("the offset", offset, 1.0)));
-        }
-        match kind {
-            ResponseKind::Count => warnings.extend(count_warning(
-                "count",
-                &self.response,
-                "split such a row into k rows with the same columns, a k-th of the count each and an offset lower by log k",
-            )),
-            ResponseKind::CountOfTrials => {
-                let split = "split such a row into several with the same columns";
-                warnings.extend(count_warning("count", &self.response, split));
-                let trials = self.trials.as_ref();
-                warnings.extend(trials.and_then(|trials| count_warning("number of trials", trials, split)));
-            }
-            ResponseKind::Real | ResponseKind::Binary => {}
-        }
-        let weights = self.weights.as_ref();
-        warnings.extend(weights.and_then(|weights| {
-            count_warning("weight", weights, "split such a row into several that share its weight")
-        }));
-        warnings
-    }
-
     fn check_shape(&self, rows: usize) -> Result<()> {
-        let same = |what: String, found: usize, expected: usize| {
-            if found == expected { Ok(()) } else { Err(Error::Dimension { what, expected, found }) }
-        };
-        same("names of columns".into(), self.names.len(), self.columns.len())?;
+        check_length("names of columns", self.names.len(), self.columns.len())?;
         for (name, column) in self.names.iter().zip(&self.columns) {
-            same(format!("column `{name}`"), column.len(), rows)?;
+            check_length(&format!("column `{name}`"), rows, column.len())?;
         }
+        check_not_empty(self.columns.len(), self.intercept)?;
         for (what, values) in [("weights", &self.weights), ("trials", &self.trials), ("offset", &self.offset)]
         {
-            if let Some(values) = values {
-                same(what.into(), values.len(), rows)?;
-            }
-        }
-        if self.columns.is_empty() && !self.intercept {
-            return Err(setting("columns", 0, "at least one, or an intercept"));
+            values.as_ref().map_or(Ok(()), |values| check_length(what, rows, values.len()))?;
         }
         check_rows(rows)
     }
+}
 
-    fn check_response(&self, kind: ResponseKind) -> Result<()> {
-        let whole = |y: f64| y >= 0.0 && y.fract() == 0.0;
-        match (kind, &self.trials) {
-            (ResponseKind::CountOfTrials, None) => {
-                return Err(Error::Dimension {
-                    what: "trials (needed for counts of trials)".into(),
-                    expected: self.response.len(),
-                    found: 0,
-                });
-            }
-            (ResponseKind::CountOfTrials, Some(trials)) => {
-                check_each("trials", trials, |_, t| {
-                    (!(whole(t) && (1.0..=LARGEST).contains(&t))).then(|| "1, 2, 3, …".into())
-                })?;
-                return check_each("response", &self.response, |row, y| {
-                    (!(whole(y) && y <= trials[row]))
-                        .then(|| format!("a whole number from 0 to its {} trials", trials[row]))
-                });
-            }
-            (_, Some(_)) => return Err(setting("trials", "given", "only when the response counts trials")),
-            (_, None) => {}
-        }
-        check_each("response", &self.response, |_, y| match kind {
-            ResponseKind::Binary if y != 0.0 && y != 1.0 => Some("0 or 1".into()),
-            ResponseKind::Count if !whole(y) => Some("0, 1, 2, …".into()),
-            _ => None,
-        })
+/// Refuses a design without any coefficient.
+pub(crate) fn check_not_empty(columns: usize, intercept: bool) -> Result<()> {
+    if columns == 0 && !intercept {
+        return Err(setting("columns", 0, "at least one, or an intercept"));
     }
+    Ok(())
+}
+
+/// How a column is stored; a column without information is refused.
+pub(crate) fn transform_of(name: &str, summary: &ColumnSummary, intercept: bool) -> Result<Transform> {
+    if summary.is_constant() && (intercept || summary.minimum == 0.0) {
+        return Err(Error::ConstantColumn { column: name.into(), value: summary.minimum });
+    }
+    Ok(Transform::of(summary))
 }
 
 /// Data that passed every check, with the transformation under which columns are stored.
@@ -339,11 +306,19 @@ impl CheckedData {
     #[must_use]
     pub fn default_priors(&self) -> Vec<Prior> {
         let intercept = self.intercept.then_some(Prior::Normal { sd: 10.0 });
-        let others = self.columns.iter().map(|column| {
-            let sd = mean_and_sd(column).1;
-            Prior::Normal { sd: 2.5 / if sd > 0.0 { sd } else { 1.0 } }
-        });
+        let others = self.columns.iter().map(|column| default_prior(ColumnSummary::of(column).sd));
         intercept.into_iter().chain(others).collect()
+    }
+
+    /// The side columns.
+    #[must_use]
+    pub fn sides(&self) -> Sides<'_> {
+        Sides {
+            response: &self.response,
+            trials: self.trials.as_deref(),
+            offset: self.offset.as_deref(),
+            weights: self.weights.as_deref(),
+        }
     }
 
     /// Storage order: position p holds the user's row `storage_order()[p]`. Recomputed from the seed, not kept.
@@ -351,6 +326,11 @@ impl CheckedData {
     pub fn storage_order(&self) -> Vec<u32> {
         storage_order(self.rows(), self.shuffle)
     }
+}
+
+/// The default prior of a column with this standard deviation.
+pub(crate) fn default_prior(sd: f64) -> Prior {
+    Prior::Normal { sd: 2.5 / if sd > 0.0 { sd } else { 1.0 } }
 }
 
 /// The permutation that `shuffle` gives for `rows` rows; the identity without one.
@@ -362,84 +342,6 @@ pub fn storage_order(rows: usize, shuffle: Option<u64>) -> Vec<u32> {
         order.shuffle(&mut crate::rng::stream(seed, 0, crate::rng::Role::Shuffle));
     }
     order
-}
-
-/// Refuses no rows and more rows than u32 can count.
-pub(crate) fn check_rows(rows: usize) -> Result<()> {
-    match rows {
-        0 => Err(Error::EmptyData),
-        _ if rows > u32::MAX as usize => Err(Error::TooManyRows { rows, limit: u32::MAX as usize }),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a state of the wrong length.
-pub(crate) fn check_state(state: &[f64], expected: usize) -> Result<()> {
-    if state.len() == expected {
-        return Ok(());
-    }
-    Err(Error::Dimension { what: "state".into(), expected, found: state.len() })
-}
-
-/// Refuses what is not finite, and what is too large to be squared.
-pub(crate) fn check_finite(name: &str, values: &[f64]) -> Result<()> {
-    for (row, &value) in values.iter().enumerate() {
-        if !value.is_finite() {
-            return Err(Error::NotFinite { column: name.into(), row, value });
-        }
-        if value.abs() > LARGEST {
-            return Err(Error::OutOfRange {
-                what: format!("column `{name}`"),
-                row,
-                value,
-                allowed: format!("at most {LARGEST:e} in absolute value; rescale the column"),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Refuses the first value for which `refusal` names the allowed range.
-fn check_each(what: &str, values: &[f64], refusal: impl Fn(usize, f64) -> Option<String>) -> Result<()> {
-    for (row, &value) in values.iter().enumerate() {
-        if let Some(allowed) = refusal(row, value) {
-            return Err(Error::OutOfRange { what: what.into(), row, value, allowed });
-        }
-    }
-    Ok(())
-}
-
-fn check_names(names: &[String], intercept: bool) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
-    if intercept {
-        seen.insert("intercept");
-    }
-    for name in names {
-        if !seen.insert(name.as_str()) {
-            let allowed = if name == "intercept" && intercept {
-                "the intercept is there already: rename the column or leave the intercept out"
-            } else {
-                "names that differ from each other"
-            };
-            return Err(setting("column name", format!("`{name}`"), allowed));
-        }
-    }
-    Ok(())
-}
-
-fn check_duplicates(names: &[String], columns: &[Vec<f64>]) -> Result<()> {
-    let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (j, column) in columns.iter().enumerate() {
-        let mut hasher = DefaultHasher::new();
-        // −0 equals 0 and must hash alike.
-        column.iter().for_each(|v| (v + 0.0).to_bits().hash(&mut hasher));
-        let alike = seen.entry(hasher.finish()).or_default();
-        if let Some(&i) = alike.iter().find(|&&i| columns[i] == *column) {
-            return Err(Error::DuplicateColumns { first: names[i].clone(), second: names[j].clone() });
-        }
-        alike.push(j);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

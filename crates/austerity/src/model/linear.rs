@@ -20,9 +20,11 @@
 mod ratio;
 mod statistics;
 
-use crate::error::{Error, Result, setting};
-use crate::model::data::check_state;
-use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, fingerprint};
+use crate::error::{Result, setting};
+use crate::model::data::{check_length, check_state};
+use crate::model::{
+    Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, ResponseKind, Store, fingerprint,
+};
 use ratio::{Rows, no_rows};
 use statistics::{Statistics, dot};
 
@@ -74,21 +76,7 @@ impl Linear {
 
     /// As [`Linear::new`], keeping no row: the exact rule works, a rule that samples gets an error.
     pub fn summarized(data: &CheckedData, priors: &[Prior], noise: Noise) -> Result<Self> {
-        if priors.len() != data.coefficients() {
-            return Err(Error::Dimension {
-                what: "priors of the coefficients".into(),
-                expected: data.coefficients(),
-                found: priors.len(),
-            });
-        }
-        priors.iter().try_for_each(Prior::check)?;
-        match noise {
-            Noise::Known { sd } if !(sd > 0.0 && sd.is_finite()) => {
-                return Err(setting("noise sd", sd, "a positive finite number"));
-            }
-            Noise::Known { .. } => {}
-            Noise::Unknown { prior } => prior.check()?,
-        }
+        check_parameters(data.coefficients(), priors, noise)?;
         Ok(Self {
             names: data.coefficient_names(),
             priors: priors.to_vec(),
@@ -98,6 +86,25 @@ impl Linear {
             scale: data.scale.clone(),
             statistics: Statistics::new(data),
             rows: None,
+            by_rows: false,
+        })
+    }
+
+    /// As [`Linear::new`], of rows that are stored already: they are read once for the statistics, in f64, and stay
+    /// where they are. Exact up to the rounding of the columns to f32.
+    pub fn from_store(store: &Store, priors: &[Prior], noise: Noise) -> Result<Self> {
+        check_parameters(store.coefficients(), priors, noise)?;
+        store.check_kind("linear", ResponseKind::Real)?;
+        let columns = &store.description().columns;
+        Ok(Self {
+            names: store.coefficient_names(),
+            priors: priors.to_vec(),
+            noise,
+            intercept: store.description().intercept,
+            shift: columns.iter().map(|column| column.transform.shift).collect(),
+            scale: columns.iter().map(|column| column.transform.scale).collect(),
+            statistics: Statistics::of_store(store),
+            rows: Some(Rows::Stored(store.clone())),
             by_rows: false,
         })
     }
@@ -168,6 +175,18 @@ impl Linear {
             Noise::Unknown { prior } => Some(prior),
         };
         self.priors.iter().chain(noise)
+    }
+}
+
+fn check_parameters(coefficients: usize, priors: &[Prior], noise: Noise) -> Result<()> {
+    check_length("priors of the coefficients", coefficients, priors.len())?;
+    priors.iter().try_for_each(Prior::check)?;
+    match noise {
+        Noise::Known { sd } if !(sd > 0.0 && sd.is_finite()) => {
+            Err(setting("noise sd", sd, "a positive finite number"))
+        }
+        Noise::Known { .. } => Ok(()),
+        Noise::Unknown { prior } => prior.check(),
     }
 }
 
@@ -245,7 +264,7 @@ impl Model for Linear {
     }
 
     fn original_row(&self, position: usize) -> usize {
-        self.rows.as_ref().map_or(position, |r| r.order[position] as usize)
+        self.rows.as_ref().map_or(position, |rows| rows.original(position))
     }
 }
 

@@ -6,6 +6,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`data`] | [`Data`]: named columns and a response, checked, scaled and shuffled once |
+//! | [`store`] | [`Store`]: rows ready for sampling, in f32 blocks; filled from memory, streamed, or mapped |
 //! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient |
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
@@ -22,6 +23,7 @@ pub mod lasso;
 pub mod linear;
 pub mod mode;
 pub mod prior;
+pub mod store;
 
 use crate::error::{Error, Result};
 use crate::population::Population;
@@ -34,6 +36,7 @@ pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use mode::{Mode, find_mode};
 pub use prior::Prior;
+pub use store::{Store, StoreBuilder};
 
 /// A posterior over states, given N rows.
 pub trait Model: Sync {

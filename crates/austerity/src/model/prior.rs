@@ -2,10 +2,15 @@
 //!
 //! Log densities are up to the constant that the parameters of the prior fix, derivatives are exact; the
 //! Laplace prior has no second derivative at its location, where 0 is returned.
+//!
+//! As text, the same in options and files: `normal:SD`, `laplace:SCALE`, `student:DF,SCALE`, `flat`.
+
+use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, setting};
+use crate::error::{Error, Result, setting};
 
 /// The prior of one coefficient, on the scale of the user's column.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +94,44 @@ impl Prior {
     }
 }
 
+impl fmt::Display for Prior {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flat => f.write_str("flat"),
+            Self::Normal { sd } => write!(f, "normal:{sd}"),
+            Self::Laplace { scale } => write!(f, "laplace:{scale}"),
+            Self::Student { freedom, scale } => write!(f, "student:{freedom},{scale}"),
+        }
+    }
+}
+
+impl FromStr for Prior {
+    type Err = Error;
+
+    /// Reads `normal:SD`, `laplace:SCALE`, `student:DF,SCALE` or `flat`, and checks the numbers.
+    fn from_str(text: &str) -> Result<Self> {
+        let refused =
+            || setting("prior", format!("`{text}`"), "normal:SD, laplace:SCALE, student:DF,SCALE or flat");
+        let (name, numbers) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+        let numbers: Vec<f64> = match numbers.trim() {
+            "" => Vec::new(),
+            numbers => numbers
+                .split(',')
+                .map(|number| number.trim().parse().map_err(|_| refused()))
+                .collect::<Result<_>>()?,
+        };
+        let prior = match (name.trim().to_ascii_lowercase().as_str(), &numbers[..]) {
+            ("flat", []) => Self::Flat,
+            ("normal", &[sd]) => Self::Normal { sd },
+            ("laplace", &[scale]) => Self::Laplace { scale },
+            ("student", &[freedom, scale]) => Self::Student { freedom, scale },
+            _ => return Err(refused()),
+        };
+        prior.check()?;
+        Ok(prior)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +152,26 @@ mod tests {
                 assert!((second - (f(value + h) - 2.0 * f(value) + f(value - h)) / (h * h)).abs() < 1e-4);
             }
         }
+    }
+
+    #[test]
+    fn text_there_and_back() {
+        for prior in [
+            Prior::Flat,
+            Prior::Normal { sd: 2.5 },
+            Prior::Laplace { scale: 1e-3 },
+            Prior::Student { freedom: 3.0, scale: 0.1 },
+        ] {
+            assert_eq!(prior.to_string().parse(), Ok(prior));
+        }
+        assert_eq!(" Student : 3 , 1 ".parse(), Ok(Prior::Student { freedom: 3.0, scale: 1.0 }));
+        for bad in
+            ["", "normal", "normal:", "normal:1,2", "normal:x", "gauss:1", "flat:1", "student:3", "normal:-1"]
+        {
+            assert!(bad.parse::<Prior>().is_err(), "{bad}");
+        }
+        let message = "gauss:1".parse::<Prior>().unwrap_err().to_string();
+        assert!(message.contains("gauss:1") && message.contains("normal:SD"), "{message}");
     }
 
     #[test]

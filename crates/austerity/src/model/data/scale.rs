@@ -1,135 +1,190 @@
 //! How a column is stored in single precision: its shift and scale, and what rounding loses.
 //!
-//! See the table of [`crate::model::data`]. Means take two passes, so that a column far from 0 keeps its digits.
+//! See the table of [`crate::model::data`]. What rounding can lose at most follows from the range of a column; only where
+//! that is too much the values are looked at a second time ([`Rounding`], whole or in pieces).
 
-/// A column with at most this share of non-zeros is rare: centring it would destroy its zeros.
-pub const RARE_SHARE: f64 = 0.1;
+use serde::{Deserialize, Serialize};
+
+use super::summary::{ColumnSummary, is_whole};
 
 /// Rounding to f32 may move a column by this share of its standard deviation (root mean square) unmentioned.
 const ROUNDING_SHARE: f64 = 1e-5;
 
-/// Mean and standard deviation (divisor N) in two passes each: the mean is corrected by the mean deviation.
-pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let rough = values.iter().sum::<f64>() / n;
-    let mean = rough + values.iter().map(|v| v - rough).sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
-    (mean, variance.sqrt())
+/// How a column is stored: stored value = (value − shift)/scale.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transform {
+    /// Subtracted first.
+    pub shift: f64,
+    /// Then divided by; positive.
+    pub scale: f64,
 }
 
-/// How a column is going to be stored.
-pub(super) struct Shape {
-    pub(super) minimum: f64,
-    pub(super) maximum: f64,
-    pub(super) shift: f64,
-    pub(super) scale: f64,
-    /// Spread against which rounding is measured: of all values, or of the non-zeros of a rare column.
-    pub(super) spread: f64,
-}
-
-impl Shape {
-    pub(super) fn of(column: &[f64]) -> Self {
-        let minimum = column.iter().copied().fold(f64::INFINITY, f64::min);
-        let maximum = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+impl Transform {
+    /// The transformation of a column, see the table of [`crate::model::data`].
+    #[must_use]
+    pub fn of(summary: &ColumnSummary) -> Self {
         let positive = |scale: f64| scale.max(f64::MIN_POSITIVE);
-        let (shift, scale, spread) = if minimum == maximum {
-            (0.0, positive(minimum.abs()), 0.0)
+        if summary.is_constant() {
+            Self { shift: 0.0, scale: positive(summary.minimum.abs()) }
+        } else if summary.is_rare() {
+            Self { shift: 0.0, scale: positive(summary.of_nonzeros.0.hypot(summary.of_nonzeros.1)) }
         } else {
-            let nonzeros = column.iter().filter(|&&v| v != 0.0).count();
-            if nonzeros as f64 <= RARE_SHARE * column.len() as f64 {
-                let kept: Vec<f64> = column.iter().copied().filter(|&v| v != 0.0).collect();
-                let (mean, sd) = mean_and_sd(&kept);
-                (0.0, positive(mean.hypot(sd)), sd)
-            } else {
-                let (mean, sd) = mean_and_sd(column);
-                (mean, positive(sd), sd)
-            }
-        };
-        Self { minimum, maximum, shift, scale, spread }
+            Self { shift: summary.mean, scale: positive(summary.sd) }
+        }
+    }
+
+    /// The stored value.
+    #[must_use]
+    #[inline(always)]
+    pub fn stored(self, value: f64) -> f32 {
+        ((value - self.shift) / self.scale) as f32
     }
 }
 
-/// A sentence when storing the column as f32 loses something a user would miss.
-pub(super) fn rounding_warning(name: &str, column: &[f64], shape: &Shape) -> Option<String> {
-    let stored = |v: f64| ((v - shape.shift) / shape.scale) as f32;
-    let (mut whole, mut worst, mut squares, mut moved) = (true, 0f64, 0.0, 0u64);
-    for &value in column {
-        let error = (f64::from(stored(value)) * shape.scale + shape.shift - value).abs();
-        whole &= value.fract() == 0.0;
-        worst = worst.max(error);
-        squares += error * error;
-        moved += u64::from(error != 0.0);
-    }
-    if whole && worst >= 0.5 {
-        let distinct = |mut keys: Vec<f64>| {
-            keys.sort_unstable_by(f64::total_cmp);
-            keys.dedup();
-            keys.len()
+/// What storing a column as f32 loses, measured piece by piece where it may be too much.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounding {
+    transform: Transform,
+    summary: ColumnSummary,
+    suspect: bool,
+    /// Spread against which rounding is measured.
+    allowed: f64,
+    worst: f64,
+    squares: f64,
+    /// Values that the mean square is taken over: all, or (of a column with shift) those that moved.
+    counted: u64,
+    side: bool,
+}
+
+impl Rounding {
+    /// Of a column.
+    pub(crate) fn of_column(summary: &ColumnSummary, transform: Transform) -> Self {
+        let spread = match summary {
+            constant if constant.is_constant() => 0.0,
+            rare if rare.is_rare() => rare.of_nonzeros.1,
+            dense => dense.sd,
         };
-        let before = distinct(column.to_vec());
-        let after = distinct(column.iter().map(|&v| f64::from(stored(v))).collect());
-        let loss = if after < before {
-            format!("distinct values merge ({before} become {after})")
+        let allowed = if spread > 0.0 { ROUNDING_SHARE * spread } else { f64::INFINITY };
+        Self::new(summary, transform, allowed, false)
+    }
+
+    /// Of a side column that is stored less its mean and may lose a share of its standard deviation or of `unit`,
+    /// whichever is smaller.
+    pub(crate) fn of_side(summary: &ColumnSummary, unit: f64) -> Self {
+        let transform = Transform { shift: summary.mean, scale: 1.0 };
+        let allowed = ROUNDING_SHARE * if summary.sd > 0.0 { summary.sd.min(unit) } else { unit };
+        Self::new(summary, transform, allowed, true)
+    }
+
+    fn new(summary: &ColumnSummary, transform: Transform, allowed: f64, side: bool) -> Self {
+        let Transform { shift, .. } = transform;
+        let reach = (summary.minimum - shift).abs().max((summary.maximum - shift).abs());
+        // Half an ulp of f32 and some of f64; beyond f32 everything is lost.
+        let bound = reach * 2f64.powi(-23) + (reach + shift.abs()) * 2f64.powi(-50);
+        let held = reach / transform.scale < 1e38 && reach / transform.scale > 1e-30;
+        let suspect = !(held && bound <= allowed && (!summary.whole || bound < 0.5));
+        let constant = summary.is_constant() && !side;
+        Self {
+            transform,
+            summary: *summary,
+            suspect: suspect && !(constant && bound < 0.5),
+            allowed,
+            worst: 0.0,
+            squares: 0.0,
+            counted: 0,
+            side,
+        }
+    }
+
+    /// Looks at the next values, if that is needed.
+    pub(crate) fn push(&mut self, values: &[f64]) {
+        if !self.suspect {
+            return;
+        }
+        let Transform { shift, scale } = self.transform;
+        for &value in values {
+            let error = (f64::from(self.transform.stored(value)) * scale + shift - value).abs();
+            self.worst = self.worst.max(error);
+            self.squares += error * error;
+            self.counted += u64::from(self.side || error != 0.0);
+        }
+    }
+
+    fn lost(&self) -> Option<Loss> {
+        let rms = (self.squares / self.counted.max(1) as f64).sqrt();
+        if self.summary.whole && self.worst >= 0.5 {
+            Some(Loss::Whole)
         } else {
-            format!("values move by up to {worst:.3}")
-        };
-        return Some(format!(
-            "column `{name}` holds whole numbers that single precision cannot tell apart: {loss}; is it an \
-             identifier or a time stamp? drop it or use differences"
-        ));
+            (rms > self.allowed).then_some(Loss::Share(rms))
+        }
     }
-    let rms = (squares / moved.max(1) as f64).sqrt();
-    if shape.spread > 0.0 && rms > ROUNDING_SHARE * shape.spread {
-        return Some(format!(
-            "column `{name}`: rounding to single precision moves its values by {:.1e} of their standard deviation; \
-             subtract a typical value from the column",
-            rms / shape.spread
-        ));
+
+    /// A sentence when storing the column loses something a user would miss.
+    pub(crate) fn of_column_in_words(&self, name: &str) -> Option<String> {
+        match self.lost()? {
+            Loss::Whole => Some(format!(
+                "column `{name}` holds whole numbers that single precision cannot tell apart: values move by up to \
+                 {:.3}; is it an identifier or a time stamp? drop it or use differences",
+                self.worst
+            )),
+            Loss::Share(rms) => Some(format!(
+                "column `{name}`: rounding to single precision moves its values by {:.1e} of their standard deviation; \
+                 subtract a typical value from the column",
+                rms / (self.allowed / ROUNDING_SHARE)
+            )),
+        }
     }
-    None
+
+    /// A sentence when storing a side column loses something a user would miss.
+    pub(crate) fn of_side_in_words(&self, what: &str) -> Option<String> {
+        match self.lost()? {
+            Loss::Whole => Some(format!(
+                "{what} holds whole numbers that single precision does not give back: they move by up to {:.3}; \
+                 rescale them or subtract what is known",
+                self.worst
+            )),
+            Loss::Share(rms) => Some(format!(
+                "{what}: rounding to single precision moves its values by {rms:.1e}, their standard deviation is {:.1e}; \
+                 rescale them or subtract what is known",
+                self.summary.sd
+            )),
+        }
+    }
 }
 
-/// A sentence when a side column, stored less its mean, loses more to rounding than a share of its standard deviation
-/// or of `unit`, whichever is smaller, or when whole numbers do not come back.
-pub(super) fn side_warning(what: &str, values: &[f64], unit: f64) -> Option<String> {
-    let (mean, sd) = mean_and_sd(values);
-    let (mut whole, mut worst, mut squares) = (true, 0f64, 0.0);
-    for &value in values {
-        let error = (f64::from((value - mean) as f32) + mean - value).abs();
-        whole &= value.fract() == 0.0;
-        worst = worst.max(error);
-        squares += error * error;
-    }
-    if whole && worst >= 0.5 {
-        return Some(format!(
-            "{what} holds whole numbers that single precision does not give back: they move by up to {worst:.3}; \
-             rescale them or subtract what is known"
-        ));
-    }
-    let rms = (squares / values.len().max(1) as f64).sqrt();
-    let allowed = ROUNDING_SHARE * if sd > 0.0 { sd.min(unit) } else { unit };
-    (rms > allowed).then(|| {
-        format!(
-            "{what}: rounding to single precision moves its values by {rms:.1e}, their standard deviation is {sd:.1e}; \
-             rescale them or subtract what is known"
-        )
-    })
+enum Loss {
+    Whole,
+    Share(f64),
 }
 
-/// A sentence when counts or weights, stored as they are, do not survive single precision.
-pub(super) fn count_warning(what: &str, values: &[f64], remedy: &str) -> Option<String> {
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let lost = values.iter().filter(|&&v| {
-        let back = f64::from(v as f32);
-        // Fractions lose a share of 6e-8 like everything stored; whole numbers should not, and nothing may vanish.
-        back != v && (v.fract() == 0.0 || (back - v).abs() > 1e-7 * v)
-    });
-    match lost.count() {
-        0 => None,
-        lost => Some(format!(
-            "the largest {what} is {largest}, and single precision holds whole numbers exactly only up to 16777216: \
-             {lost} of {} values are rounded; {remedy}",
-            values.len()
-        )),
+/// What storing counts or weights as they are loses, piece by piece.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    largest: f64,
+    lost: usize,
+    rows: usize,
+}
+
+impl Counts {
+    /// Looks at the next values.
+    pub(crate) fn push(&mut self, values: &[f64]) {
+        for &v in values {
+            self.largest = self.largest.max(v);
+            let back = f64::from(v as f32);
+            // Fractions lose a share of 6e-8 like everything stored; whole numbers should not, and nothing may vanish.
+            self.lost += usize::from(back != v && (is_whole(v) || (back - v).abs() > 1e-7 * v));
+        }
+        self.rows += values.len();
+    }
+
+    /// A sentence when they do not survive single precision.
+    pub(crate) fn in_words(&self, what: &str, remedy: &str) -> Option<String> {
+        (self.lost > 0).then(|| {
+            format!(
+                "the largest {what} is {}, and single precision holds whole numbers exactly only up to 16777216: \
+                 {} of {} values are rounded; {remedy}",
+                self.largest, self.lost, self.rows
+            )
+        })
     }
 }

@@ -1,8 +1,13 @@
 //! Generated data have the coefficients, correlations and rare features they promise.
 
 use super::*;
-use crate::model::data::mean_and_sd;
+use crate::model::data::summary::ColumnSummary;
 use crate::model::{Linear, Noise, Prior, ResponseKind, find_mode};
+
+fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+    let summary = ColumnSummary::of(values);
+    (summary.mean, summary.sd)
+}
 
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let ((ma, sa), (mb, sb)) = (mean_and_sd(a), mean_and_sd(b));

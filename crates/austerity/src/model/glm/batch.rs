@@ -7,7 +7,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::Family;
-use super::blocks::{BLOCK, Blocks};
+use super::blocks::{BLOCK, View};
 use super::kernel::{Move, values_of};
 use crate::error::Result;
 use crate::population::{Moments, merge_checked};
@@ -106,7 +106,7 @@ impl<S: Simd> Batch<S> {
     pub(super) fn flush<F: Family>(
         &mut self,
         simd: S,
-        blocks: &Blocks,
+        blocks: &View<'_>,
         task: &Move<'_, F::Step>,
         moments: &mut Moments,
     ) -> Result<()> {

@@ -12,6 +12,7 @@ use super::logistic::{
     ETA, SMALL, STEP, bracket, larger_odds, log_sigmoid_difference, probabilities, softplus, within,
 };
 use super::{Compiled, Derivatives, Family, Pair, Rows};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Successes out of trials with logit link.
@@ -39,7 +40,7 @@ static COMPILED: Compiled<Binomial> = Compiled::of();
 
 impl Family for Binomial {
     const NAME: &'static str = "binomial";
-    const TRIALS: bool = true;
+    const KIND: ResponseKind = ResponseKind::CountOfTrials;
     type Step = ();
 
     fn compiled() -> &'static Compiled<Self> {

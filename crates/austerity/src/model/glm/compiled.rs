@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::blocks::Blocks;
+use super::blocks::View;
 use super::derivative::{self, Sums};
 use super::kernel::{self, Move, eta};
 use super::list::List;
@@ -28,15 +28,15 @@ pub enum Cache<'a> {
 }
 
 type Summarize<F> =
-    fn(Level, &Blocks, &Move<'_, <F as Family>::Step>, List<'_>, Cache<'_>, &mut Moments) -> Result<()>;
+    fn(Level, &View<'_>, &Move<'_, <F as Family>::Step>, List<'_>, Cache<'_>, &mut Moments) -> Result<()>;
 type SummarizeRows<F> = fn(
     Level,
-    &Blocks,
+    &View<'_>,
     &Move<'_, <F as Family>::Step>,
     &mut dyn Iterator<Item = usize>,
     &mut Moments,
 ) -> Result<()>;
-type Reveal<F> = fn(Level, &Blocks, &Move<'_, <F as Family>::Step>, Range<usize>, &mut [f64]);
+type Reveal<F> = fn(Level, &View<'_>, &Move<'_, <F as Family>::Step>, Range<usize>, &mut [f64]);
 type Derivatives<F> = fn(&Glm<F>, &[[f32; 2]], f32, &[f64], &mut Sums) -> Result<()>;
 type Beyond<F> = fn(&Glm<F>, &[[f32; 2]], f32, f32) -> Vec<usize>;
 
@@ -67,7 +67,7 @@ impl<F: Family> Compiled<F> {
 /// Moments of the blocks of `list`.
 fn summarize<F: Family>(
     level: Level,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     list: List<'_>,
     cache: Cache<'_>,
@@ -89,7 +89,7 @@ fn summarize<F: Family>(
 /// Moments of single rows.
 fn summarize_rows<F: Family>(
     level: Level,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     rows: &mut dyn Iterator<Item = usize>,
     moments: &mut Moments,
@@ -100,7 +100,7 @@ fn summarize_rows<F: Family>(
 /// The differences of a range of rows.
 fn reveal<F: Family>(
     level: Level,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     rows: Range<usize>,
     out: &mut [f64],

@@ -13,8 +13,9 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
-use super::{Family, Glm, same_length};
+use super::{Family, Glm};
 use crate::error::{Error, Result};
+use crate::model::data::check_length;
 use crate::simd::Lanes;
 
 /// Blocks whose products are summed in f32.
@@ -49,10 +50,10 @@ pub(super) fn evaluate<F: Family>(
     hessian: Option<&mut [f64]>,
 ) -> Result<f64> {
     let parameters = model.parameters();
-    same_length("state", parameters, state.len())?;
-    same_length("gradient", parameters, gradient.len())?;
+    check_length("state", parameters, state.len())?;
+    check_length("gradient", parameters, gradient.len())?;
     if let Some(hessian) = &hessian {
-        same_length("hessian", parameters * parameters, hessian.len())?;
+        check_length("hessian", parameters * parameters, hessian.len())?;
     }
     let columns = model.transform.len();
     let first = usize::from(model.intercept);
@@ -138,7 +139,7 @@ pub(super) fn pass<S: Simd, F: Family>(
     extra: &[f64],
     sums: &mut Sums,
 ) -> Result<()> {
-    let blocks = &model.blocks;
+    let blocks = &model.blocks().view();
     let stride = blocks.layout().lines();
     let zero = [Lanes::splat(simd, 0.0); 2 * PANEL];
     for (number, lines) in blocks.lines().chunks(PANEL * stride).enumerate() {
@@ -168,7 +169,8 @@ fn fill<S: Simd, F: Family>(
     extra: &[f64],
     (k, panel, sums): (usize, &mut Panel<S>, &mut Sums),
 ) -> Result<()> {
-    let layout = model.blocks.layout();
+    let blocks = model.blocks().view();
+    let layout = blocks.layout();
     let column = |place: Option<usize>, missing: f32| match place {
         Some(place) => kernel::column(simd, lines, place),
         None => [Lanes::splat(simd, missing); 2],
@@ -181,7 +183,7 @@ fn fill<S: Simd, F: Family>(
         response: column(Some(layout.response), 0.0),
         trials: column(layout.trials, 0.0),
     };
-    let count = model.blocks.rows_in(index);
+    let count = blocks.rows_in(index);
     // Weights, 0 for the rows missing from the last block.
     let mut weight = column(layout.weight, 1.0);
     for i in count..BLOCK {

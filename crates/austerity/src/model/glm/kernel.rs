@@ -22,7 +22,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::batch::{Batch, PAIRS};
-use super::blocks::{BLOCK, Blocks, Layout, Line};
+use super::blocks::{BLOCK, Layout, Line, View};
 use super::list::List;
 use super::{Family, relocated};
 use crate::error::Result;
@@ -362,7 +362,7 @@ fn exact<S: Simd, F: Family>(
 #[inline(always)]
 pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     simd: S,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     list: List<'_>,
     cache: &mut [f32],
@@ -427,7 +427,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
 #[inline(never)]
 pub(super) fn values_of<S: Simd, F: Family>(
     simd: S,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     block: usize,
 ) -> ([f64; BLOCK], [f32; BLOCK]) {
@@ -450,7 +450,7 @@ pub(super) fn values_of<S: Simd, F: Family>(
 #[inline(always)]
 pub fn summarize_rows<S: Simd, F: Family>(
     simd: S,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     mut list: impl Iterator<Item = usize>,
     moments: &mut Moments,
@@ -479,7 +479,7 @@ pub fn summarize_rows<S: Simd, F: Family>(
 #[inline(always)]
 pub fn reveal<S: Simd, F: Family>(
     simd: S,
-    blocks: &Blocks,
+    blocks: &View<'_>,
     task: &Move<'_, F::Step>,
     range: std::ops::Range<usize>,
     out: &mut [f64],

@@ -14,6 +14,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::{Compiled, Derivatives, Family, Pair, Rows};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Largest |δ| of the series.
@@ -145,6 +146,7 @@ static COMPILED: Compiled<Logistic> = Compiled::of();
 
 impl Family for Logistic {
     const NAME: &'static str = "logistic";
+    const KIND: ResponseKind = ResponseKind::Binary;
     type Step = ();
 
     fn compiled() -> &'static Compiled<Self> {
@@ -153,10 +155,6 @@ impl Family for Logistic {
 
     fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
         (response != 0.0 && response != 1.0).then_some("0 or 1")
-    }
-
-    fn stored(response: f64) -> f64 {
-        2.0 * response - 1.0
     }
 
     fn step(&self, _from: &[f64], _to: &[f64]) {}

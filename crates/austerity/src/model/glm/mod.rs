@@ -44,7 +44,8 @@ use std::fmt::Debug;
 use fearless_simd::Simd;
 
 use crate::error::{Error, Result};
-use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior};
+use crate::model::data::check_length;
+use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, ResponseKind, Store};
 use crate::simd::{self, Level};
 
 pub use binomial::Binomial;
@@ -69,17 +70,19 @@ pub struct Derivatives<S: Simd> {
 
 /// The likelihood of a response given its linear predictor.
 ///
-/// `response` is always the stored one (see [`Family::stored`]). Log-likelihoods are up to a constant that does not
+/// `response` is always the stored one (see [`ResponseKind::stored`]). Log-likelihoods are up to a constant that does not
 /// depend on the parameters.
 pub trait Family: Clone + Debug + Send + Sync + 'static {
     /// Name, as in messages.
     const NAME: &'static str;
     /// Names of the parameters that follow the coefficients; at most one. Positive: a state holds their logarithm.
     const EXTRA: &'static [&'static str] = &[];
+    /// Which responses it explains.
+    const KIND: ResponseKind;
     /// Whether the family needs binomial trials.
-    const TRIALS: bool = false;
-    /// Whether only response − η matters, so that y − offset may be stored centred in place of both.
-    const LOCATION: bool = false;
+    const TRIALS: bool = matches!(Self::KIND, ResponseKind::CountOfTrials);
+    /// Whether only response − η matters, so that y − offset is stored centred in place of both.
+    const LOCATION: bool = matches!(Self::KIND, ResponseKind::Real);
     /// What a pair of extra parameters comes to, computed once per move.
     type Step: Copy + Debug + Send;
 
@@ -97,11 +100,6 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
     /// Every |η| up to this gives every allowed response a finite log-likelihood.
     fn finite_within(&self, _extra: &[f64]) -> f32 {
         logistic::ETA
-    }
-
-    /// What is stored of a response.
-    fn stored(response: f64) -> f64 {
-        response
     }
 
     /// The step between extra parameters.
@@ -135,16 +133,14 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
 #[derive(Clone, Debug)]
 pub struct Glm<F: Family> {
     family: F,
-    blocks: Blocks,
+    store: Store,
     /// Shift and scale of every column.
     transform: Vec<(f64, f64)>,
-    /// What the centred side columns leave to the constant of the linear predictor: the mean of the offset, and in a
-    /// location family −(the mean of y − offset).
+    /// What the centred side columns leave to the constant of the linear predictor.
     side_constant: f64,
     intercept: bool,
     names: Vec<String>,
     priors: Vec<Prior>,
-    shuffle: Option<u64>,
     level: Level,
 }
 
@@ -152,17 +148,11 @@ impl<F: Family> Glm<F> {
     /// Stores `data` in blocks. `priors` has one entry per parameter: the intercept (if there is one), the columns,
     /// then the extra parameters of the family.
     pub fn new(family: F, data: &CheckedData, priors: Vec<Prior>) -> Result<Self> {
-        family.check()?;
-        let parameters = data.coefficients() + F::EXTRA.len();
-        same_length("priors", parameters, priors.len())?;
-        priors.iter().try_for_each(Prior::check)?;
-        for (j, column) in data.columns.iter().enumerate() {
-            same_length(&data.names[j], data.rows(), column.len())?;
-        }
+        check_parameters(&family, data.coefficients(), &priors)?;
         let empty = Vec::new();
         let trials = data.trials.as_ref().unwrap_or(&empty);
         if F::TRIALS {
-            same_length("trials", data.rows(), trials.len())?;
+            check_length("trials", data.rows(), trials.len())?;
         }
         for (row, &value) in data.response.iter().enumerate() {
             let trials = trials.get(row).copied().unwrap_or(1.0);
@@ -175,34 +165,26 @@ impl<F: Family> Glm<F> {
                 });
             }
         }
-        if let Some(offset) = &data.offset {
-            same_length("offset", data.rows(), offset.len())?;
-        }
-        if let Some(weights) = &data.weights {
-            same_length("weights", data.rows(), weights.len())?;
-        }
-        let offset = |row: usize| data.offset.as_ref().map_or(0.0, |offset| offset[row]);
-        let (side_constant, blocks) = if F::LOCATION {
-            let target = |row: usize| F::stored(data.response[row]) - offset(row);
-            let mean = mean_of(data.rows(), target);
-            (-mean, Blocks::new(data, F::TRIALS, |row| target(row) - mean, None)?)
-        } else {
-            let mean = if data.offset.is_some() { mean_of(data.rows(), offset) } else { 0.0 };
-            (mean, Blocks::new(data, F::TRIALS, |row| F::stored(data.response[row]), Some(mean))?)
-        };
-        let mut names: Vec<String> = data.intercept.then(|| "intercept".into()).into_iter().collect();
-        names.extend(data.names.iter().cloned());
+        Self::from_store(family, Store::new(data, F::KIND)?, priors)
+    }
+
+    /// The model of rows that are stored already, as responses of the kind that the family explains. `priors` as in
+    /// [`Glm::new`].
+    pub fn from_store(family: F, store: Store, priors: Vec<Prior>) -> Result<Self> {
+        check_parameters(&family, store.coefficients(), &priors)?;
+        store.check_kind(F::NAME, F::KIND)?;
+        let description = store.description();
+        let mut names = store.coefficient_names();
         names.extend(F::EXTRA.iter().map(|&name| name.into()));
         Ok(Self {
             family,
-            blocks,
-            transform: data.shift.iter().copied().zip(data.scale.iter().copied()).collect(),
-            side_constant,
-            intercept: data.intercept,
+            transform: description.columns.iter().map(|c| (c.transform.shift, c.transform.scale)).collect(),
+            side_constant: description.side_constant(),
+            intercept: description.intercept,
             names,
             priors,
-            shuffle: data.shuffle,
             level: simd::detected(),
+            store,
         })
     }
 
@@ -222,7 +204,13 @@ impl<F: Family> Glm<F> {
     /// The storage.
     #[must_use]
     pub fn blocks(&self) -> &Blocks {
-        &self.blocks
+        self.store.blocks()
+    }
+
+    /// The rows, prepared.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// The priors, one per parameter.
@@ -239,23 +227,14 @@ impl<F: Family> Glm<F> {
 
     /// Where a storage position stood in the user's data.
     fn original(&self, position: usize) -> usize {
-        let order = super::data::storage_order(self.blocks.rows(), self.shuffle);
-        order.get(position).map_or(position, |&row| row as usize)
+        self.store.original_row(position)
     }
 }
 
-/// Mean of f(0), …, f(rows − 1), corrected by the mean deviation so that a large mean costs no digits.
-fn mean_of(rows: usize, f: impl Fn(usize) -> f64) -> f64 {
-    let n = rows.max(1) as f64;
-    let rough = (0..rows).map(|row| f(row) / n).sum::<f64>();
-    rough + (0..rows).map(|row| f(row) - rough).sum::<f64>() / n
-}
-
-fn same_length(what: &str, expected: usize, found: usize) -> Result<()> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(Error::Dimension { what: what.into(), expected, found })
+fn check_parameters<F: Family>(family: &F, coefficients: usize, priors: &[Prior]) -> Result<()> {
+    family.check()?;
+    check_length("priors", coefficients + F::EXTRA.len(), priors.len())?;
+    priors.iter().try_for_each(Prior::check)
 }
 
 /// An error about a row, with the row replaced.
@@ -273,16 +252,16 @@ impl<F: Family> Model for Glm<F> {
     type Ratio<'a> = Ratio<'a, F>;
 
     fn len(&self) -> usize {
-        self.blocks.rows()
+        self.blocks().rows()
     }
 
     fn scratch(&self, access: Access) -> Scratch {
-        Scratch::new(&self.blocks, access == Access::Scan)
+        Scratch::new(self.blocks(), access == Access::Scan)
     }
 
     /// Refuses a wrong length, and a state at which a row has no probability or none that is a number. Reads all data.
     fn check_state(&self, state: &Vec<f64>) -> Result<()> {
-        same_length("state", self.parameters(), state.len())?;
+        check_length("state", self.parameters(), state.len())?;
         start::check(self, state)
     }
 
@@ -301,20 +280,17 @@ impl<F: Family> Model for Glm<F> {
     }
 
     fn data_bytes(&self) -> usize {
-        self.blocks.bytes()
+        self.blocks().bytes()
     }
 
     /// Of at most 4,096 blocks spread over the storage, the names and the priors.
     fn fingerprint(&self) -> u64 {
-        let stride = self.blocks.count().div_ceil(4096).max(1);
-        let lines = (0..self.blocks.count()).step_by(stride).flat_map(|block| self.blocks.block(block));
-        let values = lines.flat_map(|line| line.0.iter().map(|value| value.to_bits()));
-        let words = format!("{} {:?} {:?} {}", F::NAME, self.names, self.priors, self.blocks.rows());
-        super::fingerprint(values.chain(words.bytes().map(u32::from)))
+        let words = format!("{} {:?} {:?} {}", F::NAME, self.names, self.priors, self.blocks().rows());
+        super::fingerprint(self.blocks().sample().chain(words.bytes().map(u32::from)))
     }
 
     fn scratch_bytes(&self, access: Access) -> usize {
-        Scratch::bytes(&self.blocks, access == Access::Scan)
+        Scratch::bytes(self.blocks(), access == Access::Scan)
     }
 }
 

@@ -10,6 +10,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{ETA, SMALL, STEP, within};
 use super::{Compiled, Derivatives, Family, Pair, Rows};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
 
 /// Counts with log link.
@@ -37,6 +38,7 @@ static COMPILED: Compiled<Poisson> = Compiled::of();
 
 impl Family for Poisson {
     const NAME: &'static str = "poisson";
+    const KIND: ResponseKind = ResponseKind::Count;
     type Step = ();
 
     fn compiled() -> &'static Compiled<Self> {

@@ -20,8 +20,9 @@ use super::blocks::{BLOCK, Blocks};
 use super::compiled::Cache;
 use super::kernel::{DITHERS, Move, dithered};
 use super::list::List;
-use super::{Family, Glm, relocated, same_length};
+use super::{Family, Glm, relocated};
 use crate::error::{Error, Result};
+use crate::model::data::check_length;
 use crate::population::{Moments, Population, RowCost};
 use crate::simd::prefetch_slice;
 
@@ -88,8 +89,8 @@ pub struct Ratio<'a, F: Family> {
 impl<'a, F: Family> Ratio<'a, F> {
     pub(super) fn new(model: &'a Glm<F>, from: &[f64], to: &[f64], scratch: &'a mut Scratch) -> Self {
         let expected = model.parameters();
-        let fits = same_length("state", expected, from.len())
-            .and_then(|()| same_length("candidate", expected, to.len()));
+        let fits = check_length("state", expected, from.len())
+            .and_then(|()| check_length("candidate", expected, to.len()));
         if let Err(error) = fits {
             return Self { model, step: Err(error), scratch, cached: false };
         }
@@ -129,11 +130,11 @@ impl<F: Family> Ratio<'_, F> {
 
 impl<F: Family> Population for Ratio<'_, F> {
     fn len(&self) -> usize {
-        self.model.blocks.rows()
+        self.model.blocks().rows()
     }
 
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
@@ -153,7 +154,7 @@ impl<F: Family> Population for Ratio<'_, F> {
     }
 
     fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
@@ -174,7 +175,7 @@ impl<F: Family> Population for Ratio<'_, F> {
     }
 
     fn total(&mut self) -> Result<Moments> {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         let task = Move {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
@@ -206,7 +207,7 @@ impl<F: Family> Population for Ratio<'_, F> {
     }
 
     fn prefetch(&self, list: &[u32], block_rows: usize) {
-        let blocks = &self.model.blocks;
+        let blocks = &self.model.blocks().view();
         for &b in list.iter().take(PREFETCHED) {
             let block = b as usize * block_rows / BLOCK;
             if block < blocks.count() {

@@ -40,7 +40,7 @@ pub(super) fn beyond<S: Simd, F: Family>(
     constant: f32,
     limit: f32,
 ) -> Vec<usize> {
-    let blocks = &model.blocks;
+    let blocks = &model.blocks().view();
     let mut found = Vec::new();
     for block in 0..blocks.count() {
         let lines = blocks.block(block);
@@ -59,8 +59,9 @@ pub(super) fn beyond<S: Simd, F: Family>(
 
 /// Refuses the first impossible row of `block`.
 fn rows<F: Family>(model: &Glm<F>, block: usize, gamma: &[f64], constant: f64, extra: &[f64]) -> Result<()> {
-    let (layout, lines) = (model.blocks.layout(), model.blocks.block(block));
-    for i in 0..model.blocks.rows_in(block) {
+    let blocks = model.blocks().view();
+    let (layout, lines) = (blocks.layout(), blocks.block(block));
+    for i in 0..blocks.rows_in(block) {
         let value = |place: usize| f64::from(lines[2 * place + i / 16].0[i % 16]);
         let side = |place: Option<usize>, missing: f64| place.map_or(missing, value);
         if side(layout.weight, 1.0) == 0.0 {

@@ -15,6 +15,7 @@ use fearless_simd::{Simd, prelude::*};
 use super::logistic::within;
 use super::{Compiled, Derivatives, Family, Pair, Rows};
 use crate::error::{Result, setting};
+use crate::model::ResponseKind;
 use crate::simd::{Lanes, log1p_nonnegative};
 
 /// Largest |r|, |δ| and ratio u in f32.
@@ -62,8 +63,8 @@ static COMPILED: Compiled<Student> = Compiled::of();
 
 impl Family for Student {
     const NAME: &'static str = "student";
+    const KIND: ResponseKind = ResponseKind::Real;
     const EXTRA: &'static [&'static str] = &["sigma"];
-    const LOCATION: bool = true;
     type Step = Step;
 
     fn compiled() -> &'static Compiled<Self> {

@@ -8,8 +8,8 @@ use std::ops::Range;
 use super::Linear;
 use super::statistics::dot;
 use crate::error::{Error, Result, setting};
-use crate::model::CheckedData;
-use crate::model::Model as _;
+use crate::model::glm::blocks::BLOCK;
+use crate::model::{CheckedData, Model as _, Store};
 use crate::population::{Moments, Population, RowCost};
 
 /// A noise sd that falls by more than this power of e in one move leaves no row possible: (σ/σ')² nears the range
@@ -18,17 +18,27 @@ const SUDDEN: f64 = -350.0;
 
 /// Centred and scaled rows in storage order.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
-    pub(super) order: Vec<u32>,
-    /// Row by row: the columns, then y − offset − level.
-    values: Vec<f64>,
-    weights: Option<Vec<f64>>,
+pub(super) enum Rows {
+    /// In f64, beside the user's data.
+    Wide {
+        order: Vec<u32>,
+        /// Row by row: the columns, then y − offset − level.
+        values: Vec<f64>,
+        weights: Option<Vec<f64>>,
+    },
+    /// In the blocks of a store.
+    Stored(Store),
 }
 
 impl Rows {
     pub(super) fn bytes(&self) -> usize {
-        let weights = self.weights.as_deref().map_or(0, size_of_val);
-        size_of_val(self.order.as_slice()) + size_of_val(self.values.as_slice()) + weights
+        match self {
+            Self::Wide { order, values, weights } => {
+                let weights = weights.as_deref().map_or(0, size_of_val);
+                size_of_val(order.as_slice()) + size_of_val(values.as_slice()) + weights
+            }
+            Self::Stored(store) => store.bytes(),
+        }
     }
 
     pub(super) fn new(data: &CheckedData, level: f64) -> Self {
@@ -43,7 +53,33 @@ impl Rows {
         }
         let weights = data.weights.as_ref();
         let weights = weights.map(|w| order.iter().map(|&i| w[i as usize]).collect());
-        Self { order, values, weights }
+        Self::Wide { order, values, weights }
+    }
+
+    /// Row of the user's data at a storage position.
+    pub(super) fn original(&self, position: usize) -> usize {
+        match self {
+            Self::Wide { order, .. } => order[position] as usize,
+            Self::Stored(store) => store.original_row(position),
+        }
+    }
+
+    /// Writes the columns and y − offset − level of a storage position to `row`; returns the weight.
+    fn read(&self, position: usize, row: &mut [f64]) -> f64 {
+        match self {
+            Self::Wide { values, weights, .. } => {
+                row.copy_from_slice(&values[position * row.len()..(position + 1) * row.len()]);
+                weights.as_ref().map_or(1.0, |w| w[position])
+            }
+            Self::Stored(store) => {
+                let blocks = store.blocks().view();
+                let (lines, i) = (blocks.block(position / BLOCK), position % BLOCK);
+                let value = |column: usize| f64::from(lines[2 * column + i / 16].0[i % 16]);
+                // The response follows the columns.
+                row.iter_mut().enumerate().for_each(|(column, out)| *out = value(column));
+                blocks.layout().weight.map_or(1.0, value)
+            }
+        }
     }
 }
 
@@ -51,7 +87,7 @@ pub(super) fn no_rows() -> Error {
     setting(
         "rows",
         "not kept",
-        "a linear model made by `Linear::new`, or the exact rule, which needs no rows",
+        "a linear model made by `Linear::new` or `Linear::from_store`, or the exact rule, which needs no rows",
     )
 }
 
@@ -124,18 +160,17 @@ impl Population for LinearRatio<'_> {
         }
         let stride = self.step.len();
         let shrink = (-self.rise).exp_m1();
+        let mut row = vec![0.0; stride];
         for (out, p) in out.iter_mut().zip(rows) {
-            let row = &stored.values[p * stride..(p + 1) * stride];
+            let weight = stored.read(p, &mut row);
             let (x, target) = (&row[..stride - 1], row[stride - 1]);
             let change = self.step[0] + dot(x, &self.step[1..]);
             let z = (target - self.point[0] - dot(x, &self.point[1..])) * self.inverse.0;
             // z' − z with z' = (r − change)/σ', then −½(z'² − z²) = −½(z' − z)(z' + z).
             let d = z * shrink - change * self.inverse.1;
-            let weight = stored.weights.as_ref().map_or(1.0, |w| w[p]);
             *out = weight * (-self.rise - 0.5 * d * (d + 2.0 * z));
             if out.is_nan() {
-                let row = stored.order[p] as usize;
-                return Err(Error::NotANumber { row });
+                return Err(Error::NotANumber { row: stored.original(p) });
             }
         }
         Ok(())

@@ -7,7 +7,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::model::CheckedData;
+use crate::model::glm::blocks::BLOCK;
+use crate::model::{CheckedData, Store};
 
 /// Rows summed before their sums join the total: keeps rounding at about (256 + N/256) units.
 const CHUNK: usize = 256;
@@ -31,25 +32,57 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
+    /// Of columns in memory.
     pub(super) fn new(data: &CheckedData) -> Self {
         let (rows, k) = (data.rows(), data.columns.len() + 1);
         let target = |i: usize| data.response[i] - data.offset.as_ref().map_or(0.0, |o| o[i]);
         let level = (0..rows).map(target).sum::<f64>() / rows as f64;
         let level = level + (0..rows).map(|i| target(i) - level).sum::<f64>() / rows as f64;
+        let weight = data.weights.as_ref().map_or(rows as f64, |w| w.iter().sum());
+        Self::solve((rows, k), weight, level, |c, i| match c {
+            0 => 1.0,
+            _ if c == k => target(i) - level,
+            _ if c == k + 1 => data.weights.as_ref().map_or(1.0, |w| w[i]),
+            _ => (data.columns[c - 1][i] - data.shift[c - 1]) / data.scale[c - 1],
+        })
+    }
 
+    /// Of stored rows.
+    pub(super) fn of_store(store: &Store) -> Self {
+        let (blocks, description) = (store.blocks().view(), store.description());
+        let (layout, k) = (blocks.layout(), description.columns.len() + 1);
+        let stored = |column: usize, position: usize| {
+            let i = position % BLOCK;
+            f64::from(blocks.block(position / BLOCK)[2 * column + i / 16].0[i % 16])
+        };
+        let weight = |position: usize| layout.weight.map_or(1.0, |place| stored(place, position));
+        let rows = store.rows();
+        let total = if layout.weight.is_some() { (0..rows).map(weight).sum() } else { rows as f64 };
+        Self::solve((rows, k), total, description.response_shift, |c, position| match c {
+            0 => 1.0,
+            _ if c == k => stored(layout.response, position),
+            _ if c == k + 1 => weight(position),
+            _ => stored(c - 1, position),
+        })
+    }
+
+    /// `value(c, i)` of row i: 1 for c = 0, the scaled columns, y − offset − level for c = k, the weight for c = k + 1.
+    fn solve(
+        (rows, k): (usize, usize),
+        weight: f64,
+        level: f64,
+        value: impl Fn(usize, usize) -> f64,
+    ) -> Self {
         // Chunks of √w times (1, columns, target), column by column.
         let mut chunk = vec![0.0; CHUNK * (k + 1)];
         let mut each_chunk = |visit: &mut dyn FnMut(&[&[f64]])| {
+            let mut roots = [0.0; CHUNK];
             for start in (0..rows).step_by(CHUNK) {
                 let here = start..(start + CHUNK).min(rows);
+                roots.iter_mut().zip(here.clone()).for_each(|(root, i)| *root = value(k + 1, i).sqrt());
                 for (c, out) in chunk.chunks_exact_mut(CHUNK).enumerate() {
-                    for (out, i) in out.iter_mut().zip(here.clone()) {
-                        let value = match c {
-                            0 => 1.0,
-                            _ if c == k => target(i) - level,
-                            _ => (data.columns[c - 1][i] - data.shift[c - 1]) / data.scale[c - 1],
-                        };
-                        *out = value * data.weights.as_ref().map_or(1.0, |w| w[i].sqrt());
+                    for ((out, root), i) in out.iter_mut().zip(&roots).zip(here.clone()) {
+                        *out = value(c, i) * root;
                     }
                 }
                 let columns: Vec<&[f64]> = chunk.chunks_exact(CHUNK).map(|c| &c[..here.len()]).collect();
@@ -93,15 +126,7 @@ impl Statistics {
                 least += dot(residual, residual);
             });
         }
-        Self {
-            rows,
-            weight: data.weights.as_ref().map_or(rows as f64, |w| w.iter().sum()),
-            level,
-            gram,
-            centre,
-            slope,
-            least,
-        }
+        Self { rows, weight, level, gram, centre, slope, least }
     }
 
     pub(super) fn gram_row(&self, i: usize) -> &[f64] {

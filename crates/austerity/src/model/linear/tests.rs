@@ -5,6 +5,7 @@ use rand_distr::{Distribution as _, StandardNormal};
 
 use super::ratio::expm1_minus;
 use super::*;
+use crate::error::Error;
 use crate::model::{Data, ResponseKind};
 use crate::population::Population as _;
 use crate::rng::{Role, stream};

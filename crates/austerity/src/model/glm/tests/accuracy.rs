@@ -53,12 +53,12 @@ fn worst_error<F: Family>(
         for (position, (row, &l)) in rows.iter().zip(&found).enumerate() {
             let (eta, delta) = (f64::from(row.0), f64::from(row.1));
             // This test is about l given what f32 makes of η and y: centred side columns and a rounded constant.
-            let block = model.blocks.block(position / 32);
+            let block = model.blocks().block(position / 32);
             let stored = |place: usize| block[2 * place + position % 32 / 16].0[position % 16];
-            let offset = model.blocks.layout().offset.map_or(0.0, stored);
+            let offset = model.blocks().layout().offset.map_or(0.0, stored);
             let constant = dithered(model.side_constant, position / 32 % DITHERS);
             let seen = f64::from(constant + offset);
-            let response = f64::from(stored(model.blocks.layout().response));
+            let response = f64::from(stored(model.blocks().layout().response));
             let exact = F::difference(&step, seen, delta, response, 7.0);
             if l == exact {
                 continue;
@@ -190,7 +190,7 @@ fn offset_error<F: Family>(
         to.push(sigma.ln() + 0.01);
     }
     let model = Glm::new(family.clone(), &data, vec![Prior::Flat; from.len()]).unwrap();
-    assert_eq!(model.blocks.layout().offset.is_some(), !F::LOCATION);
+    assert_eq!(model.blocks().layout().offset.is_some(), !F::LOCATION);
     let mut scratch = model.scratch(Access::Blocks);
     let total = model.compare(&from, &to, &mut scratch).total().unwrap();
     let exact: f64 = reference(family, &data, &from, &to).iter().sum();

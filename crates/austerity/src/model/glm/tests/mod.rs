@@ -101,7 +101,7 @@ fn reference<F: Family>(family: &F, data: &CheckedData, from: &[f64], to: &[f64]
             delta += (to[first + j] - from[first + j]) * column[row];
         }
         let trials = side(&data.trials, row, 0.0);
-        let response = F::stored(data.response[row]);
+        let response = F::KIND.stored(data.response[row]);
         side(&data.weights, row, 1.0) * F::difference(&step, eta, delta, response, trials)
     };
     data.storage_order().into_iter().map(one).collect()

@@ -1,0 +1,376 @@
+//! One pass over a column: its mean, spread, range and fingerprint, whole or in pieces.
+//!
+//! Rows are taken in runs of [`RUN`] counted from the first row, however they arrive, so that the numbers are the same
+//! to the last bit for a column in memory and for one that is streamed. Within a run the mean is corrected by the mean
+//! deviation; runs are merged by the formula of Chan, Golub & LeVeque (1983), so that a column far from 0 keeps its
+//! digits. Only non-zeros are summed: zeros join at the end in closed form, and a column of 0 and 1 is known by its count.
+//!
+//! The fingerprint is a pair of sums Σ w_i·g(x_i) mod 2⁶⁴ with pseudo-random w_i and g(0) = 0: columns that differ share
+//! it with a chance of about 2⁻¹²⁰, and the fingerprint of a level's 0/1 column is the sum of w_i over its rows. No shield
+//! against malice. Cost: about 3 ns per value. Memory: one run.
+
+use super::checks::LARGEST;
+use crate::error::{Error, Result};
+
+/// Rows summed together.
+pub const RUN: usize = 1024;
+
+/// A column with at most this share of non-zeros is rare: centring it would destroy its zeros.
+pub const RARE_SHARE: f64 = 0.1;
+
+/// What one pass over a column tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ColumnSummary {
+    /// Rows.
+    pub rows: usize,
+    /// Values that differ from 0.
+    pub nonzeros: usize,
+    /// Smallest value.
+    pub minimum: f64,
+    /// Largest value.
+    pub maximum: f64,
+    /// Whether all values are whole numbers.
+    pub whole: bool,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation, divisor N.
+    pub sd: f64,
+    /// Mean and standard deviation of the non-zeros; 0 without any.
+    pub of_nonzeros: (f64, f64),
+    /// Equal for equal columns, and for others almost never.
+    pub fingerprint: [u64; 2],
+    /// The first value that is not finite or too large, with its row.
+    unfit: Option<(usize, f64)>,
+}
+
+impl ColumnSummary {
+    /// The summary of values in memory.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let mut summary = Summarizer::default();
+        summary.push(values);
+        summary.finish()
+    }
+
+    /// The summary of a column that is 1 in `ones` of `rows` rows, whose weights (see [`row_weight`]) add up to
+    /// `weight`, and 0 in the others.
+    #[must_use]
+    pub fn of_indicator(rows: usize, ones: usize, weight: [u64; 2]) -> Self {
+        let one = mixed(1.0);
+        let running = Running { count: ones as u64, mean: f64::from(u8::from(ones > 0)), squares: 0.0 };
+        let fingerprint = weight.map(|w| w.wrapping_mul(one));
+        let minimum = if ones == rows { 1.0 } else { 0.0 };
+        running.summary(rows, (minimum, running.mean), true, fingerprint, None)
+    }
+
+    /// Whether few values differ from 0.
+    #[must_use]
+    pub fn is_rare(&self) -> bool {
+        self.nonzeros as f64 <= RARE_SHARE * self.rows as f64
+    }
+
+    /// Whether all values are the same.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.minimum == self.maximum
+    }
+
+    /// Refuses what is not finite, and what is too large to be squared.
+    pub fn check(&self, name: &str) -> Result<()> {
+        match self.unfit {
+            None => Ok(()),
+            Some((row, value)) if value.is_finite() => Err(Error::OutOfRange {
+                what: format!("column `{name}`"),
+                row,
+                value,
+                allowed: format!("at most {LARGEST:e} in absolute value; rescale the column"),
+            }),
+            Some((row, value)) => Err(Error::NotFinite { column: name.into(), row, value }),
+        }
+    }
+}
+
+/// Takes a column piece by piece.
+#[derive(Clone, Debug)]
+pub struct Summarizer {
+    /// The rows of a run that is not complete.
+    pending: Vec<f64>,
+    runs: usize,
+    running: Running,
+    range: (f64, f64),
+    whole: bool,
+    fingerprint: [u64; 2],
+    unfit: Option<(usize, f64)>,
+}
+
+impl Default for Summarizer {
+    fn default() -> Self {
+        Self {
+            pending: Vec::new(),
+            runs: 0,
+            running: Running::default(),
+            range: (f64::INFINITY, f64::NEG_INFINITY),
+            whole: true,
+            fingerprint: [0; 2],
+            unfit: None,
+        }
+    }
+}
+
+impl Summarizer {
+    /// The next rows.
+    pub fn push(&mut self, mut values: &[f64]) {
+        if !self.pending.is_empty() {
+            let (now, later) = values.split_at(values.len().min(RUN - self.pending.len()));
+            self.pending.extend_from_slice(now);
+            values = later;
+            if self.pending.len() == RUN {
+                let run = std::mem::take(&mut self.pending);
+                self.run(&run);
+                self.pending = run;
+                self.pending.clear();
+            }
+        }
+        let runs = values.chunks_exact(RUN);
+        self.pending.extend_from_slice(runs.remainder());
+        runs.for_each(|run| self.run(run));
+    }
+
+    /// The summary of all rows taken.
+    #[must_use]
+    pub fn finish(mut self) -> ColumnSummary {
+        let rest = std::mem::take(&mut self.pending);
+        let rows = self.runs * RUN + rest.len();
+        if !rest.is_empty() {
+            self.run(&rest);
+        }
+        self.running.summary(rows, self.range, self.whole, self.fingerprint, self.unfit)
+    }
+
+    fn run(&mut self, run: &[f64]) {
+        // Plain comparisons and independent sums, which the compiler turns into vector instructions.
+        let (mut low, mut high, mut fit, mut nonzeros) = (f64::INFINITY, f64::NEG_INFINITY, true, 0);
+        for &v in run {
+            low = if v < low { v } else { low };
+            high = if v > high { v } else { high };
+            fit &= v.abs() <= LARGEST;
+            nonzeros += usize::from(v != 0.0);
+        }
+        self.range = (self.range.0.min(low), self.range.1.max(high));
+        if !fit && self.unfit.is_none() {
+            let at = run.iter().position(|v| !matches!(v.abs(), size if size <= LARGEST)).unwrap_or(0);
+            self.unfit = Some((self.runs * RUN + at, run[at]));
+        }
+        self.whole = self.whole && run.iter().all(|&v| is_whole(v));
+        if nonzeros == run.len() {
+            self.running.merge(&Running::of(run));
+        } else if nonzeros > 0 {
+            let mut kept = [0.0; RUN];
+            let mut count = 0;
+            for &v in run {
+                kept[count] = v;
+                count += usize::from(v != 0.0);
+            }
+            self.running.merge(&Running::of(&kept[..count]));
+        }
+        let mut sums = [0u64; 2];
+        for (&v, weights) in run.iter().zip(&WEIGHTS) {
+            let g = mixed(v);
+            sums[0] = sums[0].wrapping_add(g.wrapping_mul(weights[0]));
+            sums[1] = sums[1].wrapping_add(g.wrapping_mul(weights[1]));
+        }
+        for (total, (sum, factor)) in self.fingerprint.iter_mut().zip(sums.iter().zip(run_factor(self.runs)))
+        {
+            *total = total.wrapping_add(sum.wrapping_mul(factor));
+        }
+        self.runs += 1;
+    }
+}
+
+/// The weight of a row, counted from 0, in the fingerprint of a column.
+#[must_use]
+pub fn row_weight(row: usize) -> [u64; 2] {
+    let (weights, factor) = (WEIGHTS[row % RUN], run_factor(row / RUN));
+    [weights[0].wrapping_mul(factor[0]), weights[1].wrapping_mul(factor[1])]
+}
+
+fn run_factor(run: usize) -> [u64; 2] {
+    [scrambled(2 * run as u64) | 1, scrambled(2 * run as u64 + 1) | 1]
+}
+
+/// The bits of a value spread over a word; 0 (and −0) gives 0.
+fn mixed(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits ^ (bits >> 32)
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea & Flood 2014).
+const fn scrambled(index: u64) -> u64 {
+    let z = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+static WEIGHTS: [[u64; 2]; RUN] = {
+    let mut weights = [[0; 2]; RUN];
+    let mut k = 0;
+    while k < RUN {
+        weights[k] = [scrambled(u64::MAX / 2 + k as u64), scrambled(u64::MAX / 4 + k as u64)];
+        k += 1;
+    }
+    weights
+};
+
+/// Whether a value is a whole number. Doubles from 2⁵³ on are.
+pub(crate) fn is_whole(value: f64) -> bool {
+    value.abs() >= 9_007_199_254_740_992.0 || (value as i64) as f64 == value
+}
+
+/// Count, mean and Σ(x − mean)².
+#[derive(Clone, Copy, Debug, Default)]
+struct Running {
+    count: u64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Running {
+    fn of(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let rough = lanes(values, |v| v) / n;
+        let off = lanes(values, |v| v - rough);
+        let squares = lanes(values, |v| (v - rough) * (v - rough));
+        Self {
+            count: values.len() as u64,
+            mean: rough + off / n,
+            squares: (squares - off * off / n).max(0.0),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if self.count == 0 {
+            *self = *other;
+            return;
+        }
+        let (a, b) = (self.count as f64, other.count as f64);
+        let apart = other.mean - self.mean;
+        self.mean += apart * (b / (a + b));
+        self.squares += other.squares + apart * apart * (a * b / (a + b));
+        self.count += other.count;
+    }
+
+    /// The summary of these non-zeros and the zeros beside them.
+    fn summary(
+        &self,
+        rows: usize,
+        (minimum, maximum): (f64, f64),
+        whole: bool,
+        fingerprint: [u64; 2],
+        unfit: Option<(usize, f64)>,
+    ) -> ColumnSummary {
+        let sd = |running: &Self| (running.squares / running.count.max(1) as f64).sqrt();
+        let mut all = *self;
+        let zeros = rows as u64 - self.count;
+        if zeros > 0 {
+            all.merge(&Self { count: zeros, mean: 0.0, squares: 0.0 });
+        }
+        ColumnSummary {
+            rows,
+            nonzeros: self.count as usize,
+            minimum,
+            maximum,
+            whole,
+            mean: all.mean,
+            sd: if minimum == maximum { 0.0 } else { sd(&all) },
+            // Equal values must not differ by the rounding of their mean.
+            of_nonzeros: (self.mean, if sd(self) > 1e-13 * self.mean.abs() { sd(self) } else { 0.0 }),
+            fingerprint,
+            unfit,
+        }
+    }
+}
+
+/// Σ f(x) in eight independent sums.
+fn lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    let mut sums = [0.0; 8];
+    let (eights, rest) = values.as_chunks::<8>();
+    for eight in eights {
+        for (sum, &v) in sums.iter_mut().zip(eight) {
+            *sum += f(v);
+        }
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(|&v| f(v)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(rows: usize) -> Vec<f64> {
+        (0..rows).map(|i| if i % 7 == 3 { 0.0 } else { 1e6 + (i as f64 * 0.37).sin() }).collect()
+    }
+
+    #[test]
+    fn pieces_give_the_bits_of_the_whole() {
+        for rows in [1, 2, RUN - 1, RUN, RUN + 1, 5 * RUN + 77] {
+            let values = values(rows);
+            let whole = ColumnSummary::of(&values);
+            for piece in [1, 13, 1000, RUN, 3000] {
+                let mut summary = Summarizer::default();
+                values.chunks(piece).for_each(|piece| summary.push(piece));
+                assert_eq!(summary.finish(), whole, "{rows} rows by {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn moments_are_those_of_the_definition() {
+        let values = values(10_000);
+        let summary = ColumnSummary::of(&values);
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let sd = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
+        assert!((summary.mean - mean).abs() < 1e-9 * mean && (summary.sd - sd).abs() < 1e-9 * sd);
+        assert_eq!((summary.minimum, summary.nonzeros, summary.whole), (0.0, 8571, false));
+        // Far from 0 the digits are kept.
+        let far: Vec<f64> = (0..10_000).map(|i| 1e12 + f64::from(i % 2)).collect();
+        let far = ColumnSummary::of(&far);
+        assert_eq!((far.mean, far.sd, far.whole), (1e12 + 0.5, 0.5, true));
+    }
+
+    #[test]
+    fn indicators_are_known_by_their_rows() {
+        let rows = 3 * RUN + 5;
+        let ones = |i: usize| i.is_multiple_of(11) || i == 2;
+        let column: Vec<f64> = (0..rows).map(|i| f64::from(u8::from(ones(i)))).collect();
+        let mut weight = [0u64; 2];
+        for row in (0..rows).filter(|&row| ones(row)) {
+            weight.iter_mut().zip(row_weight(row)).for_each(|(w, r)| *w = w.wrapping_add(r));
+        }
+        let count = (0..rows).filter(|&row| ones(row)).count();
+        assert_eq!(ColumnSummary::of_indicator(rows, count, weight), ColumnSummary::of(&column));
+        let mut all = [0u64; 2];
+        for row in 0..rows {
+            all.iter_mut().zip(row_weight(row)).for_each(|(w, r)| *w = w.wrapping_add(r));
+        }
+        assert_eq!(ColumnSummary::of_indicator(rows, rows, all), ColumnSummary::of(&vec![1.0; rows]));
+    }
+
+    #[test]
+    fn fingerprints_tell_columns_apart() {
+        let given = values(5000);
+        let fingerprint = |values: &[f64]| ColumnSummary::of(values).fingerprint;
+        let mut signed = given.clone();
+        signed[3] = -0.0;
+        assert_eq!(fingerprint(&signed), fingerprint(&given));
+        let mut swapped = given.clone();
+        swapped.swap(5, RUN + 5);
+        let mut nudged = given.clone();
+        nudged[4000] = f64::from_bits(nudged[4000].to_bits() + 1);
+        for other in [&swapped, &nudged, &given[..4999].to_vec()] {
+            let (a, b) = (fingerprint(other), fingerprint(&given));
+            assert!(a[0] != b[0] && a[1] != b[1]);
+        }
+    }
+}

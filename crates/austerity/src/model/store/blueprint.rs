@@ -1,0 +1,179 @@
+//! How every column is going to be stored, decided from one pass over it, with all checks of [`crate::model::Data`].
+//!
+//! A reader summarises the columns ([`ColumnSummary`]) and the side columns ([`SidePlan`]) in a first pass. The blueprint
+//! then says what is stored of each value, refuses what carries no information, and in the second pass watches what
+//! single precision loses. Nothing of size N is kept.
+
+use super::{Description, Order, StoredColumn};
+use crate::error::Result;
+use crate::model::data::scale::{Rounding, Transform};
+use crate::model::data::summary::ColumnSummary;
+use crate::model::data::{
+    SidePlan, Sides, check_duplicates, check_length, check_names, check_not_empty, check_rows, transform_of,
+};
+use crate::model::glm::blocks::Layout;
+
+/// The plan of a store.
+#[derive(Clone, Debug)]
+pub struct Blueprint {
+    columns: Vec<Planned>,
+    sides: SidePlan,
+    intercept: bool,
+    order: Order,
+    /// Warnings known beforehand.
+    told: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Planned {
+    column: StoredColumn,
+    fingerprint: Option<[u64; 2]>,
+    rounding: Option<Rounding>,
+}
+
+impl Blueprint {
+    /// A store of `columns` columns beside the side columns, whose plans follow.
+    pub fn new(sides: SidePlan, columns: usize, intercept: bool, order: Order) -> Result<Self> {
+        check_rows(sides.rows)?;
+        check_not_empty(columns, intercept)?;
+        let transform = Transform { shift: 0.0, scale: 1.0 };
+        let unnamed = |j: usize| StoredColumn { name: format!("x{}", j + 1), transform, sd: 0.0 };
+        let columns =
+            (0..columns).map(|j| Planned { column: unnamed(j), fingerprint: None, rounding: None }).collect();
+        let told = sides.constant_warning().into_iter().collect();
+        Ok(Self { columns, sides, intercept, order, told })
+    }
+
+    /// Decides how column number `column` is stored; refuses values that are not finite and constant columns.
+    pub fn plan(&mut self, column: usize, name: &str, summary: &ColumnSummary) -> Result<()> {
+        check_length(&format!("column `{name}`"), self.sides.rows, summary.rows)?;
+        summary.check(name)?;
+        let transform = transform_of(name, summary, self.intercept)?;
+        self.columns[column] = Planned {
+            column: StoredColumn { name: name.into(), transform, sd: summary.sd },
+            fingerprint: Some(summary.fingerprint),
+            rounding: Some(Rounding::of_column(summary, transform)),
+        };
+        Ok(())
+    }
+
+    /// Takes over what was decided and checked before.
+    pub(super) fn adopt(&mut self, column: usize, stored: StoredColumn) {
+        self.columns[column].column = stored;
+    }
+
+    /// As [`Blueprint::adopt`], of warnings.
+    pub(super) fn adopt_warnings(&mut self, warnings: &[String]) {
+        self.told = warnings.to_vec();
+    }
+
+    /// Leaves columns out, as if they had never been there. `gone` is in ascending order.
+    pub fn remove(&mut self, gone: &[usize]) {
+        let mut j = 0;
+        self.columns.retain(|_| {
+            j += 1;
+            gone.binary_search(&(j - 1)).is_err()
+        });
+    }
+
+    /// N.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.sides.rows
+    }
+
+    /// The order of the rows.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Where the columns of a block are.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        Layout::new(self.columns.len(), self.sides.trials, self.sides.offset, self.sides.weights)
+    }
+
+    /// How a column is stored.
+    #[must_use]
+    #[inline(always)]
+    pub fn transform(&self, column: usize) -> Transform {
+        self.columns[column].column.transform
+    }
+
+    /// Looks at the next values of a column while they are stored, for what rounding loses.
+    pub fn observe(&mut self, column: usize, values: &[f64]) {
+        if let Some(rounding) = &mut self.columns[column].rounding {
+            rounding.push(values);
+        }
+    }
+
+    /// As [`Blueprint::observe`], of the side columns.
+    pub fn observe_sides(&mut self, sides: &Sides<'_>) {
+        self.sides.observe(sides);
+    }
+
+    /// What is stored of the side columns: calls `put` with the place and, for every row, the stored value.
+    #[inline(always)]
+    pub(super) fn each_side(&self, sides: &Sides<'_>, mut put: impl FnMut(usize, usize, f32)) {
+        let layout = self.layout();
+        for at in 0..sides.response.len() {
+            put(layout.response, at, self.sides.stored_response(sides, at));
+        }
+        let plain = [(layout.trials, sides.trials, 0.0), (layout.weight, sides.weights, 0.0)];
+        for (place, values, shift) in
+            plain.into_iter().chain([(layout.offset, sides.offset, self.sides.offset_shift)])
+        {
+            if let (Some(place), Some(values)) = (place, values) {
+                values.iter().enumerate().for_each(|(at, value)| put(place, at, (value - shift) as f32));
+            }
+        }
+    }
+
+    /// What is stored of a row's side columns, written behind the columns of `row`.
+    pub fn store_sides(&self, sides: &Sides<'_>, at: usize, row: &mut [f32]) {
+        let one = |values: Option<&'_ [f64]>| values.map(|values| values[at]);
+        let (trials, offset, weights) = (one(sides.trials), one(sides.offset), one(sides.weights));
+        let sides = Sides {
+            response: &sides.response[at..=at],
+            trials: trials.as_ref().map(std::slice::from_ref),
+            offset: offset.as_ref().map(std::slice::from_ref),
+            weights: weights.as_ref().map(std::slice::from_ref),
+        };
+        self.each_side(&sides, |place, _, value| row[place] = value);
+    }
+
+    /// Refuses names and columns that repeat each other.
+    pub fn check(&self) -> Result<()> {
+        check_not_empty(self.columns.len(), self.intercept)?;
+        check_names(self.columns.iter().map(|c| c.column.name.as_str()), self.intercept)?;
+        let known = self.columns.iter().filter_map(|c| Some((c.column.name.as_str(), c.fingerprint?)));
+        check_duplicates(known)
+    }
+
+    /// The description, when all values have been stored; its fingerprint is still 0.
+    pub fn describe(self) -> Result<Description> {
+        self.check()?;
+        let mut warnings = self.told;
+        for planned in &self.columns {
+            let rounding = planned.rounding.as_ref();
+            warnings.extend(rounding.and_then(|rounding| rounding.of_column_in_words(&planned.column.name)));
+        }
+        warnings
+            .extend(self.sides.warnings().filter(|warning| !warnings.contains(warning)).collect::<Vec<_>>());
+        Ok(Description {
+            rows: self.sides.rows,
+            columns: self.columns.into_iter().map(|planned| planned.column).collect(),
+            intercept: self.intercept,
+            kind: self.sides.kind,
+            trials: self.sides.trials,
+            offset: self.sides.offset,
+            weights: self.sides.weights,
+            response_shift: self.sides.response_shift,
+            offset_shift: self.sides.offset_shift,
+            order: self.order,
+            warnings,
+            fingerprint: 0,
+        })
+    }
+}
