@@ -8,8 +8,7 @@ use austerity::check::normality::{
 };
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
-    Access, Binomial, CheckedData, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Student,
-    find_mode,
+    Access, Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Store, Student, find_mode,
 };
 use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
@@ -17,17 +16,14 @@ use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{Exact, Law};
 use serde_json::{Value, json};
 
-use crate::arguments::{CheckOptions, Common, FamilyChoice};
+use crate::arguments::{CheckOptions, Common};
+use crate::model::{FREEDOM, Family, SCALE_PRIOR};
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
 use crate::table::table;
 
 /// Exact steps of the pilot between two pairs.
 const SPACING: u64 = 5;
-/// Degrees of freedom of the Student family.
-const FREEDOM: f64 = 4.0;
-/// Weak prior of log σ.
-const SCALE_PRIOR: Prior = Prior::Normal { sd: 10.0 };
 /// Beyond this, blocks are no substitute for rows: √1.25 is 12 % too small a standard error.
 const DESIGN_EFFECT_LIMIT: f64 = 1.25;
 
@@ -48,22 +44,27 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     }
     let mut line = Line::new("check");
     line.note("reading the data");
-    let loaded = crate::data::load(&options.data, common.seed)?;
+    let loaded = crate::data::load(&options.data, common.seed())?;
     line.note("finding the mode and looking at moves");
-    let data = &loaded.data;
+    let data = &loaded.store;
     let mut priors = data.default_priors();
-    let findings = match (options.data.family, &options.data.trials) {
-        (FamilyChoice::Logistic, None) => look(&Glm::new(Logistic, data, priors)?, data, 0, common, options),
-        (FamilyChoice::Logistic, Some(_)) => {
-            look(&Glm::new(Binomial, data, priors)?, data, 0, common, options)
-        }
-        (FamilyChoice::Poisson, _) => look(&Glm::new(Poisson, data, priors)?, data, 0, common, options),
-        (FamilyChoice::Student, _) => {
+    let findings = match Family::of(options.data.family, data.description().kind) {
+        Family::Logistic => look(&Glm::from_store(Logistic, data.clone(), priors)?, data, 0, common, options),
+        Family::Binomial => look(&Glm::from_store(Binomial, data.clone(), priors)?, data, 0, common, options),
+        Family::Poisson => look(&Glm::from_store(Poisson, data.clone(), priors)?, data, 0, common, options),
+        Family::Student => {
             priors.push(SCALE_PRIOR);
-            look(&Glm::new(Student { freedom: FREEDOM }, data, priors)?, data, 1, common, options)
+            look(
+                &Glm::from_store(Student { freedom: FREEDOM }, data.clone(), priors)?,
+                data,
+                1,
+                common,
+                options,
+            )
         }
-        (FamilyChoice::Linear, _) => {
-            let model = Linear::new(data, &priors, Noise::Unknown { prior: SCALE_PRIOR })?.by_rows()?;
+        Family::Linear => {
+            let model =
+                Linear::from_store(data, &priors, Noise::Unknown { prior: SCALE_PRIOR })?.by_rows()?;
             look(&model, data, 1, common, options)
         }
     }?;
@@ -78,7 +79,7 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
 /// Looks at moves of a short pilot; `extra` parameters follow the coefficients.
 fn look<M>(
     model: &M,
-    data: &CheckedData,
+    data: &Store,
     extra: usize,
     common: &Common,
     options: &CheckOptions,
@@ -92,15 +93,15 @@ where
         batch: options.batch,
         block_rows: options.block_rows,
         repetitions: options.repetitions,
-        seed: common.seed,
+        seed: common.seed(),
     };
     let mode = find_mode(model, &vec![0.0; dimension])?;
     let mut walk = RandomWalk::for_posterior(dimension, &mode.covariance)?;
     let mut state = mode.state;
-    let order = BlockOrder::new(rows, options.block_rows, common.seed, 0)?;
+    let order = BlockOrder::new(rows, options.block_rows, common.seed(), 0)?;
     let mut pilot = Metropolis::new(model, walk.clone(), Exact::new(Law::Metropolis)?, order, &state)?;
-    let mut streams = Streams::new(common.seed, 0);
-    let mut rng = stream(common.seed, 0, Role::Start);
+    let mut streams = Streams::new(common.seed(), 0);
+    let mut rng = stream(common.seed(), 0, Role::Start);
     let mut candidate = state.clone();
     let mut scratch = model.scratch(Access::Blocks);
     let mut pairs: Vec<PairNormality> = Vec::new();
@@ -163,7 +164,7 @@ impl Findings {
         })
     }
 
-    fn words(&self, data: &CheckedData, remarks: &[String]) -> String {
+    fn words(&self, data: &Store, remarks: &[String]) -> String {
         let n = &self.normality;
         let mut text = format!("{} rows, {} coefficients.\n", data.rows(), data.coefficients());
         for remark in remarks {

@@ -1,8 +1,8 @@
-//! From a file to checked data: what `check` does first.
+//! From a file to rows ready for sampling: what `fit` and `check` do first.
 
 use austerity::Error;
-use austerity::model::{CheckedData, ResponseKind};
-use austerity_io::design::{Design, DesignOptions};
+use austerity::model::{ResponseKind, Store};
+use austerity_io::design::{Design, DesignOptions, Recipe};
 use austerity_io::table::open;
 
 use crate::arguments::{DataOptions, FamilyChoice};
@@ -10,13 +10,14 @@ use crate::output::Failure;
 
 /// Data of a file, checked, with what was noticed on the way.
 pub(crate) struct Loaded {
-    pub(crate) data: CheckedData,
+    pub(crate) store: Store,
+    pub(crate) recipe: Recipe,
     pub(crate) remarks: Vec<String>,
 }
 
 /// Reads and checks the data; `seed` shuffles the storage.
 pub(crate) fn load(options: &DataOptions, seed: u64) -> Result<Loaded, Failure> {
-    let kind = match (options.family, &options.trials) {
+    let kind = match (options.family.unwrap_or(FamilyChoice::Logistic), &options.trials) {
         (FamilyChoice::Logistic, Some(_)) => ResponseKind::CountOfTrials,
         (FamilyChoice::Logistic, None) => ResponseKind::Binary,
         (_, Some(trials)) => {
@@ -46,7 +47,7 @@ pub(crate) fn load(options: &DataOptions, seed: u64) -> Result<Loaded, Failure> 
     let mut remarks = design.notes;
     remarks.extend(design.warnings);
     remarks.extend(data.warnings.iter().cloned());
-    Ok(Loaded { data, remarks })
+    Ok(Loaded { store: Store::new(&data, kind)?, recipe: design.recipe, remarks })
 }
 
 /// The library counts rows from 0, people who look into a file from 1.

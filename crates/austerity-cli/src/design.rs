@@ -36,7 +36,7 @@ pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failur
         let pairs = match &options.trial {
             Some(path) if path.is_dir() => read_pairs(&path.join("pairs.csv"), options.n)?,
             Some(path) => read_pairs(path, options.n)?,
-            None => made_up(options, common.seed)?,
+            None => made_up(options, common.seed())?,
         };
         average(&space, &pairs, options.law, options.tolerance)?
     };

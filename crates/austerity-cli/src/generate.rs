@@ -18,7 +18,7 @@ pub(crate) fn run(common: &Common, options: &GenerateOptions) -> Result<(), Fail
     let made = family(options.rows, options.features)
         .rare(options.rare)
         .correlated(options.correlated)
-        .seed(common.seed)
+        .seed(common.seed())
         .build()?;
     let counts = matches!(options.family, FamilyChoice::Logistic | FamilyChoice::Poisson);
     let mut fields: Vec<Field> = made.data.column_names().iter().map(Field::single).collect();

@@ -1,6 +1,6 @@
 //! The program: `austerity COMMAND`. Parses what was typed, runs it, turns errors into one clear message.
 //!
-//! Exit codes: 0 done, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
+//! Exit codes: 0 done, 1 a fit that is not to be trusted, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
 
 mod analyze;
 mod arguments;
@@ -8,12 +8,15 @@ mod check;
 mod data;
 mod demo;
 mod design;
+mod fit;
 mod generate;
 mod interrupt;
+mod model;
 mod output;
 mod parse;
 mod plot;
 mod progress;
+mod runs;
 mod table;
 
 use std::process::ExitCode;
@@ -24,6 +27,12 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
+        Command::Fit(options) => match fit::run(&arguments.common, options) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::from(1),
+            Err(failure) => Err(failure),
+        },
+        Command::Summary(options) => runs::summary::run(&arguments.common, options),
         Command::Demo(options) => demo::run(&arguments.common, options),
         Command::Analyze(options) => analyze::run(&arguments.common, options),
         Command::Design(options) => design::run(&arguments.common, options),

@@ -70,11 +70,19 @@ impl Observer for Line {
     }
 }
 
-impl Drop for Line {
-    fn drop(&mut self) {
+impl Line {
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
         if self.shown {
             let _ = write!(stderr(), "\r\x1b[2K");
+            self.shown = false;
         }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

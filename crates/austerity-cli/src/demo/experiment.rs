@@ -85,7 +85,7 @@ impl Candidate {
     fn settings(&self, common: &Common) -> Settings {
         Settings {
             chains: CHAINS,
-            seed: common.seed,
+            seed: common.seed(),
             threads: common.threads,
             rule: self.rule.clone(),
             ..Settings::default()
@@ -193,7 +193,7 @@ impl Demo {
         let arrival = self.arrival(problem, &cold);
 
         let warm_settings = settings((1.0 - COLD_PART) * seconds, 100);
-        let starts = problem.typical_starts(common.seed)?;
+        let starts = problem.typical_starts(common.seed())?;
         let run = Sampler::new(&problem.model, &warm_settings, &problem.walk, &starts)?.run(control, line);
         let summary = run.summary();
         let counters = run.counters();

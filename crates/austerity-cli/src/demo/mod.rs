@@ -22,12 +22,12 @@ pub(crate) fn run(common: &Common, options: &DemoOptions) -> Result<(), Failure>
     let control = crate::interrupt::control();
     let mut line = Line::new("demo");
     line.note("generating data and finding the mode");
-    let problem = Problem::new(options.rows, options.features, common.seed)?;
+    let problem = Problem::new(options.rows, options.features, common.seed())?;
     drop(line);
     if !common.json {
         say(words::introduction(&problem, options))?;
     }
-    let mut demo = Demo::new(&problem, common.seed);
+    let mut demo = Demo::new(&problem, common.seed());
     for candidate in candidates(options.rows) {
         if control.stopped() {
             break;

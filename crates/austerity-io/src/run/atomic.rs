@@ -18,6 +18,13 @@ use crate::error::{Error, Result};
 /// What temporary names end in.
 pub(super) const PART: &str = ".part";
 
+/// Writes a file that is there whole or not at all, durably.
+pub fn write_file(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
+    let mut batch = Batch::default();
+    batch.write(path.as_ref(), &[content])?;
+    batch.commit()
+}
+
 /// Files on their way.
 #[derive(Default)]
 pub(super) struct Batch {

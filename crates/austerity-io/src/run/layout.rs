@@ -191,6 +191,28 @@ impl StatisticField {
             },
         ]
     }
+
+    /// What is kept of audits beside: `audit_accepted` (−1 where a decision was not audited), `audit_mean`, `audit_sd`,
+    /// `audit_deviation` (NaN there).
+    #[must_use]
+    pub fn audits() -> Vec<Self> {
+        use NumberType::{Float64, Int8};
+        let of = |name, meaning, value| Self::new(name, Float64, meaning, value);
+        vec![
+            Self::new("audit_accepted", Int8, "what all rows decide; -1: not audited", |d| {
+                d.audit.map_or(-1.0, |audit| f64::from(u8::from(audit.accepted)))
+            }),
+            of("audit_mean", "mean log-likelihood difference of all rows", |d| {
+                d.audit.map_or(f64::NAN, |audit| audit.mean)
+            }),
+            of("audit_sd", "standard deviation of the same (divisor N)", |d| {
+                d.audit.map_or(f64::NAN, |audit| audit.sd)
+            }),
+            of("audit_deviation", "(mean of the rows used - mean of all rows)/claimed standard error", |d| {
+                d.audit.map_or(f64::NAN, |audit| audit.deviation)
+            }),
+        ]
+    }
 }
 
 fn flagged(decision: &Decision) -> u8 {

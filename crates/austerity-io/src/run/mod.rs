@@ -27,6 +27,7 @@ mod trace;
 pub mod writer;
 mod zarr;
 
+pub use atomic::write_file;
 pub use export::{ExportOptions, export};
 pub use layout::{Layout, Source, StatisticField};
 pub use lock::RunLock;

@@ -69,6 +69,7 @@ impl DrawsReader {
                 threshold: at(&threshold, draw, f64::NAN),
                 stopped: stopped(flags, used),
                 guarded: u32::from(flags & flags::GUARDED),
+                audit: None,
             }
         };
         Ok((0..usize::try_from(draws).unwrap_or(usize::MAX)).map(decision).collect())

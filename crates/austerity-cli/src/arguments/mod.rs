@@ -4,8 +4,13 @@ use std::path::PathBuf;
 
 use austerity::rule::Law;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::parse::{self, BoundChoice};
+
+mod fit;
+
+pub(crate) use fit::{FitOptions, LengthOptions, Preset, RuleChoice, ShapeOptions};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
 #[derive(Debug, Parser)]
@@ -24,15 +29,33 @@ pub(crate) struct Common {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Seed of everything random.
-    #[arg(long, global = true, default_value_t = 1, value_name = "SEED")]
-    pub(crate) seed: u64,
+    #[arg(long, global = true, value_name = "SEED")]
+    seed: Option<u64>,
     /// Threads (0: as many as there are cores). Never changes a draw.
     #[arg(long, global = true, default_value_t = 0, value_name = "THREADS")]
     pub(crate) threads: usize,
 }
 
+impl Common {
+    /// The seed: 1 unless given.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// The seed that was typed.
+    pub(crate) fn given_seed(&self) -> Option<u64> {
+        self.seed
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// From a file to a posterior: draws on disk, a summary, and whether to trust it.
+    #[command(after_help = fit::FIT_EXAMPLES)]
+    Fit(Box<FitOptions>),
+    /// What a run found, and whether to trust it: a table and sentences.
+    #[command(after_help = "Examples:\n  austerity summary run\n  austerity summary run --json")]
+    Summary(RunOptions),
     /// Compares exact and sequential decisions on built-in data: a table and words, in under a minute.
     #[command(
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000\n  austerity demo --json > demo.json"
@@ -63,8 +86,16 @@ Examples:
   austerity generate logistic --rows 1000000 --features 20 --out data.parquet
   austerity generate poisson --rows 50000 --features 5 --rare 3 --seed 7 --out counts.csv";
 
+/// A run on disk.
+#[derive(Args, Debug)]
+pub(crate) struct RunOptions {
+    /// The folder of a run.
+    pub(crate) run: PathBuf,
+}
+
 /// The likelihood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum FamilyChoice {
     /// Binary response, or counts out of --trials.
     Logistic,
@@ -77,7 +108,7 @@ pub(crate) enum FamilyChoice {
 }
 
 /// Where the data are and which column is what.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DataOptions {
     /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file.
     pub(crate) data: PathBuf,
@@ -106,8 +137,8 @@ pub(crate) struct DataOptions {
     #[arg(long)]
     pub(crate) standardize: bool,
     /// The likelihood.
-    #[arg(long, value_enum, default_value_t = FamilyChoice::Logistic)]
-    pub(crate) family: FamilyChoice,
+    #[arg(long, value_enum)]
+    pub(crate) family: Option<FamilyChoice>,
 }
 
 /// Options of `check`.

@@ -1,0 +1,287 @@
+//! A new run: data, mode, pilot, plan, folder, chains.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+use austerity::design::Pairs;
+use austerity::design::pilot::{self as piloting, pilot};
+use austerity::proposal::AnyProposal;
+use austerity::rule::RuleSettings;
+use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings};
+use austerity_io::run::{DrawsWriter, Layout, RunLock};
+
+use super::decide::{self, Decided, Wanted};
+use super::start::{FindMode, ProposalChoice, Start, smooth, starts, typical};
+use super::{Parts, Session, UNBOUNDED, kept, layout, priors, sample, settings};
+use crate::arguments::{Common, FitOptions, ShapeOptions};
+use crate::data;
+use crate::interrupt;
+use crate::model::{Family, Regression, Task, with_model};
+use crate::output::{Failure, say};
+use crate::progress::Line;
+use crate::runs::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
+
+/// Begins a run.
+pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Result<bool, Failure> {
+    let begun = Instant::now();
+    let wanted = Wanted::read(&options.shape)?;
+    let proposal = ProposalChoice::read(options.shape.proposal.as_deref())?;
+    settings(common, options, 1)?;
+    let mut fresh = Fresh::create(folder)?;
+    let lock = RunLock::acquire(folder.path())?;
+    let mut line = Line::new("fit");
+    line.note("reading the data");
+    let loaded = data::load(&options.data, common.seed())?;
+    let family = Family::of(options.data.family, loaded.store.description().kind);
+    wanted.check(loaded.store.rows())?;
+    let priors = priors(&options.shape, &loaded.store, family)?;
+    line.note("finding the mode");
+    let find = FindMode { family, priors: &priors };
+    let start = with_model(family, &loaded.store, &smooth(&priors), false, find)?;
+    let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
+    let mut remarks = loaded.remarks.clone();
+    remarks.extend(start.remarks.iter().cloned());
+    let sampled = family == Family::Linear && wanted.needs_pilot() && options.shape.rule.is_some();
+    let task = Begin {
+        common,
+        options,
+        folder,
+        wanted,
+        proposal,
+        parts,
+        start,
+        remarks,
+        line,
+        fresh: &mut fresh,
+        lock,
+    };
+    with_model(family, &loaded.store, &priors, sampled, task)
+}
+
+/// A folder that disappears again unless the run gets as far as its first checkpoint.
+struct Fresh<'a> {
+    folder: &'a Folder,
+    kept: bool,
+}
+
+impl<'a> Fresh<'a> {
+    fn create(folder: &'a Folder) -> Result<Self, Failure> {
+        folder.create()?;
+        Ok(Self { folder, kept: false })
+    }
+}
+
+impl Drop for Fresh<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nothing can be done about what cannot be removed.
+            let _ = std::fs::remove_file(self.folder.file("lock"));
+            let _ = std::fs::remove_dir(self.folder.path());
+        }
+    }
+}
+
+struct Begin<'a, 'f> {
+    common: &'a Common,
+    options: &'a FitOptions,
+    folder: &'a Folder,
+    wanted: Wanted,
+    proposal: ProposalChoice,
+    parts: Parts<'a>,
+    start: Start,
+    remarks: Vec<String>,
+    line: Line,
+    fresh: &'a mut Fresh<'f>,
+    lock: RunLock,
+}
+
+impl Task for Begin<'_, '_> {
+    type Output = bool;
+
+    fn run<M: Regression>(mut self, model: &M) -> Result<bool, Failure> {
+        let names = model.names();
+        let mut settings = settings(self.common, self.options, names.len())?;
+        let keep = kept(&self.options.shape, &names)?;
+        let (proposal, proposal_words) = self.proposal.build(&self.start.mode)?;
+        let pairs = self.pilot(model, &proposal, settings.seed)?;
+        let closed = self.parts.family == Family::Linear
+            && !matches!(&pairs, Some(pairs) if !pairs.as_slice().is_empty());
+        let Decided { rule, audit, prediction, reason } = match &pairs {
+            Some(pairs) => self.wanted.decide(pairs)?,
+            None if closed => {
+                self.wanted.exact("exact decisions from sums of squares and products: no row is read")
+            }
+            None => self.wanted.exact("exact decisions, as asked for"),
+        };
+        (settings.rule, settings.audit) = (rule, audit);
+        let chains = settings.first_chain..settings.first_chain + settings.chains;
+        let starts = starts(&self.start.mode, settings.seed, chains)?;
+        let sampler = match Sampler::new(model, &settings, &proposal, &starts) {
+            Ok(sampler) => sampler,
+            // A start far out that is impossible: all begin at the mode.
+            Err(austerity::Error::ImpossibleStart { .. }) => {
+                Sampler::new(model, &settings, &proposal, std::slice::from_ref(&self.start.mode.state))?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let run = RunFile {
+            version: env!("CARGO_PKG_VERSION").into(),
+            created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            data: DataRecord {
+                file: self.options.data.data.clone(),
+                rows: model.len(),
+                fingerprint: format!("{:016x}", model.fingerprint()),
+                bytes: self.parts.store.bytes(),
+                remarks: self.remarks.clone(),
+            },
+            model: ModelRecord {
+                family: self.parts.family,
+                standardize: self.options.data.standardize,
+                priors: PriorRecord::list(&names, self.parts.priors),
+            },
+            decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
+            proposal: proposal_words,
+            options: resolved(&self.options.shape, &settings),
+            data_options: self.options.data.clone(),
+            settings,
+            recipe: self.parts.recipe.clone(),
+        };
+        self.line.clear();
+        let layout = layout(&run, names.clone(), keep);
+        if !self.common.json {
+            say(plan(&run, &names, &layout, &sampler.memory(), self.parts.store.is_mapped()))?;
+        }
+        let checkpoint = Checkpoint {
+            version: run.version.clone(),
+            settings: run.settings.clone(),
+            rows: model.len(),
+            fingerprint: model.fingerprint(),
+            names,
+            chains: (0..run.settings.chains as usize)
+                .map(|chain| beginning(&starts[chain % starts.len()], &proposal))
+                .collect(),
+        };
+        let preparation = self.parts.begun.elapsed().as_secs_f64();
+        let saved = Saved { checkpoint, seconds: 0.0, preparation, ended: None, failed: false };
+        if let Some(pairs) = &pairs {
+            write_pairs(&self.folder.file("pairs.csv"), pairs)?;
+        }
+        self.fresh.kept = true;
+        let writer = DrawsWriter::create(self.folder.draws(), &layout)?;
+        austerity_io::run::checkpoint::write(self.folder.checkpoint(), &saved)?;
+        self.folder.write_run(&run)?;
+        let Self { common, options, folder, lock, .. } = self;
+        sample(Session { common, options, folder, run: &run, sampler, writer, saved }, &lock)
+    }
+}
+
+impl Begin<'_, '_> {
+    /// Pairs of a pilot, where a test may decide; none for models that read no row.
+    fn pilot<M: Regression>(
+        &mut self,
+        model: &M,
+        proposal: &AnyProposal,
+        seed: u64,
+    ) -> Result<Option<Pairs>, Failure> {
+        let closed = self.parts.family == Family::Linear && self.options.shape.rule.is_none();
+        if !self.wanted.needs_pilot() || closed || model.len() < 2 {
+            return Ok(None);
+        }
+        let control = interrupt::control();
+        let line = &mut self.line;
+        let mut told =
+            |step: usize| line.note(&format!("pilot: exact step {} of {}", step + 1, piloting::STEPS));
+        let start = typical(&self.start.mode, seed)?;
+        let seen = pilot(model, &mut proposal.clone(), &start, (piloting::STEPS, seed), &control, &mut told)?;
+        if control.stopped() {
+            return Err(Failure::Usage("interrupted before the first draw; nothing was written".into()));
+        }
+        Ok(Some(seen.pairs))
+    }
+}
+
+fn beginning(state: &[f64], proposal: &AnyProposal) -> ChainCheckpoint<Vec<f64>, AnyProposal> {
+    ChainCheckpoint {
+        state: state.to_vec(),
+        proposal: proposal.clone(),
+        step: 0,
+        warmup: Counters::default(),
+        sampling: Counters::default(),
+    }
+}
+
+/// What was typed, with what was resolved where nothing was: a resumed run may repeat a default.
+fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
+    ShapeOptions {
+        chains: Some(settings.chains),
+        first_chain: Some(settings.first_chain),
+        warmup: Some(settings.warmup),
+        thin: Some(settings.thin),
+        tolerance: Some(options.tolerance.unwrap_or(decide::TOLERANCE)),
+        ..options.clone()
+    }
+}
+
+/// Completed decisions, as `design --trial` reads them: mean, sd (divisor N) and offset.
+fn write_pairs(path: &Path, pairs: &Pairs) -> Result<(), Failure> {
+    let rows = pairs.rows() as f64;
+    let mut text = String::from("mean,sd,offset\n");
+    for pair in pairs.as_slice() {
+        // The offset is in the ratio already.
+        text += &format!("{:e},{:e},0\n", pair.ratio / rows, pair.kappa * (rows - 1.0).sqrt() / rows);
+    }
+    austerity_io::run::write_file(path, text.as_bytes())?;
+    Ok(())
+}
+
+/// What will be done and why, for people.
+fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mapped: bool) -> String {
+    let settings = &run.settings;
+    let mut lines = vec![format!(
+        "{}: {} rows, {} parameters; {}.",
+        run.data.file.display(),
+        run.data.rows,
+        names.len(),
+        run.model.family.words()
+    )];
+    lines.extend(run.data.remarks.iter().map(|remark| format!("• {remark}")));
+    let priors: Vec<String> =
+        run.model.priors.iter().take(4).map(|p| format!("{} {}", p.parameter, p.prior)).collect();
+    let more = if run.model.priors.len() > 4 { ", …" } else { "" };
+    lines.push(format!("Priors: {}{more} (all in run.toml)", priors.join(", ")));
+    lines.push(format!("Proposal: {}.", run.proposal));
+    lines.push(format!("Decision: {}.", decide::words(&settings.rule)));
+    lines.push(format!("  Why: {}.", run.decision.reason));
+    if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &run.decision.prediction) {
+        lines.push(format!(
+            "  Expected: mean error {:.4}, {:.0} % of the data per decision, posterior sds × {:.3}; {:.2} % of the decisions are audited.",
+            p.error,
+            100.0 * p.data_share,
+            p.sd_inflation,
+            100.0 * settings.audit
+        ));
+    }
+    let draws = if settings.draws >= UNBOUNDED {
+        "draws until a limit is reached".to_owned()
+    } else {
+        format!("{} draws", settings.draws)
+    };
+    lines.push(format!(
+        "Length: {} chains, {} warm-up steps and {draws} each, seed {}.",
+        settings.chains, settings.warmup, settings.seed
+    ));
+    let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
+    let resident = memory.order + memory.scratch + if mapped { 0 } else { memory.data };
+    let data = if mapped {
+        format!("{} of data mapped from disk, read through the system's cache", mega(memory.data as f64))
+    } else {
+        format!("{} of them data", mega(memory.data as f64))
+    };
+    let disk = if settings.draws >= UNBOUNDED {
+        format!("{} per 1,000 draws", mega(layout.bytes(1000) as f64))
+    } else {
+        format!("about {}", mega(layout.bytes(settings.draws) as f64))
+    };
+    lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
+    lines.join("\n")
+}

@@ -1,0 +1,180 @@
+//! `austerity fit`: from a file to draws on disk.
+//!
+//! | file | what it decides or does |
+//! |---|---|
+//! | `decide` | who decides: the rule, by a pilot and the design module |
+//! | `start` | the mode, whether the data are separable, where chains start |
+//! | `begin`, `resume` | a new run, or going on with one |
+//! | `sink` | draws and checkpoints to the folder while chains run |
+//! | `progress` | what people watch |
+
+mod begin;
+pub(crate) mod decide;
+pub(crate) mod progress;
+mod resume;
+mod sink;
+mod start;
+
+use std::time::Instant;
+
+use austerity::model::{Prior, Store};
+use austerity::proposal::AnyProposal;
+use austerity::run::{Ended, Limits, Run, Sampler, Settings};
+use austerity_io::design::Recipe;
+use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
+
+use crate::arguments::{Common, FitOptions, LengthOptions, ShapeOptions};
+use crate::interrupt;
+use crate::model::{Family, Regression, SCALE_PRIOR};
+use crate::output::Failure;
+use crate::runs::{Folder, Overview, RunFile, Saved, summary};
+
+/// More draws than any run makes.
+const UNBOUNDED: u64 = 1_000_000_000_000;
+
+/// Runs the fit; tells whether its result may be trusted.
+pub(crate) fn run(common: &Common, options: &FitOptions) -> Result<bool, Failure> {
+    let folder = Folder::new(&options.out);
+    if options.resume { resume::run(common, options, &folder) } else { begin::run(common, options, &folder) }
+}
+
+/// A run that is about to sample.
+struct Session<'a, M: Regression> {
+    common: &'a Common,
+    options: &'a FitOptions,
+    folder: &'a Folder,
+    run: &'a RunFile,
+    sampler: Sampler<'a, M, AnyProposal>,
+    writer: DrawsWriter,
+    saved: Saved,
+}
+
+/// Samples, stores, summarises.
+fn sample<M: Regression>(session: Session<'_, M>, _lock: &RunLock) -> Result<bool, Failure> {
+    let Session { common, options, folder, run, sampler, writer, saved } = session;
+    let recipe = run.model.standardize.then_some(&run.recipe);
+    let coefficients = run.recipe.coefficient_names().len();
+    let mut sink = sink::FolderSink::new(folder, writer, recipe, coefficients, saved);
+    sink.save()?;
+    let control = interrupt::control();
+    let bounded = run.settings.draws < UNBOUNDED;
+    let mut display = progress::Display::new(options.json_progress, run.settings.first_chain, bounded);
+    let Run { checkpoint, ended, seconds, .. } = sampler.run_into(&mut sink, &control, &mut display);
+    drop(display);
+    sink.finish(checkpoint, &ended, seconds)?;
+    if let Ended::Unstored { error } = &ended {
+        eprintln!("austerity: {error}");
+        eprintln!("austerity: what was stored before is intact; make room and go on with --resume");
+    }
+    let overview = Overview::read(folder)?;
+    let text = serde_json::to_string_pretty(&overview.json()).map_err(std::io::Error::from)?;
+    austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes())?;
+    summary::print(common, &overview)?;
+    Ok(overview.verdict.trusted())
+}
+
+/// The layout of the draws of a run.
+fn layout(run: &RunFile, names: Vec<String>, keep: Option<Vec<usize>>) -> Layout {
+    let mut layout = Layout::new(names, run.recipe.coefficient_names().len(), &run.settings);
+    layout.keep = keep;
+    layout.created_at.clone_from(&run.created);
+    if run.settings.audit > 0.0 {
+        layout.statistics.extend(StatisticField::audits());
+    }
+    layout
+}
+
+/// Positions of the parameters to keep.
+fn kept(options: &ShapeOptions, names: &[String]) -> Result<Option<Vec<usize>>, Failure> {
+    let Some(keep) = &options.keep else { return Ok(None) };
+    let place = |name: &String| {
+        names.iter().position(|known| known == name).ok_or_else(|| {
+            Failure::Usage(format!(
+                "--keep {name}: there is no such parameter; there are {}",
+                names.join(", ")
+            ))
+        })
+    };
+    keep.iter().map(place).collect::<Result<_, _>>().map(Some)
+}
+
+/// What ends the run.
+fn limits(options: &LengthOptions) -> Result<Limits, Failure> {
+    let evaluations = match options.evaluations {
+        Some(x) if !(x >= 1.0 && x <= 1e18) => {
+            return Err(Failure::Usage(format!("--evaluations is {x}; allowed: a number from 1 to 1e18")));
+        }
+        x => x.map(|x| x as u64),
+    };
+    Ok(Limits {
+        seconds: options.budget.map(|budget| budget.as_secs_f64()),
+        evaluations,
+        target_ess: options.target_ess,
+    })
+}
+
+/// Draws per chain: as typed, without end when something else ends the run, or by the number of parameters.
+fn draws(options: &LengthOptions, parameters: usize) -> u64 {
+    let limited = options.budget.is_some() || options.evaluations.is_some() || options.target_ess.is_some();
+    match options.draws {
+        Some(draws) => draws,
+        None if limited => UNBOUNDED,
+        None => (600 * parameters as u64).next_multiple_of(1000).max(2000),
+    }
+}
+
+/// One prior per parameter, log σ last.
+fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<Prior>, Failure> {
+    let parse = |option: &str, text: &str| {
+        text.parse::<Prior>().map_err(|error| Failure::Usage(format!("{option} {text}: {error}")))
+    };
+    let mut priors = store.default_priors();
+    let mut names = store.coefficient_names();
+    let intercept = usize::from(store.description().intercept);
+    if let Some(text) = &options.prior {
+        let prior = parse("--prior", text)?;
+        priors.iter_mut().skip(intercept).for_each(|slot| *slot = prior);
+    }
+    if let Some(text) = &options.prior_intercept {
+        let prior = parse("--prior-intercept", text)?;
+        if intercept == 0 {
+            return Err(Failure::Usage("--prior-intercept: the model has no intercept; drop it".into()));
+        }
+        priors[0] = prior;
+    }
+    if family.has_sigma() {
+        priors.push(SCALE_PRIOR);
+        names.push("sigma".into());
+    }
+    if let Some(path) = &options.priors {
+        return Err(Failure::Usage(format!("--priors {}", path.display())));
+    }
+    Ok(priors)
+}
+
+/// Settings that all runs share.
+fn settings(common: &Common, options: &FitOptions, parameters: usize) -> Result<Settings, Failure> {
+    let shape = &options.shape;
+    let settings = Settings {
+        chains: shape.chains.unwrap_or(4),
+        first_chain: shape.first_chain.unwrap_or(0),
+        warmup: shape.warmup.unwrap_or(1000),
+        draws: draws(&options.length, parameters),
+        thin: shape.thin.unwrap_or(1),
+        seed: common.seed(),
+        threads: common.threads,
+        limits: limits(&options.length)?,
+        ..Settings::default()
+    };
+    settings.check()?;
+    Ok(settings)
+}
+
+/// The recipe and what else a new run is made of.
+struct Parts<'a> {
+    store: &'a Store,
+    recipe: &'a Recipe,
+    family: Family,
+    priors: &'a [Prior],
+    begun: Instant,
+}

@@ -1,0 +1,205 @@
+//! Going on with a run: the same data and settings or a difference in words, from the newest checkpoint whose draws are on disk.
+
+use std::time::Instant;
+
+use austerity::model::Prior;
+use austerity::run::Sampler;
+use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Session, UNBOUNDED, kept, layout, limits, sample};
+use crate::arguments::{Common, FitOptions};
+use crate::data;
+use crate::model::{Regression, Task, with_model};
+use crate::output::{Failure, say};
+use crate::progress::Line;
+use crate::runs::{Folder, RunFile, Saved};
+
+/// Goes on with a run.
+pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Result<bool, Failure> {
+    let begun = Instant::now();
+    let mut run = folder.read_run()?;
+    let lock = RunLock::acquire(folder.path())?;
+    if let Some(seed) = common.given_seed()
+        && seed != run.settings.seed
+    {
+        return Err(differs("--seed", &run.settings.seed.to_string(), &seed.to_string()));
+    }
+    merge(&run.options, &options.shape, &[])?;
+    let data_options = merge(&run.data_options, &options.data, &["data"])?;
+    let mut line = Line::new("fit");
+    line.note("reading the data");
+    let data_options = crate::arguments::DataOptions { data: options.data.data.clone(), ..data_options };
+    let loaded = data::load(&data_options, run.settings.seed)?;
+    compare_recipes(&run, &loaded.recipe)?;
+    let priors = run
+        .model
+        .priors
+        .iter()
+        .map(|record| record.prior.parse::<Prior>().map_err(Failure::from))
+        .collect::<Result<Vec<_>, _>>()?;
+    length(&mut run, options)?;
+    run.settings.threads = common.threads;
+    let by_rows = matches!(run.settings.rule, austerity::rule::RuleSettings::Sequential(_));
+    let family = run.model.family;
+    let task = Resume { common, options, folder, run, line, lock, begun };
+    with_model(family, &loaded.store, &priors, by_rows, task)
+}
+
+/// The new length: in total, as far as it was given.
+fn length(run: &mut RunFile, options: &FitOptions) -> Result<(), Failure> {
+    run.settings.limits = limits(&options.length)?;
+    let limited = run.settings.limits != austerity::run::Limits::default();
+    match options.length.draws {
+        Some(draws) => run.settings.draws = draws,
+        None if limited => run.settings.draws = UNBOUNDED,
+        None => {}
+    }
+    Ok(run.settings.check()?)
+}
+
+struct Resume<'a> {
+    common: &'a Common,
+    options: &'a FitOptions,
+    folder: &'a Folder,
+    run: RunFile,
+    line: Line,
+    lock: RunLock,
+    begun: Instant,
+}
+
+impl Task for Resume<'_> {
+    type Output = bool;
+
+    fn run<M: Regression>(self, model: &M) -> Result<bool, Failure> {
+        let Self { common, options, folder, mut run, mut line, lock, begun } = self;
+        let names = model.names();
+        let keep = kept(&run.options, &names)?;
+        line.note("looking for the newest checkpoint whose draws are on disk");
+        let layout = layout(&run, names, keep);
+        let mut refused: Vec<Failure> = Vec::new();
+        let mut found = None;
+        for candidate in checkpoint::candidates::<Saved>(folder.checkpoint()) {
+            let opened = candidate
+                .and_then(|saved| Ok((DrawsWriter::resume(folder.draws(), &layout, &saved.drawn())?, saved)));
+            match opened {
+                Ok(pair) => {
+                    found = Some(pair);
+                    break;
+                }
+                Err(error) => refused.push(error.into()),
+            }
+        }
+        let Some((writer, mut saved)) = found else {
+            let why: Vec<String> = refused.iter().map(ToString::to_string).collect();
+            return Err(Failure::Usage(format!(
+                "the run cannot go on: {}. What is left of its draws can still be read by `summary` and `export`; a new run with the \
+                 same data, options and seed makes the same draws again",
+                why.join("; before that: ")
+            )));
+        };
+        let drawn = saved.drawn();
+        let shortest = drawn.iter().copied().min().unwrap_or(0);
+        let mut sampler = Sampler::resume(model, &run.settings, saved.checkpoint.clone())?;
+        if run.settings.limits.target_ess.is_some() {
+            sampler = sampler.with_earlier(folder.reader()?.trace_until(&drawn)?);
+        }
+        line.clear();
+        if !common.json {
+            for failure in &refused {
+                say(format!(
+                    "The newest checkpoint could not be used ({failure}): going on from the one before."
+                ))?;
+            }
+            say(format!(
+                "{}: going on after {shortest} draws per chain{}.",
+                folder.path().display(),
+                if shortest >= run.settings.draws {
+                    ", which is all that was asked for (--draws makes more)"
+                } else {
+                    ""
+                }
+            ))?;
+        }
+        saved.preparation += begun.elapsed().as_secs_f64();
+        saved.checkpoint.settings = run.settings.clone();
+        run.settings.threads = common.threads;
+        folder.write_run(&run)?;
+        sample(Session { common, options, folder, run: &run, sampler, writer, saved }, &lock)
+    }
+}
+
+fn differs(what: &str, stored: &str, found: &str) -> Failure {
+    Failure::Usage(format!(
+        "{what} was {stored} when the run began and is {found} now: a run goes on with what it began with; drop the option or begin a \
+         new run in another folder"
+    ))
+}
+
+/// What was typed now on top of what was typed at the start: equal where both say something. Options named in `free` may differ.
+fn merge<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Result<T, Failure> {
+    let broken = |error: serde_json::Error| Failure::Usage(format!("run.toml cannot be used: {error}"));
+    let mut merged = serde_json::to_value(old).map_err(broken)?;
+    let new = serde_json::to_value(new).map_err(broken)?;
+    if let (Value::Object(merged), Value::Object(new)) = (&mut merged, new) {
+        for (name, value) in new {
+            let silent = match &value {
+                Value::Null | Value::Bool(false) => true,
+                Value::Array(list) => list.is_empty(),
+                _ => false,
+            };
+            let stored = merged.get(&name).cloned().unwrap_or(Value::Null);
+            if silent || free.contains(&name.as_str()) || stored == value {
+                continue;
+            }
+            let option = format!("--{}", name.replace('_', "-"));
+            return Err(differs(&option, &shown(&stored), &shown(&value)));
+        }
+    }
+    serde_json::from_value(merged).map_err(broken)
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(false) => "not given".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(shown).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// Refuses data that are coded in another way, naming what differs.
+fn compare_recipes(run: &RunFile, found: &austerity_io::design::Recipe) -> Result<(), Failure> {
+    let old = &run.recipe;
+    if old == found {
+        return Ok(());
+    }
+    let file = &run.data.file;
+    let differ = |what: &str, stored: String, now: String| {
+        Failure::Usage(format!(
+            "the data differ from those of the run ({}): {what} was {stored} and is {now} now; a run goes on with its own data only",
+            file.display()
+        ))
+    };
+    let (a, b) = (old.coefficient_names(), found.coefficient_names());
+    if a != b {
+        let gone: Vec<&String> = a.iter().filter(|name| !b.contains(name)).collect();
+        let new: Vec<&String> = b.iter().filter(|name| !a.contains(name)).collect();
+        return Err(differ("the list of coefficients", format!("with {gone:?}"), format!("with {new:?}")));
+    }
+    if old.coding != found.coding {
+        return Err(differ(
+            "the coding of the response",
+            format!("{:?}", old.coding),
+            format!("{:?}", found.coding),
+        ));
+    }
+    for (old, new) in old.terms.iter().zip(&found.terms) {
+        if old != new {
+            return Err(differ(&format!("column {}", old.column()), format!("{old:?}"), format!("{new:?}")));
+        }
+    }
+    Err(differ("a role", format!("{old:?}"), format!("{found:?}")))
+}

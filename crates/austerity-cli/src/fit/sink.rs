@@ -1,0 +1,89 @@
+//! Draws and checkpoints to the run's folder, on the sampler's own thread.
+//!
+//! Draws are appended as they come and made durable every two seconds; a checkpoint that counts exactly those draws follows. A
+//! run killed at any moment so loses what it drew since: at most a few seconds.
+
+use std::time::{Duration, Instant};
+
+use austerity::proposal::AnyProposal;
+use austerity::run::{Checkpoint, Part, Sink};
+use austerity_io::design::Recipe;
+use austerity_io::run::{DrawsWriter, checkpoint};
+
+use crate::runs::{Folder, Saved};
+
+/// How often draws are made durable.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Where a run's draws go.
+pub(super) struct FolderSink<'a> {
+    folder: &'a Folder,
+    writer: DrawsWriter,
+    /// Brings draws to the original scale, where columns were standardised.
+    recipe: Option<&'a Recipe>,
+    coefficients: usize,
+    width: usize,
+    saved: Saved,
+    /// Seconds of the chains before this session.
+    earlier: f64,
+    start: Instant,
+    last: Instant,
+}
+
+impl<'a> FolderSink<'a> {
+    pub(super) fn new(
+        folder: &'a Folder,
+        writer: DrawsWriter,
+        recipe: Option<&'a Recipe>,
+        coefficients: usize,
+        saved: Saved,
+    ) -> Self {
+        let now = Instant::now();
+        let width = saved.checkpoint.names.len();
+        let earlier = saved.seconds;
+        Self { folder, writer, recipe, coefficients, width, saved, earlier, start: now, last: now }
+    }
+
+    /// Makes everything durable, with a checkpoint that counts it.
+    pub(super) fn save(&mut self) -> austerity_io::Result<()> {
+        self.writer.flush()?;
+        self.saved.seconds = self.earlier + self.start.elapsed().as_secs_f64();
+        checkpoint::write(self.folder.checkpoint(), &self.saved)?;
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    /// The last checkpoint, with why the session ended.
+    pub(super) fn finish(
+        mut self,
+        checkpoint: Checkpoint<Vec<f64>, AnyProposal>,
+        ended: &austerity::run::Ended,
+        seconds: f64,
+    ) -> austerity_io::Result<Saved> {
+        self.saved.end(ended);
+        if !matches!(ended, austerity::run::Ended::Unstored { .. }) {
+            self.saved.checkpoint = checkpoint;
+            self.save()?;
+            self.saved.seconds = self.earlier + seconds;
+            checkpoint::write(self.folder.checkpoint(), &self.saved)?;
+        }
+        Ok(self.saved)
+    }
+
+    fn store(&mut self, mut part: Part<Vec<f64>, AnyProposal>) -> austerity_io::Result<()> {
+        if let Some(recipe) = self.recipe {
+            for draw in part.draws.values.chunks_exact_mut(self.width.max(1)) {
+                recipe.to_original(&mut draw[..self.coefficients]);
+            }
+        }
+        self.writer.append(part.chain, &part.draws.values, &part.draws.decisions)?;
+        self.saved.checkpoint.chains[part.chain] = part.checkpoint;
+        if self.last.elapsed() >= INTERVAL { self.save() } else { Ok(()) }
+    }
+}
+
+impl Sink<Vec<f64>, AnyProposal> for FolderSink<'_> {
+    fn take(&mut self, part: Part<Vec<f64>, AnyProposal>) -> Result<(), String> {
+        self.store(part).map_err(|error| error.to_string())
+    }
+}

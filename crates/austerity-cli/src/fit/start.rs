@@ -1,0 +1,172 @@
+//! Where chains start: the mode, and what it tells about the data.
+//!
+//! The mode is found with smooth priors of the same width where the prior has a kink (Laplace), which Newton's method cannot pass; only
+//! starts and steps come of it, so the posterior is not changed. Chains start at draws from a normal distribution twice as
+//! wide (in variance) as the Laplace approximation there, so that R-hat has something to compare.
+
+use austerity::model::{Access, Mode, Prior, find_mode};
+use austerity::population::Population as _;
+use austerity::proposal::{
+    AnyProposal, Proposal as _, RandomWalk, RobustAdaptive, adaptive::TARGET_ACCEPTANCE,
+};
+use austerity::rng::{Role, stream};
+
+use crate::model::{Family, Regression, Task};
+use crate::output::Failure;
+
+/// Variance of the starts over that of the Laplace approximation.
+const SPREAD: f64 = 2.0;
+/// Share of the prior's sd beyond which the prior decides about a coefficient.
+const WEAK: f64 = 0.5;
+/// Coefficients that are named in a warning.
+const NAMED: usize = 5;
+
+/// The mode and what was noticed there.
+pub(super) struct Start {
+    pub(super) mode: Mode,
+    pub(super) remarks: Vec<String>,
+}
+
+/// Finds the mode.
+pub(super) struct FindMode<'a> {
+    pub(super) family: Family,
+    pub(super) priors: &'a [Prior],
+}
+
+impl Task for FindMode<'_> {
+    type Output = Start;
+
+    fn run<M: Regression>(self, model: &M) -> Result<Start, Failure> {
+        let names = model.names();
+        let zero = vec![0.0; names.len()];
+        let mode = find_mode(model, &zero).map_err(|error| {
+            let flat = self.priors.contains(&Prior::Flat);
+            let why = if flat && self.family == Family::Logistic {
+                "with a flat prior this happens when the data are separable; use a proper prior such as --prior normal:2.5"
+            } else {
+                "look for columns that repeat each other or differ wildly in scale, or use a tighter prior"
+            };
+            Failure::Usage(format!("the posterior has no mode that could be found: {error}; {why}"))
+        })?;
+        let mut remarks = Vec::new();
+        if self.family == Family::Logistic && separable(model, &mode.state)? {
+            remarks.push(
+                "the data are separable: every row is on its side at the mode, so the prior decides how large the coefficients are"
+                    .into(),
+            );
+        }
+        remarks.extend(weak(&names, self.priors, &mode));
+        Ok(Start { mode, remarks })
+    }
+}
+
+/// Whether every row is more probable than not at `state`: log p(y|0) − log p(y|state) is then negative in every row.
+fn separable<M: Regression>(model: &M, state: &Vec<f64>) -> Result<bool, Failure> {
+    let zero = vec![0.0; state.len()];
+    let mut scratch = model.scratch(Access::Blocks);
+    Ok(model.compare(state, &zero, &mut scratch).total()?.maximum < 0.0)
+}
+
+/// A sentence about coefficients that the data hardly bound.
+fn weak(names: &[String], priors: &[Prior], mode: &Mode) -> Option<String> {
+    let width = names.len();
+    let bound = |&(i, prior): &(usize, &Prior)| match spread(prior) {
+        Some(sd) => mode.covariance[i * width + i].sqrt() > WEAK * sd,
+        None => false,
+    };
+    let found: Vec<&str> = priors.iter().enumerate().filter(bound).map(|(i, _)| names[i].as_str()).collect();
+    let shown = found.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = found.len().saturating_sub(NAMED);
+    (!found.is_empty()).then(|| {
+        format!(
+            "the data say little about {shown}{}: the prior decides there",
+            if more > 0 { format!(" and {more} more") } else { String::new() }
+        )
+    })
+}
+
+/// Standard deviation of a prior, or its scale where it has none.
+fn spread(prior: &Prior) -> Option<f64> {
+    match *prior {
+        Prior::Flat => None,
+        Prior::Normal { sd } => Some(sd),
+        Prior::Laplace { scale } => Some(scale * std::f64::consts::SQRT_2),
+        Prior::Student { scale, .. } => Some(scale),
+    }
+}
+
+/// The priors with kinks rounded off.
+pub(super) fn smooth(priors: &[Prior]) -> Vec<Prior> {
+    let rounded = |prior: &Prior| match *prior {
+        Prior::Laplace { scale } => Prior::Normal { sd: scale * std::f64::consts::SQRT_2 },
+        other => other,
+    };
+    priors.iter().map(rounded).collect()
+}
+
+/// What was typed as `--proposal`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ProposalChoice {
+    Adaptive,
+    Laplace,
+    RandomWalk(f64),
+}
+
+impl ProposalChoice {
+    pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
+        let wrong = |text: &str| {
+            Failure::Usage(format!(
+                "--proposal {text}: known are auto, laplace-walk and random-walk:SD (such as random-walk:0.01)"
+            ))
+        };
+        match text {
+            None | Some("auto") => Ok(Self::Adaptive),
+            Some("laplace-walk") => Ok(Self::Laplace),
+            Some(text) => match text.strip_prefix("random-walk:").map(str::parse) {
+                Some(Ok(sd)) if sd > 0.0 && f64::is_finite(sd) => Ok(Self::RandomWalk(sd)),
+                _ => Err(wrong(text)),
+            },
+        }
+    }
+
+    /// The proposal, and how to call it.
+    pub(super) fn build(self, mode: &Mode) -> Result<(AnyProposal, String), Failure> {
+        let dimension = mode.state.len();
+        let shaped = || RandomWalk::for_posterior(dimension, &mode.covariance);
+        Ok(match self {
+            Self::Adaptive => {
+                let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
+                (
+                    walk.into(),
+                    "random walk shaped by the curvature at the mode, adapting during warm-up".into(),
+                )
+            }
+            Self::Laplace => (shaped()?.into(), "random walk shaped by the curvature at the mode".into()),
+            Self::RandomWalk(sd) => (
+                RandomWalk::isotropic(dimension, sd)?.into(),
+                format!("random walk with sd {sd} in every coefficient"),
+            ),
+        })
+    }
+}
+
+/// One start per chain.
+pub(super) fn starts(mode: &Mode, seed: u64, chains: std::ops::Range<u32>) -> Result<Vec<Vec<f64>>, Failure> {
+    let wide: Vec<f64> = mode.covariance.iter().map(|value| SPREAD * value).collect();
+    let mut cloud = RandomWalk::dense(mode.state.len(), &wide)?;
+    chains
+        .map(|chain| {
+            let mut start = mode.state.clone();
+            cloud.propose(&mode.state, &mut start, &mut stream(seed, chain, Role::Start))?;
+            Ok(start)
+        })
+        .collect()
+}
+
+/// A typical draw, for the pilot.
+pub(super) fn typical(mode: &Mode, seed: u64) -> Result<Vec<f64>, Failure> {
+    let mut cloud = RandomWalk::dense(mode.state.len(), &mode.covariance)?;
+    let mut start = mode.state.clone();
+    cloud.propose(&mode.state, &mut start, &mut stream(seed, u32::MAX, Role::Start))?;
+    Ok(start)
+}

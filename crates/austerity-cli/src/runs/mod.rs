@@ -1,0 +1,14 @@
+//! Runs on disk: their folder, what can be said of them, and the commands that read them.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `folder` | the files of a run, and `run.toml` |
+//! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
+//! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
+
+mod folder;
+mod overview;
+pub(crate) mod summary;
+
+pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
+pub(crate) use overview::Overview;

@@ -1,0 +1,265 @@
+//! All that can be said of a run: one summary per parameter, what it cost, whether to trust it, and what to do next.
+
+use austerity::diagnostics::Summary;
+use austerity::rule::{Law, RuleSettings};
+use austerity::run::{Counters, Ended, Evidence, Verdict};
+use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
+use austerity_io::run::DrawsReader;
+use serde_json::{Value, json};
+
+use super::{Folder, RunFile, Saved};
+use crate::fit::progress::duration;
+use crate::output::Failure;
+use crate::table::table;
+
+/// What is known of a run.
+pub(crate) struct Overview {
+    pub(crate) run: RunFile,
+    pub(crate) saved: Saved,
+    pub(crate) draws: usize,
+    pub(crate) summary: Vec<Summary>,
+    pub(crate) counters: Counters,
+    pub(crate) verdict: Verdict,
+    /// Disagreements that the theory predicts for the audited decisions that were recorded.
+    pub(crate) predicted: Option<f64>,
+}
+
+impl Overview {
+    /// Reads a run's folder.
+    pub(crate) fn read(folder: &Folder) -> Result<Self, Failure> {
+        let run = folder.read_run()?;
+        let saved = folder.saved()?;
+        let reader = folder.reader()?;
+        let names = reader.names();
+        let mut summary = Vec::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            let chains = reader.parameter(index)?;
+            let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
+            summary.push(Summary::new(name, &chains));
+        }
+        let counters = saved.counters();
+        let predicted = predicted_disagreements(&run, &reader, &counters)?;
+        let ended = saved.failed.then(|| Ended::Unstored {
+            error: austerity::Error::Sink { message: saved.ended.clone().unwrap_or_default() },
+        });
+        let mut verdict = Verdict::new(&Evidence {
+            summary: &summary,
+            counters: &counters,
+            rows: run.data.rows,
+            chains: reader.chains(),
+            rule: &run.settings.rule,
+            ended: None,
+            predicted_disagreements: predicted,
+        });
+        if let Some(Ended::Unstored { .. }) = ended {
+            let words = saved.ended.clone().unwrap_or_default();
+            verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept."));
+        }
+        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, predicted })
+    }
+
+    /// Share of the data per decision, audits and preparation excluded.
+    pub(crate) fn data_share(&self) -> f64 {
+        self.counters.data_share(self.run.data.rows)
+    }
+
+    /// The contract of `summary --json`.
+    pub(crate) fn json(&self) -> Value {
+        let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+        let audit = (self.counters.audited > 0).then(|| {
+            json!({
+                "audited": self.counters.audited,
+                "disagreed": self.counters.disagreed,
+                "predicted": self.predicted,
+                "deviation": number((self.counters.deviations / self.counters.deviating as f64).sqrt()),
+            })
+        });
+        json!({
+            "parameters": self.summary,
+            "data_share": number(self.data_share()),
+            "acceptance": number(self.counters.acceptance()),
+            "seconds": self.saved.seconds,
+            "preparation_seconds": self.saved.preparation,
+            "evaluations": self.saved.evaluations(),
+            "trusted": self.verdict.trusted(),
+            "reasons": self.verdict.reasons,
+            "remarks": self.verdict.remarks,
+            "chains": self.run.settings.chains,
+            "draws": self.draws,
+            "rows": self.run.data.rows,
+            "family": self.run.model.family,
+            "ended": self.saved.ended,
+            "rule": self.run.settings.rule,
+            "prediction": self.run.decision.prediction,
+            "audit": audit,
+        })
+    }
+
+    /// The table.
+    pub(crate) fn table(&self) -> String {
+        let mut numbers =
+            table(&["", "mean", "sd", "2.5 %", "50 %", "97.5 %", "MCSE", "ESS bulk", "ESS tail", "R-hat"]);
+        for s in &self.summary {
+            let digits = decimals(s.mcse_mean, s.sd);
+            let value = |v: f64| if v.is_finite() { format!("{v:.digits$}") } else { "–".into() };
+            let whole = |v: f64| if v.is_finite() { format!("{v:.0}") } else { "–".into() };
+            let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };
+            let mcse = if s.mcse_mean.is_finite() { format!("{:.1e}", s.mcse_mean) } else { "–".into() };
+            numbers.add_row([
+                s.name.clone(),
+                value(s.mean),
+                value(s.sd),
+                value(s.q025),
+                value(s.q50),
+                value(s.q975),
+                mcse,
+                whole(s.ess_bulk),
+                whole(s.ess_tail),
+                rhat,
+            ]);
+        }
+        numbers.to_string()
+    }
+
+    /// What a person would say about it, reasons for distrust first.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if self.verdict.trusted() {
+            let worst = self.summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
+            let least = self.summary.iter().map(|s| s.ess_bulk.min(s.ess_tail)).fold(f64::NAN, f64::min);
+            let chains = self.run.settings.chains;
+            said.push(if chains > 1 {
+                format!("The {chains} chains agree (largest R-hat {worst:.3}); the smallest effective sample size is {least:.0}.")
+            } else {
+                format!("The smallest effective sample size is {least:.0}; one chain alone cannot disagree with another.")
+            });
+        }
+        said.extend(self.verdict.reasons.iter().cloned());
+        said.push(self.cost());
+        said.extend(self.theory());
+        said.extend(self.audits());
+        said.extend(self.verdict.remarks.iter().cloned());
+        said.push(self.next());
+        said
+    }
+
+    fn cost(&self) -> String {
+        format!(
+            "{} draws per chain in {}; {:.0} % of the candidates were accepted, a decision read {} of the {} rows; {} likelihood \
+             evaluations in all.",
+            self.draws,
+            duration(self.saved.seconds),
+            100.0 * self.counters.acceptance(),
+            percent(self.data_share()),
+            self.run.data.rows,
+            large(self.saved.evaluations() as f64),
+        )
+    }
+
+    /// What the theory predicts for these settings.
+    fn theory(&self) -> Option<String> {
+        let RuleSettings::Sequential(test) = &self.run.settings.rule else {
+            return Some("Decisions were exact: the draws have no error but Monte Carlo.".into());
+        };
+        let prediction = self.run.decision.prediction.as_ref()?;
+        let what = if matches!(test.law, Law::Compensated { .. }) {
+            "a mean detailed-balance defect"
+        } else {
+            "a mean error of the acceptance probability"
+        };
+        let inflation = prediction.sd_inflation;
+        let spread = if !inflation.is_finite() {
+            "the posterior would have no finite spread under this test".into()
+        } else if (inflation - 1.0).abs() < 5e-4 {
+            "posterior standard deviations should be right to 0.1 %".into()
+        } else {
+            let word = if inflation > 1.0 { "wide" } else { "narrow" };
+            format!(
+                "posterior standard deviations should come out {:.1} % too {word}",
+                100.0 * (inflation - 1.0).abs()
+            )
+        };
+        Some(format!("The theory predicts {what} of {:.4} for this test: {spread}.", prediction.error))
+    }
+
+    fn audits(&self) -> Option<String> {
+        let c = &self.counters;
+        if c.audited == 0 {
+            return None;
+        }
+        let expected = self.predicted.map_or(String::new(), |p| format!(" where the theory expects {p:.1}"));
+        let deviation = (c.deviations / c.deviating as f64).sqrt();
+        let deviation = if deviation.is_finite() {
+            format!(
+                "; sampled means were off by {deviation:.2} of their claimed standard errors (root mean square)"
+            )
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "Of {} decisions that were audited on all rows, {} were wrong{expected}{deviation}.",
+            c.audited, c.disagreed
+        ))
+    }
+
+    /// What to do next.
+    fn next(&self) -> String {
+        if self.verdict.trusted() {
+            return "Next: `austerity report` shows traces and marginals, `export` writes the draws as a table, `predict` applies them."
+                .into();
+        }
+        let wanted = (2 * self.draws.max(1000)).next_multiple_of(1000);
+        format!("Next: `austerity fit … --resume --draws {wanted}` goes on where this run stopped.")
+    }
+}
+
+/// Decimals that a Monte Carlo error leaves, at most six more than the sd needs.
+fn decimals(mcse: f64, sd: f64) -> usize {
+    let scale = if mcse > 0.0 && mcse.is_finite() { mcse } else { sd / 100.0 };
+    if scale > 0.0 && scale.is_finite() { (1.0 - scale.log10()).ceil().clamp(0.0, 8.0) as usize } else { 4 }
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    match 100.0 * share {
+        p if !p.is_finite() => "–".into(),
+        p if p < 1.0 => format!("{p:.2} %"),
+        p if p < 10.0 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+pub(crate) fn large(value: f64) -> String {
+    match value {
+        v if v < 1e5 => format!("{v:.0}"),
+        v if v < 1e9 => format!("{:.1} million", v / 1e6),
+        v => format!("{:.2e}", v),
+    }
+}
+
+/// Σ E((μ − μ0)√(N−1)/σ) over the audited decisions that the store holds: what the theory says of exactly these pairs and thresholds,
+/// scaled to all audited decisions where thinning left some out.
+fn predicted_disagreements(
+    run: &RunFile,
+    reader: &DrawsReader,
+    counters: &Counters,
+) -> Result<Option<f64>, Failure> {
+    let RuleSettings::Sequential(settings) = &run.settings.rule else { return Ok(None) };
+    if counters.audited == 0 || !reader.statistic_names().iter().any(|name| name == "audit_mean") {
+        return Ok(None);
+    }
+    let plan = Plan::of_settings(settings, run.data.rows)?;
+    let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
+    let root = (run.data.rows as f64 - 1.0).sqrt();
+    let [mean, sd, threshold] = ["audit_mean", "audit_sd", "mu_threshold"].map(|name| reader.statistic(name));
+    let (mean, sd, threshold) = (mean?, sd?, threshold?);
+    let (mut sum, mut seen) = (0.0, 0u64);
+    for ((mean, sd), threshold) in mean.iter().zip(&sd).zip(&threshold) {
+        for ((mean, sd), threshold) in mean.iter().zip(sd).zip(threshold) {
+            if mean.is_finite() && *sd > 0.0 && threshold.is_finite() {
+                sum += table.outcome((mean - threshold) * root / sd).error;
+                seen += 1;
+            }
+        }
+    }
+    Ok((seen > 0).then(|| sum * counters.audited as f64 / seen as f64))
+}
