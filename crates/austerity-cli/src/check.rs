@@ -1,15 +1,18 @@
 //! `austerity check`: are the assumptions of the sequential test sound on these data?
 //!
 //! Finds the mode, makes a short exact pilot from there, and looks at a few of its moves: are means of batches normal
-//! enough, which rows carry a difference, is drawing blocks as good as drawing rows, how hard are the decisions.
+//! enough, which rows carry a difference, is drawing blocks as good as drawing rows, how hard are the decisions. All rows
+//! are then asked what they can do near the mode: leverage, and whether a test can be blind to them.
+
+mod influence;
 
 use austerity::check::normality::{
     DISTANCE_LIMIT, Normality, NormalitySettings, PairNormality, SHARE_LIMIT, check_normality, examine,
 };
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
-    Access, Binomial, CheckedData, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Student,
-    find_mode,
+    Access, Binomial, CheckedData, Curvature, Glm, Linear, Logistic, Mode, Model, Noise, Poisson, Prior,
+    Student, find_mode,
 };
 use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
@@ -21,6 +24,7 @@ use crate::arguments::{CheckOptions, Common, FamilyChoice};
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
 use crate::table::table;
+use influence::{Influences, of_glm};
 
 /// Exact steps of the pilot between two pairs.
 const SPACING: u64 = 5;
@@ -39,6 +43,8 @@ struct Findings {
     design_effect: f64,
     design_effect_by_chance: f64,
     kappa: f64,
+    /// `None` for linear models, whose decisions need no sample.
+    influences: Option<Influences>,
 }
 
 /// Runs the check.
@@ -53,18 +59,22 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     let data = &loaded.data;
     let mut priors = data.default_priors();
     let findings = match (options.data.family, &options.data.trials) {
-        (FamilyChoice::Logistic, None) => look(&Glm::new(Logistic, data, priors)?, data, 0, common, options),
-        (FamilyChoice::Logistic, Some(_)) => {
-            look(&Glm::new(Binomial, data, priors)?, data, 0, common, options)
+        (FamilyChoice::Logistic, None) => {
+            look(&Glm::new(Logistic, data, priors)?, data, 0, common, options, of_glm)
         }
-        (FamilyChoice::Poisson, _) => look(&Glm::new(Poisson, data, priors)?, data, 0, common, options),
+        (FamilyChoice::Logistic, Some(_)) => {
+            look(&Glm::new(Binomial, data, priors)?, data, 0, common, options, of_glm)
+        }
+        (FamilyChoice::Poisson, _) => {
+            look(&Glm::new(Poisson, data, priors)?, data, 0, common, options, of_glm)
+        }
         (FamilyChoice::Student, _) => {
             priors.push(SCALE_PRIOR);
-            look(&Glm::new(Student { freedom: FREEDOM }, data, priors)?, data, 1, common, options)
+            look(&Glm::new(Student { freedom: FREEDOM }, data, priors)?, data, 1, common, options, of_glm)
         }
         (FamilyChoice::Linear, _) => {
             let model = Linear::new(data, &priors, Noise::Unknown { prior: SCALE_PRIOR })?.by_rows()?;
-            look(&model, data, 1, common, options)
+            look(&model, data, 1, common, options, |_, _, _| Ok(None))
         }
     }?;
     drop(line);
@@ -75,13 +85,14 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     }
 }
 
-/// Looks at moves of a short pilot; `extra` parameters follow the coefficients.
+/// Looks at moves of a short pilot; `extra` parameters follow the coefficients; `influences` asks all rows, given the mode.
 fn look<M>(
     model: &M,
     data: &CheckedData,
     extra: usize,
     common: &Common,
     options: &CheckOptions,
+    influences: impl Fn(&M, &Mode, usize) -> Result<Option<Influences>, Failure>,
 ) -> Result<Findings, Failure>
 where
     M: Model<State = Vec<f64>> + Curvature,
@@ -96,7 +107,7 @@ where
     };
     let mode = find_mode(model, &vec![0.0; dimension])?;
     let mut walk = RandomWalk::for_posterior(dimension, &mode.covariance)?;
-    let mut state = mode.state;
+    let mut state = mode.state.clone();
     let order = BlockOrder::new(rows, options.block_rows, common.seed, 0)?;
     let mut pilot = Metropolis::new(model, walk.clone(), Exact::new(Law::Metropolis)?, order, &state)?;
     let mut streams = Streams::new(common.seed, 0);
@@ -116,6 +127,7 @@ where
         effects += design_effect(&mut population, options.block_rows)?;
     }
     let normality = check_normality(&pairs, &settings, rows)?;
+    let influences = influences(model, &mode, settings.rounded_batch())?;
     let spread = |pair: &PairNormality| {
         (pair.moments.m2 / rows as f64).sqrt() * rows as f64 / (rows as f64 - 1.0).sqrt()
     };
@@ -128,12 +140,18 @@ where
             * (2.0 / (rows.div_ceil(options.block_rows) as f64 - 1.0).max(1.0)).sqrt(),
         kappa: pairs.iter().map(spread).sum::<f64>() / pairs.len() as f64,
         normality,
+        influences,
     })
 }
 
 impl Findings {
     fn blocks_sound(&self) -> bool {
         self.design_effect <= DESIGN_EFFECT_LIMIT.max(1.0 + self.design_effect_by_chance)
+    }
+
+    fn sound(&self) -> bool {
+        let seeing = self.influences.as_ref().is_none_or(|influences| influences.raw.sound());
+        self.normality.sound && self.blocks_sound() && seeing
     }
 
     fn json(&self, rows: usize, remarks: &[String]) -> Value {
@@ -150,7 +168,7 @@ impl Findings {
             .collect();
         json!({
             "rows": rows,
-            "sound": n.sound && self.blocks_sound(),
+            "sound": self.sound(),
             "normality": {
                 "sound": n.sound, "batch": n.batch, "distance": n.distance, "distance_by_chance": n.distance_by_chance,
                 "tails": tails, "skewness": n.skewness, "kurtosis": n.kurtosis, "largest_share": n.largest_share,
@@ -159,6 +177,8 @@ impl Findings {
             "offending_rows": offenders,
             "design_effect": self.design_effect,
             "kappa": self.kappa,
+            "leverage": self.influences.as_ref().map(Influences::leverage_json),
+            "blindness": influence::blindness_json(self.influences.as_ref()),
             "remarks": remarks,
         })
     }
@@ -202,6 +222,9 @@ impl Findings {
             format!("1 ± {:.2}", self.design_effect_by_chance),
         );
         row("κ of a tuned random-walk step", format!("{:.2}", self.kappa), "2.4 without surrogate".into());
+        if let Some(influences) = &self.influences {
+            influences.table_rows(&mut row);
+        }
         text += &format!("{numbers}\n{}\n", n.verdict());
         if !self.rows.is_empty() {
             text += "Rows that carry most of a difference (row of the data, difference, share of the sum of squares):\n";
@@ -212,6 +235,7 @@ impl Findings {
         if !self.blocks_sound() {
             text += "Drawing blocks is not as good as drawing rows here: the storage is badly shuffled. Use another --seed or --block-rows 1.\n";
         }
+        text += &influence::words(self.influences.as_ref());
         text.trim_end().into()
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`pairs`] | [`Pairs`]: moments of completed decisions, what an average design learns from |
 //! | [`space`] | [`Space`], [`Candidate`]: the tests to choose from; the rule of thumb |
-//! | [`search`] | [`worst_case`], [`average`]: front, optimum, and the nearest when nothing is feasible |
+//! | [`search`] | [`worst_case`], [`average`], [`average_compensated`]: front, optimum, and the nearest when nothing is feasible |
 //! | [`level`] | [`bound_for_worst_case`]: the bound that meets a worst-case error exactly |
 //!
 //! ```
@@ -29,7 +29,7 @@ pub mod space;
 
 pub use level::bound_for_worst_case;
 pub use pairs::{Pair, Pairs};
-pub use search::{Design, Search, average, evaluate, worst_case};
+pub use search::{Design, Search, average, average_compensated, evaluate, worst_case};
 pub use space::{Candidate, Space};
 
 #[cfg(test)]

@@ -9,7 +9,8 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{
-    ETA, SMALL, STEP, bracket, curvature, larger_odds, log_sigmoid_difference, probabilities, softplus, within,
+    ETA, SMALL, STEP, bracket, curvature, larger_odds, log_sigmoid_difference, probabilities, softplus,
+    within,
 };
 use super::{Derivatives, Family, Pair, Rows};
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
