@@ -110,7 +110,7 @@ impl<F: Family> Glm<F> {
         let (size, first) = (self.parameters(), usize::from(self.intercept));
         let count = first + self.transform.len();
         let marginal = DMatrix::from_fn(count, count, |i, j| covariance[i * size + j]);
-        let lower = marginal.cholesky().map(|cholesky| cholesky.unpack());
+        let lower = marginal.cholesky().map(nalgebra::Cholesky::unpack);
         let lower = lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(|| {
             Error::NotPositiveDefinite {
                 what: "the covariance at the mode".into(),
