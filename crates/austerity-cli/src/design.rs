@@ -19,6 +19,8 @@ use crate::table::table;
 const MADE_UP: usize = 200;
 /// Designs of the front shown in the table.
 const SHOWN: usize = 12;
+/// Beyond this λ and its inverse the user is told what it leans on.
+const FAR: f64 = 2.0;
 
 /// Runs the search.
 pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failure> {
@@ -194,6 +196,9 @@ fn words(search: &Search, options: &DesignOptions) -> String {
     );
     if let Some(lambda) = lambda(design) {
         text += &format!(" --law compensated:{lambda:.4}");
+        if !(1.0 / FAR..=FAR).contains(&lambda) {
+            text += "\nA λ so far from 1 leans on a Gaussian posterior and on κ as in these decisions; a smaller tolerance gives a tamer test.";
+        }
     }
     if design.candidate.first < 100 {
         text += "\nA first look below 100 rows: the sd is then estimated too roughly for these numbers to be exact.";

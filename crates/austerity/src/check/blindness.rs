@@ -266,7 +266,7 @@ impl RawBlindness {
     pub fn verdict(&self) -> String {
         if self.sound() {
             return format!(
-                "Without a surrogate, batches of {} rows see enough: the rows they typically miss carry {:.1} % of the variance.",
+                "Without a surrogate, batches of {} rows see enough: the rows they typically miss carry at most {:.1} % of the variance.",
                 self.first,
                 100.0 * self.missed_share
             );
@@ -277,7 +277,7 @@ impl RawBlindness {
         };
         let what = if self.blindness.is_blind() { "blind" } else { "short-sighted" };
         format!(
-            "Without a surrogate, batches of {} rows are {what}: the rows they typically miss carry {:.0} % of the variance and can add {:.1} \
+            "Without a surrogate, batches of {} rows are {what}: the rows they typically miss can carry {:.0} % of the variance and add {:.1} \
              standard errors (at {} rows) to the log ratio; {cure}.",
             self.first,
             100.0 * self.missed_share,

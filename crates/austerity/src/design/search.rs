@@ -172,6 +172,8 @@ fn search(
         }))
     };
     let families = space.families();
+    // What solutions must beat: they read no less than their looser neighbour.
+    let mut cheapest = f64::INFINITY;
     let (mut designs, mut tried) = (Vec::new(), 0);
     for (&first, &growth) in space.first.iter().flat_map(|m| space.growth.iter().map(move |g| (m, g))) {
         for family in &families {
@@ -179,13 +181,22 @@ fn search(
             for &bound in family {
                 tried += 1;
                 let found = evaluate(Candidate { first, growth, bound })?;
-                if let (Some(fits), Some(misses)) = (before, found)
-                    && fits.error < tolerance
-                    && misses.error > tolerance
-                {
-                    designs.extend(solve(fits, misses, tolerance, evaluate)?);
+                let solved = match (before, found) {
+                    (Some(fits), Some(misses))
+                        if fits.error < tolerance
+                            && misses.error > tolerance
+                            && misses.data_usage < cheapest =>
+                    {
+                        solve(fits, misses, tolerance, evaluate)?
+                    }
+                    _ => None,
+                };
+                for design in [solved, found].into_iter().flatten() {
+                    if design.error <= tolerance {
+                        cheapest = cheapest.min(design.data_usage);
+                    }
+                    designs.push(design);
                 }
-                designs.extend(found);
                 before = found;
             }
         }

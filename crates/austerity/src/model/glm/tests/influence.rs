@@ -74,9 +74,12 @@ fn influences_hold<F: Family>((model, data): &(Glm<F>, CheckedData)) {
             let response = F::stored(data.response[row]);
             model.family.row_derivatives(extra, eta + t * square.sqrt(), response, trials)
         };
-        let fine: Vec<[f64; 3]> = (-3..=3).map(|k| place(2.0 * f64::from(k) / 3.0)).collect();
+        // A grid far finer than the one used: suprema agree within what half a scale unit can hide.
+        let fine: Vec<[f64; 3]> = (-300..=300).map(|k| place(f64::from(k) / 150.0)).collect();
         let largest = |order: usize| fine.iter().map(|d| d[order].abs()).fold(0.0, f64::max);
-        let near = |found: f64, expected: f64| (found - expected).abs() < 1e-4 * (expected + 1e-6);
+        let near = |found: f64, expected: f64| {
+            found <= expected * (1.0 + 1e-3) + 1e-6 && found >= 0.8 * expected - 1e-6
+        };
         assert!(near(influence.slope, weight * largest(0)), "{influence:?}");
         assert!(near(influence.score, weight * largest(2) * square.powf(1.5) / 6.0), "{influence:?}");
     }
