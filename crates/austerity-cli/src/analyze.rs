@@ -83,10 +83,12 @@ fn moves(options: &AnalyzeOptions) -> Option<Moves> {
 
 impl Analysis {
     fn new(options: &AnalyzeOptions, epsilon: Option<f64>) -> Result<Self, Failure> {
-        let plan = Plan::of_settings(&settings(options, epsilon)?, options.n)?;
-        let looks = plan.looks();
+        let settings = settings(options, epsilon)?;
+        let plan = Plan::of_settings(&settings, options.n)?;
+        // All that are made, also those that cannot decide (a single row has no sd) and those after one that always does.
+        let looks = settings.looks.schedule(options.n, options.block_rows)?.len();
         // Thousands of looks are merged where that changes no more than the fourth digit.
-        let accuracy = if looks > MANY_LOOKS { Accuracy::Fast } else { Accuracy::Exact };
+        let accuracy = if plan.looks() > MANY_LOOKS { Accuracy::Fast } else { Accuracy::Exact };
         let walk = RandomWalk::new(plan, accuracy);
         let table = ErrorTable::new(&walk, accuracy);
         let step = match (options.mean, options.sd) {

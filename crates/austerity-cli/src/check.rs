@@ -1,14 +1,18 @@
 //! `austerity check`: are the assumptions of the sequential test sound on these data?
 //!
 //! Finds the mode, makes a short exact pilot from there, and looks at a few of its moves: are means of batches normal
-//! enough, which rows carry a difference, is drawing blocks as good as drawing rows, how hard are the decisions.
+//! enough, which rows carry a difference, is drawing blocks as good as drawing rows, how hard are the decisions. All rows
+//! are then asked what they can do near the mode: leverage, and whether a test can be blind to them.
+
+mod influence;
 
 use austerity::check::normality::{
     DISTANCE_LIMIT, Normality, NormalitySettings, PairNormality, SHARE_LIMIT, check_normality, examine,
 };
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
-    Access, Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Store, Student, find_mode,
+    Access, Binomial, Curvature, Glm, Linear, Logistic, Mode, Model, Noise, Poisson, Store, Student,
+    find_mode,
 };
 use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
@@ -21,6 +25,7 @@ use crate::model::{FREEDOM, Family, SCALE_PRIOR};
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
 use crate::table::table;
+use influence::{Influences, of_glm};
 
 /// Exact steps of the pilot between two pairs.
 const SPACING: u64 = 5;
@@ -35,6 +40,8 @@ struct Findings {
     design_effect: f64,
     design_effect_by_chance: f64,
     kappa: f64,
+    /// `None` for linear models, whose decisions need no sample.
+    influences: Option<Influences>,
 }
 
 /// Runs the check.
@@ -49,9 +56,15 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     let data = &loaded.store;
     let mut priors = data.default_priors();
     let findings = match Family::of(options.data.family, data.description().kind) {
-        Family::Logistic => look(&Glm::from_store(Logistic, data.clone(), priors)?, data, 0, common, options),
-        Family::Binomial => look(&Glm::from_store(Binomial, data.clone(), priors)?, data, 0, common, options),
-        Family::Poisson => look(&Glm::from_store(Poisson, data.clone(), priors)?, data, 0, common, options),
+        Family::Logistic => {
+            look(&Glm::from_store(Logistic, data.clone(), priors)?, data, 0, common, options, of_glm)
+        }
+        Family::Binomial => {
+            look(&Glm::from_store(Binomial, data.clone(), priors)?, data, 0, common, options, of_glm)
+        }
+        Family::Poisson => {
+            look(&Glm::from_store(Poisson, data.clone(), priors)?, data, 0, common, options, of_glm)
+        }
         Family::Student => {
             priors.push(SCALE_PRIOR);
             look(
@@ -60,12 +73,13 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
                 1,
                 common,
                 options,
+                of_glm,
             )
         }
         Family::Linear => {
             let model =
                 Linear::from_store(data, &priors, Noise::Unknown { prior: SCALE_PRIOR })?.by_rows()?;
-            look(&model, data, 1, common, options)
+            look(&model, data, 1, common, options, |_, _, _| Ok(None))
         }
     }?;
     drop(line);
@@ -76,13 +90,14 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     }
 }
 
-/// Looks at moves of a short pilot; `extra` parameters follow the coefficients.
+/// Looks at moves of a short pilot; `extra` parameters follow the coefficients; `influences` asks all rows, given the mode.
 fn look<M>(
     model: &M,
     data: &Store,
     extra: usize,
     common: &Common,
     options: &CheckOptions,
+    influences: impl Fn(&M, &Mode, usize) -> Result<Option<Influences>, Failure>,
 ) -> Result<Findings, Failure>
 where
     M: Model<State = Vec<f64>> + Curvature,
@@ -97,7 +112,7 @@ where
     };
     let mode = find_mode(model, &vec![0.0; dimension])?;
     let mut walk = RandomWalk::for_posterior(dimension, &mode.covariance)?;
-    let mut state = mode.state;
+    let mut state = mode.state.clone();
     let order = BlockOrder::new(rows, options.block_rows, common.seed(), 0)?;
     let mut pilot = Metropolis::new(model, walk.clone(), Exact::new(Law::Metropolis)?, order, &state)?;
     let mut streams = Streams::new(common.seed(), 0);
@@ -117,6 +132,7 @@ where
         effects += design_effect(&mut population, options.block_rows)?;
     }
     let normality = check_normality(&pairs, &settings, rows)?;
+    let influences = influences(model, &mode, settings.rounded_batch())?;
     let spread = |pair: &PairNormality| {
         (pair.moments.m2 / rows as f64).sqrt() * rows as f64 / (rows as f64 - 1.0).sqrt()
     };
@@ -129,12 +145,18 @@ where
             * (2.0 / (rows.div_ceil(options.block_rows) as f64 - 1.0).max(1.0)).sqrt(),
         kappa: pairs.iter().map(spread).sum::<f64>() / pairs.len() as f64,
         normality,
+        influences,
     })
 }
 
 impl Findings {
     fn blocks_sound(&self) -> bool {
         self.design_effect <= DESIGN_EFFECT_LIMIT.max(1.0 + self.design_effect_by_chance)
+    }
+
+    fn sound(&self) -> bool {
+        let seeing = self.influences.as_ref().is_none_or(|influences| influences.raw.sound());
+        self.normality.sound && self.blocks_sound() && seeing
     }
 
     fn json(&self, rows: usize, remarks: &[String]) -> Value {
@@ -151,7 +173,7 @@ impl Findings {
             .collect();
         json!({
             "rows": rows,
-            "sound": n.sound && self.blocks_sound(),
+            "sound": self.sound(),
             "normality": {
                 "sound": n.sound, "batch": n.batch, "distance": n.distance, "distance_by_chance": n.distance_by_chance,
                 "tails": tails, "skewness": n.skewness, "kurtosis": n.kurtosis, "largest_share": n.largest_share,
@@ -160,6 +182,8 @@ impl Findings {
             "offending_rows": offenders,
             "design_effect": self.design_effect,
             "kappa": self.kappa,
+            "leverage": self.influences.as_ref().map(Influences::leverage_json),
+            "blindness": influence::blindness_json(self.influences.as_ref()),
             "remarks": remarks,
         })
     }
@@ -203,6 +227,9 @@ impl Findings {
             format!("1 ± {:.2}", self.design_effect_by_chance),
         );
         row("κ of a tuned random-walk step", format!("{:.2}", self.kappa), "2.4 without surrogate".into());
+        if let Some(influences) = &self.influences {
+            influences.table_rows(&mut row);
+        }
         text += &format!("{numbers}\n{}\n", n.verdict());
         if !self.rows.is_empty() {
             text += "Rows that carry most of a difference (row of the data, difference, share of the sum of squares):\n";
@@ -213,6 +240,7 @@ impl Findings {
         if !self.blocks_sound() {
             text += "Drawing blocks is not as good as drawing rows here: the storage is badly shuffled. Use another --seed or --block-rows 1.\n";
         }
+        text += &influence::words(self.influences.as_ref());
         text.trim_end().into()
     }
 }

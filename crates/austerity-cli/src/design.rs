@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use austerity::design::{Design, Pairs, Search, Space, average, worst_case};
+use austerity::design::{Design, Pairs, Search, Space, average, average_compensated, worst_case};
 use austerity::rng::{Role, stream};
-use austerity::rule::bound::{Base, normal_upper};
 use austerity::rule::{Law, Shape};
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
@@ -12,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{BoundFamily, Common, DesignOptions};
 use crate::output::{Failure, json as print_json, picture, say};
+use crate::parse::DesignLaw;
 use crate::plot::{Axis, Curve, Figure, Panel, Scale};
 use crate::table::table;
 
@@ -19,10 +19,12 @@ use crate::table::table;
 const MADE_UP: usize = 200;
 /// Designs of the front shown in the table.
 const SHOWN: usize = 12;
+/// Beyond this λ and its inverse the user is told what it leans on.
+const FAR: f64 = 2.0;
 
 /// Runs the search.
 pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failure> {
-    if options.worst_case && options.law != Law::Metropolis {
+    if options.worst_case && options.law != DesignLaw::Given(Law::Metropolis) {
         return Err(Failure::Usage("--law has no say with --worst-case; drop one of the two".into()));
     }
     let space = match options.bound {
@@ -38,7 +40,10 @@ pub(crate) fn run(common: &Common, options: &DesignOptions) -> Result<(), Failur
             Some(path) => read_pairs(path, options.n)?,
             None => made_up(options, common.seed())?,
         };
-        average(&space, &pairs, options.law, options.tolerance)?
+        match options.law {
+            DesignLaw::Given(law) => average(&space, &pairs, law, options.tolerance)?,
+            DesignLaw::Compensated => average_compensated(&space, &pairs, options.tolerance)?,
+        }
     };
     if let Some(path) = &options.plot {
         picture(path, &figure(&search, options))?;
@@ -111,6 +116,7 @@ fn design_json(design: &Design) -> Value {
         "error": design.error,
         "data_usage": design.data_usage,
         "worst_error": design.worst_error,
+        "lambda": lambda(design),
     })
 }
 
@@ -120,6 +126,14 @@ fn as_json(search: &Search) -> Value {
     value["tolerance"] = json!(search.tolerance);
     value["front"] = search.front.iter().map(design_json).collect();
     value
+}
+
+/// λ of a compensated law.
+fn lambda(design: &Design) -> Option<f64> {
+    match design.law {
+        Law::Compensated { lambda } => Some(lambda),
+        _ => None,
+    }
 }
 
 /// The bound in a table.
@@ -140,16 +154,13 @@ fn bound_options(design: &Design) -> String {
 
 /// G₀.
 fn critical(design: &Design) -> f64 {
-    match design.candidate.bound.base {
-        Base::Critical(critical) => critical,
-        Base::Epsilon(epsilon) => normal_upper(epsilon),
-    }
+    design.candidate.bound.base_critical()
 }
 
 fn words(search: &Search, options: &DesignOptions) -> String {
     let measure = if options.worst_case {
         "error: probability of a wrong decision when the mean is at the threshold"
-    } else if matches!(options.law, Law::Compensated { .. }) {
+    } else if lambda(search.best.as_ref().unwrap_or(&search.nearest)).is_some() {
         "error: mean detailed-balance defect over the decisions"
     } else {
         "error: mean |Δ| of the acceptance probability over the decisions"
@@ -183,6 +194,12 @@ fn words(search: &Search, options: &DesignOptions) -> String {
         design.candidate.growth,
         bound_options(design)
     );
+    if let Some(lambda) = lambda(design) {
+        text += &format!(" --law compensated:{lambda:.4}");
+        if !(1.0 / FAR..=FAR).contains(&lambda) {
+            text += "\nA λ so far from 1 leans on a Gaussian posterior and on κ as in these decisions; a smaller tolerance gives a tamer test.";
+        }
+    }
     if design.candidate.first < 100 {
         text += "\nA first look below 100 rows: the sd is then estimated too roughly for these numbers to be exact.";
     }

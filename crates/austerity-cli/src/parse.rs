@@ -64,6 +64,18 @@ pub(crate) fn law(text: &str) -> Result<Law, String> {
     }
 }
 
+/// The law of a design: given, or compensated with the λ of each candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum DesignLaw {
+    Given(Law),
+    Compensated,
+}
+
+/// Reads the law of a design.
+pub(crate) fn design_law(text: &str) -> Result<DesignLaw, String> {
+    if text == "compensated" { Ok(DesignLaw::Compensated) } else { law(text).map(DesignLaw::Given) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +84,9 @@ mod tests {
     fn bounds_and_laws_are_read_or_explained() {
         assert_eq!(bound("wang-tsiatis:2, .75"), Ok(BoundChoice::WangTsiatis { critical: 2.0, alpha: 0.75 }));
         assert_eq!(law("compensated:1.4"), Ok(Law::Compensated { lambda: 1.4 }));
+        assert_eq!(design_law("compensated"), Ok(DesignLaw::Compensated));
+        assert_eq!(design_law("logistic"), Ok(DesignLaw::Given(Law::Logistic)));
+        assert!(law("compensated").is_err() && design_law("compensated:").is_err());
         assert!(bound("wang-tsiatis:2").unwrap_err().contains("write it as"));
         assert!(bound("bonferroni").unwrap_err().contains("pocock"));
         assert!(law("compensated:x").unwrap_err().contains("not a number"));

@@ -226,6 +226,13 @@ fn analyze_keeps_its_contract() {
         close(&step["mean_error"], error);
         assert!(step["worst_case"]["error"].as_f64().unwrap() > error / 2.0);
     }
+    // All looks that are made are counted, also one at a single row, which has no sd to decide with.
+    for (n, batch, looks) in [("10", "1", 10), ("10", "3", 4), ("7", "7", 1)] {
+        let value = json(&["analyze", "--n", n, "--batch", batch, "--epsilon", "0.05", "--json"]);
+        assert_eq!(value["looks"], looks, "{n} {batch}");
+    }
+    let listed = json(&["analyze", "--n", "100", "--looks", "1,50", "--epsilon", "0.05", "--json"]);
+    assert_eq!(listed["looks"], 3);
     let signs = json(&[
         "analyze",
         "--n",
@@ -248,6 +255,11 @@ fn design_keeps_its_contract() {
     for field in ["batch", "epsilon", "growth", "data_usage"] {
         assert!(worst[field].as_f64().unwrap() > 0.0, "{field}");
     }
+    assert!(worst["error"].as_f64().unwrap() > 0.0499, "solved, not picked: {worst}");
+    let compensated = ["design", "--n", "12214", "--tolerance", "0.01", "--energy", "1.34", "--growth", "1"];
+    let compensated = json(&[&compensated[..], &["--law", "compensated", "--json"]].concat());
+    assert!(compensated["lambda"].as_f64().unwrap() > 1.0 && compensated["error"].as_f64().unwrap() <= 0.01);
+    assert!(worst["lambda"].is_null());
     let impossible = json(&["design", "--n", "1000", "--tolerance", "1e-9", "--worst-case", "--json"]);
     assert_eq!(impossible["feasible"], false);
     let words = austerity(&["design", "--n", "12214", "--tolerance", "0.05", "--bound", "wang-tsiatis"]);
@@ -304,6 +316,8 @@ fn analyze_and_design_refuse_bad_input_with_the_value() {
         ("analyze --n 100 --batch 10 --epsilon 0.1 --mu-std 1,inf", "inf"),
         ("analyze --n 100 --batch 10 --epsilon 0.1 --law logistic --energy 1", "--energy"),
         ("design --n 100 --tolerance 0.1 --worst-case --law logistic", "--law"),
+        ("design --n 100 --tolerance 0.1 --worst-case --law compensated", "--law"),
+        ("analyze --n 100 --batch 10 --epsilon 0.1 --law compensated", "compensated:LAMBDA"),
         ("analyze --n 100 --batch 10 --epsilon 0.1 --plot /nowhere/at/all.svg", "/nowhere/at/all.svg"),
         ("design --n 100 --tolerance 0", "tolerance"),
         ("design --n 100 --tolerance 1", "tolerance"),
@@ -383,6 +397,49 @@ fn generate_writes_what_check_reads() {
         "--json",
     ]);
     assert_eq!(std::fs::read(folder.join("logistic.parquet")).unwrap(), std::fs::read(again).unwrap());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Rare columns: a surrogate without a stratum would be blind, the rows are named; Gaussian columns: nothing to tell.
+#[test]
+fn check_tells_leverage_and_blindness() {
+    let folder = folder("blind");
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let (rare, plain, linear) = (file("rare.parquet"), file("plain.csv"), file("linear.csv"));
+    let make = |arguments: &str, out: &str| {
+        let mut words: Vec<&str> = arguments.split(' ').collect();
+        words.extend(["--out", out]);
+        assert!(austerity(&words).status.success());
+    };
+    make("generate logistic --rows 60000 --features 5 --rare 6 --correlated --seed 2", &rare);
+    let seen = json(&["check", &rare, "--response", "y", "--json"]);
+    let blindness = &seen["blindness"];
+    assert_eq!(blindness["surrogate"]["without_stratum"]["blind"], true, "{seen}");
+    assert!(blindness["surrogate"]["without_stratum"]["ratio"].as_f64().unwrap() > 10.0);
+    let stratum = blindness["surrogate"]["stratum"]["rows"].as_u64().unwrap();
+    assert!((50..2000).contains(&stratum), "{stratum}");
+    assert_eq!(blindness["raw"]["sound"], false);
+    assert_eq!(seen["sound"], false);
+    assert_eq!(seen["leverage"]["largest_scores"].as_array().unwrap().len(), 10);
+    let words = text_of(&austerity(&["check", &rare, "--response", "y"]));
+    for word in [
+        "without a stratum is blind",
+        "Leverage is concentrated",
+        "missed over believed",
+        "Rows that weigh most",
+    ] {
+        assert!(words.contains(word), "{word} is missing in\n{words}");
+    }
+    make("generate poisson --rows 20000 --features 3 --seed 2", &plain);
+    let seen = json(&["check", &plain, "--response", "y", "--family", "poisson", "--json"]);
+    assert_eq!(seen["blindness"]["surrogate"]["without_stratum"]["blind"], false, "{seen}");
+    assert_eq!(seen["blindness"]["raw"]["sound"], true);
+    assert!(seen["blindness"]["raw"]["ratio"].as_f64().unwrap() < 0.3);
+    assert!(seen["leverage"]["top_share"].as_f64().unwrap() < 0.1);
+    make("generate linear --rows 5000 --features 2 --seed 2", &linear);
+    let seen = json(&["check", &linear, "--response", "y", "--family", "linear", "--json"]);
+    assert!(seen["leverage"].is_null() && seen["blindness"]["surrogate"].is_null());
+    assert!(seen["blindness"]["verdict"].as_str().unwrap().contains("sufficient statistics"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -6,7 +6,7 @@ use austerity::rule::Law;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::parse::{self, BoundChoice};
+use crate::parse::{self, BoundChoice, DesignLaw};
 
 mod fit;
 
@@ -194,6 +194,7 @@ const DESIGN_EXAMPLES: &str = "\
 Examples:
   austerity design --n 12214 --tolerance 0.05
   austerity design --n 12214 --tolerance 0.05 --worst-case
+  austerity design --n 12214 --tolerance 0.01 --law compensated --energy 1.34
   austerity design --n 12214 --tolerance 0.01 --trial pairs.csv --plot front.svg
 (pairs.csv has the columns mean,sd and optionally offset: one completed decision per line)";
 
@@ -268,7 +269,8 @@ pub(crate) struct DesignOptions {
     /// Rows of the population, N.
     #[arg(long, value_name = "N")]
     pub(crate) n: usize,
-    /// Error allowed: mean |Δ| of the acceptance probability, or the worst-case error with --worst-case.
+    /// Error allowed: mean |Δ| of the acceptance probability, the mean detailed-balance defect under a compensated law, or the
+    /// worst-case error with --worst-case.
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     pub(crate) tolerance: f64,
     /// Design for the worst case: a mean at the threshold.
@@ -286,9 +288,9 @@ pub(crate) struct DesignOptions {
     /// Factors between looks to try.
     #[arg(long, value_name = "F,F,..", value_delimiter = ',', default_values_t = [1.0, 1.5, 2.0])]
     pub(crate) growth: Vec<f64>,
-    /// Law of the threshold: metropolis, logistic or compensated:LAMBDA.
-    #[arg(long, default_value = "metropolis", value_parser = parse::law)]
-    pub(crate) law: Law,
+    /// Law of the threshold: metropolis, logistic, compensated:LAMBDA, or compensated: the λ that cancels the bias of each test.
+    #[arg(long, default_value = "metropolis", value_parser = parse::design_law)]
+    pub(crate) law: DesignLaw,
     /// Draw error against data use.
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,

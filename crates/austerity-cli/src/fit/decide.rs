@@ -210,7 +210,7 @@ impl Wanted {
     fn designed(&self, pairs: &Pairs) -> Result<(SequentialSettings, String, bool), Failure> {
         let search = choice::search(pairs, Law::Metropolis, self.tolerance, self.block_rows)?;
         let design = search.best.as_ref().unwrap_or(&search.nearest);
-        let settings = design.candidate.settings(Law::Metropolis, self.block_rows);
+        let settings = design.candidate.settings(Statistic::Student, Law::Metropolis, self.block_rows);
         Ok((settings, format!("designed: {}", search.verdict()), false))
     }
 }

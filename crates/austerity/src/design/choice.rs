@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::design::{Pairs, Search, Space, average, evaluate};
 use crate::error::{Result, setting};
-use crate::rule::{Law, RuleSettings, SequentialSettings};
+use crate::rule::{Law, RuleSettings, SequentialSettings, Statistic};
 use crate::theory::{Accuracy, ErrorTable, Moves, Plan, RandomWalk};
 
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
@@ -59,7 +59,7 @@ pub fn choose(pairs: &Pairs, tolerance: f64, block_rows: usize) -> Result<Choice
             percent(best.data_usage)
         )));
     }
-    let settings = best.candidate.settings(Law::Metropolis, block_rows);
+    let settings = best.candidate.settings(Statistic::Student, Law::Metropolis, block_rows);
     let prediction = predict(&settings, pairs)?;
     Ok(Choice {
         reason: format!(

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`pairs`] | [`Pairs`]: moments of completed decisions, what an average design learns from |
 //! | [`space`] | [`Space`], [`Candidate`]: the tests to choose from; the rule of thumb |
-//! | [`search`] | [`worst_case`], [`average`]: front, optimum, and the nearest when nothing is feasible |
+//! | [`search`] | [`worst_case`], [`average`], [`average_compensated`]: front, optimum, and the nearest when nothing is feasible |
 //! | [`level`] | [`bound_for_worst_case`]: the bound that meets a worst-case error exactly |
 //! | [`mod@pilot`] | [`pilot()`]: exact steps that supply such pairs |
 //! | [`choice`] | [`choose`], [`predict`]: which rule to run, and what to expect of it |
@@ -35,7 +35,7 @@ pub use choice::{Choice, Prediction, choose, compensation, predict};
 pub use level::bound_for_worst_case;
 pub use pairs::{Pair, Pairs};
 pub use pilot::{Pilot, pilot};
-pub use search::{Design, Search, average, evaluate, worst_case};
+pub use search::{Design, Search, average, average_compensated, evaluate, worst_case};
 pub use space::{Candidate, Space};
 
 #[cfg(test)]

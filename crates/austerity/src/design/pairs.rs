@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, setting};
 use crate::population::Moments;
 use crate::rule::Decision;
+use crate::theory::Moves;
 
 /// One completed decision.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +75,23 @@ impl Pairs {
         }
         let n = self.rows as f64;
         self.push(decision.mean, decision.sd * ((n - 1.0) / n).sqrt(), offset)
+    }
+
+    /// Moves like these decisions, for the theory of the bias: D is the sd of the log ratios (on a Gaussian target
+    /// R ~ N(−D²/2, D²)), κ the root mean square of theirs.
+    pub fn moves(&self) -> Result<Moves> {
+        let count = self.pairs.len() as f64;
+        if self.pairs.len() < 2 {
+            return Err(setting(
+                "pairs",
+                self.pairs.len(),
+                "at least two completed decisions, to tell their spread",
+            ));
+        }
+        let mean = self.pairs.iter().map(|pair| pair.ratio).sum::<f64>() / count;
+        let square = self.pairs.iter().map(|pair| (pair.ratio - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let kappa = (self.pairs.iter().map(|pair| pair.kappa.powi(2)).sum::<f64>() / count).sqrt();
+        Ok(Moves { energy_root: square.sqrt(), kappa })
     }
 
     /// N.

@@ -27,8 +27,8 @@ fn table_of(space: &Space, candidate: &Candidate, rows: usize) -> ErrorTable {
     ErrorTable::new(&walk, Accuracy::Fast)
 }
 
-/// The prototype found m = 500, ε = .0125, 62 % of the data (N = 12,214, D² = ½, mean |Δ| ≤ .01), and 99 % by
-/// the worst case.
+/// A grid found m = 500, ε = .0125, 62 % of the data (N = 12,214, D² = ½, mean |Δ| ≤ .01), and 99 % by
+/// the worst case. Solved for the tolerance, first looks of 500 and 660 cost the same to three digits.
 #[test]
 fn average_and_worst_case_designs() {
     let rows = 12_214;
@@ -36,7 +36,7 @@ fn average_and_worst_case_designs() {
     let pairs = stationary_pairs(rows, 0.5, 100, 51);
     let found = average(&space, &pairs, Law::Metropolis, 0.01).unwrap();
     let best = found.best.unwrap();
-    assert_eq!(best.candidate.first, 500, "{best:?}");
+    assert!((500..=700).contains(&best.candidate.first), "{best:?}");
     assert!(
         (0.008..0.02).contains(&best.candidate.epsilon()) && (0.58..0.67).contains(&best.data_usage),
         "{best:?}"
@@ -102,8 +102,8 @@ fn bounds_for_an_error() {
     let looks = Looks::Growing { first: 64, growth: 1.5 };
     let bound = bound_for_worst_case(&looks, 1_000_000, shaped, 0.01).unwrap();
     assert!((2.0..3.0).contains(&bound.normal_critical(1_000_000, 1_000_000)), "{bound:?}");
-    let settings = Candidate { first: 64, growth: 1.5, bound }.settings(Law::Metropolis, 1);
-    let settings = crate::rule::SequentialSettings { statistic: Statistic::Normal, ..settings };
+    let settings =
+        Candidate { first: 64, growth: 1.5, bound }.settings(Statistic::Normal, Law::Metropolis, 1);
     let walk = RandomWalk::new(Plan::of_settings(&settings, 1_000_000).unwrap(), Accuracy::Exact);
     assert!((walk.worst_case().error - 0.01).abs() < 1e-6);
     for tolerance in [0.0, 0.5, -1.0, f64::NAN] {
@@ -175,4 +175,62 @@ fn stopped_moments_are_too_optimistic() {
     assert!(promised.data_usage < usage, "and data use is promised too low");
     let honest = average(&space, &completed, Law::Metropolis, tolerance).unwrap().best.unwrap();
     assert!(honest.data_usage > promised.data_usage);
+}
+
+/// The bound is solved for, not picked: the error is the tolerance, at no more data than the best of the grid, and the
+/// bound is the one that the classical constants are computed with.
+#[test]
+fn bounds_are_solved_for() {
+    let rows = 12_214;
+    let space = Space::constant(rows).unwrap().with_growth(&[1.0, 2.0]);
+    let tolerance = 0.05;
+    let found = worst_case(&space, rows, tolerance).unwrap();
+    let best = found.best.unwrap();
+    assert!(best.error <= tolerance && best.error > 0.9998 * tolerance, "{best:?}");
+    let looks = Looks::Growing { first: best.candidate.first, growth: best.candidate.growth };
+    let bound = bound_for_worst_case(&looks, rows, (Shape::Pocock, Time::Share), tolerance).unwrap();
+    assert!((bound.base_critical() - best.candidate.bound.base_critical()).abs() < 2e-4);
+    // Every first look and growth has its solution: the grid alone has none as good.
+    for candidate in space.candidates() {
+        let worst = RandomWalk::new(space.plan(&candidate, rows).unwrap(), Accuracy::Fast).worst_case();
+        assert!(worst.error > tolerance || worst.data_usage >= best.data_usage - 1e-9, "{candidate:?}");
+    }
+    let pairs = stationary_pairs(rows, 0.5, 60, 56);
+    let best = average(&space, &pairs, Law::Metropolis, 0.01).unwrap().best.unwrap();
+    assert!(best.error <= 0.01 && best.error > 0.9998 * 0.01, "{best:?}");
+    assert_eq!(best.law, Law::Metropolis);
+}
+
+/// With the λ of each candidate the temperature is 1 and the tolerance is on the defect of detailed balance.
+#[test]
+fn compensated_designs() {
+    let rows = 12_214;
+    let space = Space::constant(rows).unwrap();
+    let pairs = stationary_pairs(rows, 1.34 * 1.34, 100, 57);
+    let moves = pairs.moves().unwrap();
+    assert!((moves.kappa - 1.34).abs() < 1e-9 && (moves.energy_root - 1.34).abs() < 0.3, "{moves:?}");
+    let best = average_compensated(&space, &pairs, 0.01).unwrap().best.unwrap();
+    let Law::Compensated { lambda } = best.law else { panic!("{best:?}") };
+    let table = table_of(&space, &best.candidate, rows);
+    assert!((table.bias(best.law, moves).unwrap().inverse_temperature - 1.0).abs() < 1e-6);
+    assert!(lambda > 1.0 && best.error <= 0.01, "{best:?}");
+    let [defect, usage] = evaluate(&table, &pairs, best.law).unwrap();
+    assert!((defect - best.error).abs() < 1e-12 && (usage - best.data_usage).abs() < 1e-12);
+    // It saves data against the plain law at the same defect.
+    let plain_defect = |candidate: &Candidate| {
+        let table = table_of(&space, candidate, rows);
+        let mean = |sum: f64, pair: &Pair| {
+            sum + table.defect(Law::Metropolis, pair.ratio, pair.kappa).unwrap().abs() / 100.0
+        };
+        pairs.as_slice().iter().fold(0.0, mean)
+    };
+    assert!(plain_defect(&best.candidate) > 1.5 * best.error);
+    // A single loose test on hard decisions: no λ, and that is said.
+    let loose = Space { bounds: vec![Bound::pocock(0.3)], ..space }.with_first(&[500]);
+    let hard = stationary_pairs(rows, 36.0, 50, 58);
+    let message = average_compensated(&loose, &hard, 0.01).unwrap_err().to_string();
+    assert!(message.contains("λ"), "{message}");
+    let mut one = Pairs::new(rows).unwrap();
+    one.push(0.0, 0.01, 0.0).unwrap();
+    assert!(average_compensated(&Space::constant(rows).unwrap(), &one, 0.01).is_err());
 }

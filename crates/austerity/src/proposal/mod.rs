@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`random_walk`] | [`RandomWalk`]: Gaussian steps, isotropic, diagonal or dense |
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
+//! | [`laplace`] | [`Laplace`]: independent draws around the mode |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
+pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
 
@@ -18,6 +20,7 @@ use crate::error::Result;
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
+pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
 
@@ -38,6 +41,8 @@ pub enum AnyProposal {
     RandomWalk(RandomWalk),
     /// Robust adaptive Metropolis.
     Adaptive(RobustAdaptive),
+    /// Independent draws around the mode.
+    Laplace(Laplace),
     /// A random choice among several.
     Mixture(Mixture<AnyProposal>),
 }
@@ -47,13 +52,14 @@ impl Proposal<Vec<f64>> for AnyProposal {
         match self {
             Self::RandomWalk(walk) => walk.propose(from, to, rng),
             Self::Adaptive(walk) => walk.propose(from, to, rng),
+            Self::Laplace(draws) => draws.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
         }
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::RandomWalk(_) => {}
+            Self::RandomWalk(_) | Self::Laplace(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }
@@ -69,6 +75,12 @@ impl From<RandomWalk> for AnyProposal {
 impl From<RobustAdaptive> for AnyProposal {
     fn from(walk: RobustAdaptive) -> Self {
         Self::Adaptive(walk)
+    }
+}
+
+impl From<Laplace> for AnyProposal {
+    fn from(draws: Laplace) -> Self {
+        Self::Laplace(draws)
     }
 }
 

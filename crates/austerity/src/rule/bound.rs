@@ -109,13 +109,29 @@ impl Bound {
         }
     }
 
+    /// G₀, whichever way the base is given.
+    #[must_use]
+    pub fn base_critical(&self) -> f64 {
+        match self.base {
+            Base::Epsilon(epsilon) => normal_upper(epsilon),
+            Base::Critical(critical) => critical,
+        }
+    }
+
+    /// The same shape with another G₀, the base given as before.
+    #[must_use]
+    pub fn with_base_critical(self, critical: f64) -> Self {
+        let base = match self.base {
+            Base::Epsilon(_) => Base::Epsilon(normal_tail(critical)),
+            Base::Critical(_) => Base::Critical(critical),
+        };
+        Self { base, ..self }
+    }
+
     /// The normal critical value at a look of `used` of `rows` rows.
     #[must_use]
     pub fn normal_critical(&self, used: usize, rows: usize) -> f64 {
-        let base = match self.base {
-            Base::Epsilon(epsilon) => normal_upper(epsilon),
-            Base::Critical(critical) => critical,
-        };
+        let base = self.base_critical();
         let exponent = match self.shape {
             Shape::Pocock => return base,
             Shape::ObrienFleming => -0.5,

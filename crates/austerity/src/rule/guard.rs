@@ -6,7 +6,8 @@
 //! * when n < 30·(1 + skewness²),
 //! * when one row has more than `largest_share` of Σ(l − l̄)², or kurtosis/n exceeds `kurtosis_share`.
 //!
-//! It then waits for twice as many rows. It sees the sample only: rows it has not met can still matter, so it
+//! It then waits for twice as many rows. The theory and the designs know nothing of it: a guard only takes decisions away
+//! from early looks, so that with it more data are read than [`crate::theory`] predicts, never less. It sees the sample only: rows it has not met can still matter, so it
 //! is no replacement for an a-priori bound on residuals of a control variate.
 
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,8 @@
 //!
 //! The plan is read off the table a [`Sequential`] rule runs by, so that theory and practice cannot differ in
 //! their looks. Exact under Gaussian l and known σ_l; σ_l is estimated in practice, which matters below about
-//! 100 rows. The guard of the rule is not modelled.
+//! 100 rows. The guard of the rule is not modelled: it only ever forbids a look to decide, so that a rule with a guard
+//! reads more data than the theory says, never less, and more of its decisions are the exact ones of the last look.
 
 use crate::error::{Result, setting};
 use crate::rule::{Look, Sequential, SequentialSettings};

@@ -9,7 +9,8 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{
-    ETA, SMALL, STEP, bracket, larger_odds, log_sigmoid_difference, probabilities, softplus, within,
+    ETA, SMALL, STEP, bracket, curvature, larger_odds, log_sigmoid_difference, probabilities, softplus,
+    within,
 };
 use super::{Compiled, Derivatives, Family, Pair, Rows};
 use crate::model::ResponseKind;
@@ -90,5 +91,10 @@ impl Family for Binomial {
         };
         let (low, high) = (half(0), half(1));
         Derivatives { first: [low.0, high.0], second: [low.1, high.1], extra: None }
+    }
+
+    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
+        let [p, q, curve, third] = curvature(eta);
+        [response * q - (trials - response) * p, trials * curve, trials * third]
     }
 }

@@ -142,6 +142,14 @@ pub(super) fn log_sigmoid_difference(eta: f64, delta: f64) -> f64 {
     argument.ln_1p().copysign(delta)
 }
 
+/// σ(η), σ(−η), and the second and third derivative −pq and −pq(q − p) that all responses share.
+pub(super) fn curvature(eta: f64) -> [f64; 4] {
+    let small = (-eta.abs()).exp();
+    let (low, high) = (small / (1.0 + small), 1.0 / (1.0 + small));
+    let (p, q) = if eta < 0.0 { (low, high) } else { (high, low) };
+    [p, q, -p * q, -p * q * (q - p)]
+}
+
 static COMPILED: Compiled<Logistic> = Compiled::of();
 
 impl Family for Logistic {
@@ -212,5 +220,10 @@ impl Family for Logistic {
         };
         let (low, high) = (half(0), half(1));
         Derivatives { first: [low.0, high.0], second: [low.1, high.1], extra: None }
+    }
+
+    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
+        let [p, q, curve, third] = curvature(eta);
+        [if response > 0.0 { q } else { -p }, curve, third]
     }
 }

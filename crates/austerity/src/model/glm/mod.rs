@@ -12,6 +12,7 @@
 //! | `batch`, [`list`] | moments of sixteen blocks at once; which blocks to read |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
+//! | [`influence`] | what each row can do: its leverage, spread and third-order score |
 //! | `start` | whether a state gives every row a probability |
 //!
 //! States are on the scale of the user's columns. The storage holds (x − shift)/scale, so inside γ_j = β_j·scale_j
@@ -28,6 +29,7 @@ pub mod binomial;
 pub mod blocks;
 pub mod compiled;
 pub mod derivative;
+pub mod influence;
 pub mod kernel;
 pub mod list;
 pub mod logistic;
@@ -51,6 +53,7 @@ use crate::simd::{self, Level};
 pub use binomial::Binomial;
 pub use blocks::Blocks;
 pub use compiled::Compiled;
+pub use influence::Influence;
 pub use kernel::{Pair, Rows};
 pub use logistic::Logistic;
 pub use poisson::Poisson;
@@ -127,6 +130,9 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
 
     /// Derivatives of the log-likelihood of 32 rows.
     fn derivatives<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>) -> Derivatives<S>;
+
+    /// First, second and third derivative in η of the log-likelihood of one row, in f64.
+    fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3];
 }
 
 /// A generalised linear model: N rows, a family, a prior per parameter.

@@ -92,4 +92,9 @@ impl Family for Poisson {
             extra: None,
         }
     }
+
+    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
+        let mean = eta.exp();
+        [response - mean, -mean, -mean]
+    }
 }

@@ -23,6 +23,8 @@ const LARGEST: f32 = 1e15;
 /// Range of A and largest |Δs| in f32.
 const SCALE: std::ops::RangeInclusive<f64> = 1e-20..=1e30;
 const SCALE_STEP: f64 = 10.0;
+/// Residuals beyond so many σ have no derivatives to speak of, and squares beyond f64.
+const FAR: f64 = 1e150;
 
 /// Real responses with Student t errors of `freedom` degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,5 +154,20 @@ impl Family for Student {
         let (low, high) = (half(0), half(1));
         let both = |k: usize| [low[k], high[k]];
         Derivatives { first: both(0), second: both(1), extra: Some([both(2), both(3), both(4)]) }
+    }
+
+    /// At fixed σ. With z = r/σ: (ν+1)z/(ν+z²)/σ, (ν+1)(z²−ν)/(ν+z²)²/σ², 2(ν+1)z(z²−3ν)/(ν+z²)³/σ³.
+    fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
+        let inverse = (-extra[0]).exp();
+        let z = (response - eta) * inverse;
+        if z.abs() > FAR {
+            return [0.0; 3];
+        }
+        let (square, more) = (z * z, self.freedom + 1.0);
+        let share = 1.0 / (self.freedom + square);
+        let first = more * z * share * inverse;
+        let second = more * (square - self.freedom) * share * share * inverse * inverse;
+        let third = 2.0 * more * (z * share) * ((square - 3.0 * self.freedom) * share) * share;
+        [first, second, third * inverse * inverse * inverse]
     }
 }

@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod edges;
+mod influence;
 
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
