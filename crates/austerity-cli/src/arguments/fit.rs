@@ -106,7 +106,8 @@ pub(crate) struct ShapeOptions {
     /// Rows that are drawn together. [default: 32; 1 with --preset paper]
     #[arg(long, value_name = "ROWS", help_heading = "Decision")]
     pub(crate) block_rows: Option<usize>,
-    /// auto (shaped at the mode, adapting in warm-up), laplace-walk (the same, not adapting) or random-walk:SD. [default: auto]
+    /// auto (what a pilot finds better), laplace (independent draws around the mode), adaptive (a random walk that learns its shape
+    /// in warm-up) or random-walk:SD. [default: auto]
     #[arg(long, value_name = "PROPOSAL", help_heading = "Proposal")]
     pub(crate) proposal: Option<String>,
     /// Chains. [default: 4]
@@ -129,7 +130,8 @@ pub(crate) struct ShapeOptions {
 /// How long: a resumed run may change it.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LengthOptions {
-    /// Draws per chain, in total over all resumptions. [default: 600 per parameter, at least 2000; no end with another limit]
+    /// Draws per chain, in total over all resumptions. [default: enough for about 600 effective
+    /// draws by the pilot, 2000 to 200000; no end with another limit]
     #[arg(long, value_name = "N", help_heading = "Length")]
     pub(crate) draws: Option<u64>,
     /// Wall-clock time of the chains, such as 60s, 5m or 1h.

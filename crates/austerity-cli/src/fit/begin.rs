@@ -11,7 +11,7 @@ use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Set
 use austerity_io::run::{DrawsWriter, Layout, RunLock};
 
 use super::decide::{self, Decided, Wanted};
-use super::start::{FindMode, ProposalChoice, Start, smooth, starts, typical};
+use super::start::{FindMode, INDEPENDENT, ProposalChoice, Start, smooth, starts, typical};
 use super::{Parts, Session, UNBOUNDED, kept, layout, priors, sample, settings};
 use crate::arguments::{Common, FitOptions, ShapeOptions};
 use crate::data;
@@ -21,12 +21,17 @@ use crate::output::{Failure, say};
 use crate::progress::Line;
 use crate::runs::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
 
+/// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
+const EFFECTIVE: f64 = 600.0;
+const FEWEST: u64 = 2_000;
+const MOST: u64 = 200_000;
+
 /// Begins a run.
 pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Result<bool, Failure> {
     let begun = Instant::now();
     let wanted = Wanted::read(&options.shape)?;
     let proposal = ProposalChoice::read(options.shape.proposal.as_deref())?;
-    settings(common, options, 1)?;
+    settings(common, options)?;
     let mut fresh = Fresh::create(folder)?;
     let lock = RunLock::acquire(folder.path())?;
     let mut line = Line::new("fit");
@@ -100,19 +105,13 @@ impl Task for Begin<'_, '_> {
 
     fn run<M: Regression>(mut self, model: &M) -> Result<bool, Failure> {
         let names = model.names();
-        let mut settings = settings(self.common, self.options, names.len())?;
+        let mut settings = settings(self.common, self.options)?;
         let keep = kept(&self.options.shape, &names)?;
-        let (proposal, proposal_words) = self.proposal.build(&self.start.mode)?;
-        let pairs = self.pilot(model, &proposal, settings.seed)?;
-        let closed = self.parts.family == Family::Linear
-            && !matches!(&pairs, Some(pairs) if !pairs.as_slice().is_empty());
-        let Decided { rule, audit, prediction, reason } = match &pairs {
-            Some(pairs) => self.wanted.decide(pairs)?,
-            None if closed => {
-                self.wanted.exact("exact decisions from sums of squares and products: no row is read")
-            }
-            None => self.wanted.exact("exact decisions, as asked for"),
-        };
+        let Chosen { proposal, proposal_words, decided, pairs, worth } = self.choose(model, settings.seed)?;
+        let Decided { rule, audit, prediction, reason } = decided;
+        if self.options.length.draws.is_none() && settings.draws < UNBOUNDED {
+            settings.draws = ((EFFECTIVE / worth) as u64).next_multiple_of(1000).clamp(FEWEST, MOST);
+        }
         (settings.rule, settings.audit) = (rule, audit);
         let chains = settings.first_chain..settings.first_chain + settings.chains;
         let starts = starts(&self.start.mode, settings.seed, chains)?;
@@ -175,28 +174,96 @@ impl Task for Begin<'_, '_> {
     }
 }
 
+/// A proposal, a rule, and why.
+struct Chosen {
+    proposal: AnyProposal,
+    proposal_words: String,
+    decided: Decided,
+    /// Complete moments of the proposal's moves.
+    pairs: Option<Pairs>,
+    /// Effective draws per draw, roughly.
+    worth: f64,
+}
+
 impl Begin<'_, '_> {
-    /// Pairs of a pilot, where a test may decide; none for models that read no row.
+    /// Proposal and rule. A step of a tuned random walk in d dimensions is worth 0.33/d independent draws (Roberts & Rosenthal 2001),
+    /// an independent draw accepted with probability a about a/(2 − a): the better per likelihood evaluation is taken.
+    fn choose<M: Regression>(&mut self, model: &M, seed: u64) -> Result<Chosen, Failure> {
+        let closed = self.parts.family == Family::Linear && !self.wanted.wants_test();
+        let exact = if closed {
+            "exact decisions from sums of squares and products: no row is read"
+        } else {
+            "exact decisions, as asked for"
+        };
+        let by_walk = 0.33 / model.names().len() as f64;
+        let typed = self.proposal;
+        let walks = match typed {
+            ProposalChoice::Auto => ProposalChoice::Adaptive,
+            other => other,
+        };
+        let mut walk = None;
+        if self.wanted.needs_pilot() && !closed && typed != ProposalChoice::Laplace {
+            let (proposal, proposal_words) = walks.build(&self.start.mode)?;
+            let seen = self.pilot(model, &proposal, seed)?;
+            let decided = self.wanted.decide(&seen.pairs)?;
+            let cost = decided.prediction.map_or(1.0, |p| 2.0 * p.data_share);
+            let chosen =
+                Chosen { proposal, proposal_words, decided, pairs: Some(seen.pairs), worth: by_walk };
+            if self.wanted.wants_test() || typed != ProposalChoice::Auto {
+                return Ok(chosen);
+            }
+            walk = Some((chosen, cost));
+        } else if !matches!(typed, ProposalChoice::Auto | ProposalChoice::Laplace) {
+            let (proposal, proposal_words) = walks.build(&self.start.mode)?;
+            let decided = self.wanted.exact(exact);
+            return Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: by_walk });
+        }
+        let (proposal, proposal_words) = ProposalChoice::Laplace.build(&self.start.mode)?;
+        let seen = self.pilot(model, &proposal, seed)?;
+        let worth = INDEPENDENT * seen.acceptance / (2.0 - seen.acceptance);
+        if let Some((chosen, cost)) = walk {
+            if chosen.worth / cost >= worth {
+                return Ok(chosen);
+            }
+            let reason = format!(
+                "exact decisions: {:.0} % of the draws around the mode are accepted, so one is worth about {:.0} steps of a random walk, \
+                 and moves that long leave a test nothing to save",
+                100.0 * seen.acceptance,
+                worth / by_walk
+            );
+            let decided = self.wanted.exact(&reason);
+            return Ok(Chosen { proposal, proposal_words, decided, pairs: Some(seen.pairs), worth });
+        }
+        if typed == ProposalChoice::Auto && worth < by_walk {
+            let (proposal, proposal_words) = ProposalChoice::Adaptive.build(&self.start.mode)?;
+            let decided = self.wanted.exact(exact);
+            return Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: by_walk });
+        }
+        let decided = if self.wanted.needs_pilot() && !closed {
+            self.wanted.decide(&seen.pairs)?
+        } else {
+            self.wanted.exact(exact)
+        };
+        Ok(Chosen { proposal, proposal_words, decided, pairs: (!closed).then_some(seen.pairs), worth })
+    }
+
     fn pilot<M: Regression>(
         &mut self,
         model: &M,
         proposal: &AnyProposal,
         seed: u64,
-    ) -> Result<Option<Pairs>, Failure> {
-        let closed = self.parts.family == Family::Linear && self.options.shape.rule.is_none();
-        if !self.wanted.needs_pilot() || closed || model.len() < 2 {
-            return Ok(None);
-        }
+    ) -> Result<piloting::Pilot<Vec<f64>>, Failure> {
         let control = interrupt::control();
         let line = &mut self.line;
         let mut told =
             |step: usize| line.note(&format!("pilot: exact step {} of {}", step + 1, piloting::STEPS));
         let start = typical(&self.start.mode, seed)?;
-        let seen = pilot(model, &mut proposal.clone(), &start, (piloting::STEPS, seed), &control, &mut told)?;
+        let steps = (piloting::STEPS, seed);
+        let seen = pilot(model, &mut proposal.clone(), &start, steps, &control, &mut told)?;
         if control.stopped() {
             return Err(Failure::Usage("interrupted before the first draw; nothing was written".into()));
         }
-        Ok(Some(seen.pairs))
+        Ok(seen)
     }
 }
 

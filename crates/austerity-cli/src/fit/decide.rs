@@ -142,6 +142,11 @@ impl Wanted {
         self.rule != RuleChoice::Exact
     }
 
+    /// Whether a test was asked for.
+    pub(crate) fn wants_test(&self) -> bool {
+        self.rule == RuleChoice::Sequential
+    }
+
     /// Refuses a test that cannot be built for `rows` rows, before anything else is done.
     pub(crate) fn check(&self, rows: usize) -> Result<(), Failure> {
         if let Some(test) = &self.test {

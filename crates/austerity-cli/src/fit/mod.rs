@@ -113,13 +113,13 @@ fn limits(options: &LengthOptions) -> Result<Limits, Failure> {
     })
 }
 
-/// Draws per chain: as typed, without end when something else ends the run, or by the number of parameters.
-fn draws(options: &LengthOptions, parameters: usize) -> u64 {
+/// Draws per chain: as typed, without end when something else ends the run, else to be planned by a pilot.
+fn draws(options: &LengthOptions) -> u64 {
     let limited = options.budget.is_some() || options.evaluations.is_some() || options.target_ess.is_some();
     match options.draws {
         Some(draws) => draws,
         None if limited => UNBOUNDED,
-        None => (600 * parameters as u64).next_multiple_of(1000).max(2000),
+        None => 2000,
     }
 }
 
@@ -153,13 +153,13 @@ fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<P
 }
 
 /// Settings that all runs share.
-fn settings(common: &Common, options: &FitOptions, parameters: usize) -> Result<Settings, Failure> {
+fn settings(common: &Common, options: &FitOptions) -> Result<Settings, Failure> {
     let shape = &options.shape;
     let settings = Settings {
         chains: shape.chains.unwrap_or(4),
         first_chain: shape.first_chain.unwrap_or(0),
         warmup: shape.warmup.unwrap_or(1000),
-        draws: draws(&options.length, parameters),
+        draws: draws(&options.length),
         thin: shape.thin.unwrap_or(1),
         seed: common.seed(),
         threads: common.threads,

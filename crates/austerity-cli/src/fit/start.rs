@@ -7,7 +7,7 @@
 use austerity::model::{Access, Mode, Prior, find_mode};
 use austerity::population::Population as _;
 use austerity::proposal::{
-    AnyProposal, Proposal as _, RandomWalk, RobustAdaptive, adaptive::TARGET_ACCEPTANCE,
+    AnyProposal, Laplace, Mixture, Proposal as _, RandomWalk, RobustAdaptive, adaptive::TARGET_ACCEPTANCE,
 };
 use austerity::rng::{Role, stream};
 
@@ -107,21 +107,30 @@ pub(super) fn smooth(priors: &[Prior]) -> Vec<Prior> {
 /// What was typed as `--proposal`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ProposalChoice {
+    /// What a pilot finds better.
+    Auto,
+    /// A walk that learns its shape.
     Adaptive,
+    /// Independent draws around the mode, and now and then a step of a walk.
     Laplace,
+    /// A walk of one width.
     RandomWalk(f64),
 }
+
+/// Share of independent draws in their mixture with a walk.
+pub(super) const INDEPENDENT: f64 = 0.8;
 
 impl ProposalChoice {
     pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
         let wrong = |text: &str| {
             Failure::Usage(format!(
-                "--proposal {text}: known are auto, laplace-walk and random-walk:SD (such as random-walk:0.01)"
+                "--proposal {text}: known are auto, laplace, adaptive and random-walk:SD (such as random-walk:0.01)"
             ))
         };
         match text {
-            None | Some("auto") => Ok(Self::Adaptive),
-            Some("laplace-walk") => Ok(Self::Laplace),
+            None | Some("auto") => Ok(Self::Auto),
+            Some("adaptive") => Ok(Self::Adaptive),
+            Some("laplace") => Ok(Self::Laplace),
             Some(text) => match text.strip_prefix("random-walk:").map(str::parse) {
                 Some(Ok(sd)) if sd > 0.0 && f64::is_finite(sd) => Ok(Self::RandomWalk(sd)),
                 _ => Err(wrong(text)),
@@ -134,14 +143,21 @@ impl ProposalChoice {
         let dimension = mode.state.len();
         let shaped = || RandomWalk::for_posterior(dimension, &mode.covariance);
         Ok(match self {
-            Self::Adaptive => {
+            Self::Auto | Self::Adaptive => {
                 let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
                 (
                     walk.into(),
                     "random walk shaped by the curvature at the mode, adapting during warm-up".into(),
                 )
             }
-            Self::Laplace => (shaped()?.into(), "random walk shaped by the curvature at the mode".into()),
+            Self::Laplace => {
+                let draws = Laplace::new(&mode.state, &mode.covariance)?;
+                let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
+                let parts = vec![(INDEPENDENT, draws.into()), (1.0 - INDEPENDENT, walk.into())];
+                let words =
+                    "independent draws around the mode, one in five a step of an adapting random walk";
+                (Mixture::new(parts)?.into(), words.into())
+            }
             Self::RandomWalk(sd) => (
                 RandomWalk::isotropic(dimension, sd)?.into(),
                 format!("random walk with sd {sd} in every coefficient"),

@@ -63,7 +63,10 @@ pub fn pilot<M: Model, P: Proposal<M::State>>(
         if moments.impossible() {
             continue;
         }
-        pairs.push_moments(&moments, offset)?;
+        // A total in closed form has no spread to learn from.
+        if moments.m2.is_finite() {
+            pairs.push_moments(&moments, offset)?;
+        }
         let threshold = (1.0 - streams.decision.random::<f64>()).ln();
         if moments.sum() + offset > threshold {
             model.accepted(&mut scratch);
