@@ -8,7 +8,7 @@ use austerity::check::normality::{
 };
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
-    Access, Binomial, CheckedData, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Student,
+    Access, Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Store, Student,
     find_mode,
 };
 use austerity::population::{BlockOrder, design_effect};
@@ -50,35 +50,41 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     line.note("reading the data");
     let loaded = crate::data::load(&options.data, common.seed)?;
     line.note("finding the mode and looking at moves");
-    let data = &loaded.data;
-    let mut priors = data.default_priors();
+    let store = &loaded.store;
+    let mut priors = store.default_priors();
+    let rows = store.clone();
     let findings = match (options.data.family, &options.data.trials) {
-        (FamilyChoice::Logistic, None) => look(&Glm::new(Logistic, data, priors)?, data, 0, common, options),
-        (FamilyChoice::Logistic, Some(_)) => {
-            look(&Glm::new(Binomial, data, priors)?, data, 0, common, options)
+        (FamilyChoice::Logistic, None) => {
+            look(&Glm::from_store(Logistic, rows, priors)?, store, 0, common, options)
         }
-        (FamilyChoice::Poisson, _) => look(&Glm::new(Poisson, data, priors)?, data, 0, common, options),
+        (FamilyChoice::Logistic, Some(_)) => {
+            look(&Glm::from_store(Binomial, rows, priors)?, store, 0, common, options)
+        }
+        (FamilyChoice::Poisson, _) => {
+            look(&Glm::from_store(Poisson, rows, priors)?, store, 0, common, options)
+        }
         (FamilyChoice::Student, _) => {
             priors.push(SCALE_PRIOR);
-            look(&Glm::new(Student { freedom: FREEDOM }, data, priors)?, data, 1, common, options)
+            look(&Glm::from_store(Student { freedom: FREEDOM }, rows, priors)?, store, 1, common, options)
         }
         (FamilyChoice::Linear, _) => {
-            let model = Linear::new(data, &priors, Noise::Unknown { prior: SCALE_PRIOR })?.by_rows()?;
-            look(&model, data, 1, common, options)
+            let noise = Noise::Unknown { prior: SCALE_PRIOR };
+            let model = Linear::from_store(store, &priors, noise)?.by_rows()?;
+            look(&model, store, 1, common, options)
         }
     }?;
     drop(line);
     if common.json {
-        print_json(&findings.json(data.rows(), &loaded.remarks))
+        print_json(&findings.json(store.rows(), &loaded.remarks))
     } else {
-        say(findings.words(data, &loaded.remarks))
+        say(findings.words(store, &loaded.remarks))
     }
 }
 
 /// Looks at moves of a short pilot; `extra` parameters follow the coefficients.
 fn look<M>(
     model: &M,
-    data: &CheckedData,
+    store: &Store,
     extra: usize,
     common: &Common,
     options: &CheckOptions,
@@ -86,7 +92,7 @@ fn look<M>(
 where
     M: Model<State = Vec<f64>> + Curvature,
 {
-    let dimension = data.coefficients() + extra;
+    let dimension = store.coefficients() + extra;
     let rows = model.len();
     let settings = NormalitySettings {
         batch: options.batch,
@@ -163,9 +169,9 @@ impl Findings {
         })
     }
 
-    fn words(&self, data: &CheckedData, remarks: &[String]) -> String {
+    fn words(&self, store: &Store, remarks: &[String]) -> String {
         let n = &self.normality;
-        let mut text = format!("{} rows, {} coefficients.\n", data.rows(), data.coefficients());
+        let mut text = format!("{} rows, {} coefficients.\n", store.rows(), store.coefficients());
         for remark in remarks {
             text += &format!("• {remark}\n");
         }

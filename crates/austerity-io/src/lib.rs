@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`table`] | CSV, Parquet and NumPy files as typed columns; only the named columns are read |
 //! | [`design`] | columns as a design: selection, levels one-hot, response coding, standardisation |
+//! | [`load`](mod@load) | from a file to rows ready for sampling, streamed |
 //! | [`write`](mod@write) | numeric columns to CSV and Parquet, streamed |
 //!
 //! Everything a user can get wrong is an [`Error`] that names the file, the column, the row, the value and a
@@ -11,20 +12,21 @@
 //! the text as well.
 //!
 //! ```no_run
-//! use austerity::model::ResponseKind;
-//! use austerity_io::design::{Design, DesignOptions};
+//! use austerity_io::design::DesignOptions;
+//! use austerity_io::load::{LoadOptions, load};
 //!
 //! let source = austerity_io::table::open("flights.parquet")?;
 //! let options = DesignOptions { features: Some(vec!["distance".into(), "origin".into()]), ..DesignOptions::new("label") };
-//! let design = Design::read(&source, &options, ResponseKind::Binary)?;
-//! for note in design.notes.iter().chain(&design.warnings) {
-//!     println!("{note}");
+//! let loaded = load(&source, &options, None, 1, &LoadOptions::default())?;
+//! for remark in loaded.notes.iter().chain(&loaded.warnings) {
+//!     println!("{remark}");
 //! }
 //! # Ok::<(), austerity_io::Error>(())
 //! ```
 
 pub mod design;
 pub mod error;
+pub mod load;
 pub mod table;
 pub mod write;
 
