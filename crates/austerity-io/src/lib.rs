@@ -5,6 +5,8 @@
 //! | [`table`] | CSV, Parquet and NumPy files as typed columns; only the named columns are read |
 //! | [`design`] | columns as a design: selection, levels one-hot, response coding, standardisation |
 //! | [`load`](mod@load) | from a file to rows ready for sampling, streamed |
+//! | [`store`] | rows ready for sampling on disk: shuffled with bounded memory, memory-mapped |
+//! | [`priors`] | priors of single coefficients from a file |
 //! | [`write`](mod@write) | numeric columns to CSV and Parquet, streamed |
 //!
 //! Everything a user can get wrong is an [`Error`] that names the file, the column, the row, the value and a
@@ -27,6 +29,8 @@
 pub mod design;
 pub mod error;
 pub mod load;
+pub mod priors;
+pub mod store;
 pub mod table;
 pub mod write;
 

@@ -142,12 +142,7 @@ fn plan(source: &Source, builder: &mut StoreBuilder, feature: &Feature, first: u
 }
 
 /// Summarises numbers, and standardises them when that is wanted.
-fn prepare(
-    source: &Source,
-    name: &str,
-    column: Column,
-    options: &DesignOptions,
-) -> Result<(Made, Vec<f64>)> {
+fn prepare(source: &Source, name: &str, column: Column, options: &DesignOptions) -> Result<(Made, Vec<f64>)> {
     let Column::Numbers(mut values) = column else { return Err(changed(source)) };
     let mut survey = feature::Survey::new();
     survey.push(source.path(), name, &Chunk::Numbers(&values), false)?;
