@@ -51,7 +51,7 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     }
     let mut line = Line::new("check");
     line.note("reading the data");
-    let loaded = crate::data::load(&options.data, common.seed())?;
+    let loaded = crate::data::load(&options.data, common.seed(), common)?;
     line.note("finding the mode and looking at moves");
     let data = &loaded.store;
     let mut priors = data.default_priors();

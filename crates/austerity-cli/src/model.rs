@@ -40,16 +40,6 @@ impl Family {
         }
     }
 
-    /// The kind of response that it explains.
-    pub(crate) fn kind(self) -> ResponseKind {
-        match self {
-            Self::Logistic => ResponseKind::Binary,
-            Self::Binomial => ResponseKind::CountOfTrials,
-            Self::Poisson => ResponseKind::Count,
-            Self::Student | Self::Linear => ResponseKind::Real,
-        }
-    }
-
     /// Whether σ follows the coefficients.
     pub(crate) fn has_sigma(self) -> bool {
         matches!(self, Self::Student | Self::Linear)

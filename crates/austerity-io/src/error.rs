@@ -193,7 +193,7 @@ pub enum Error {
     Data {
         /// The file.
         file: PathBuf,
-        /// What the library said. Its rows count from 0.
+        /// What the library said, its rows counted from 1.
         source: austerity::Error,
     },
     /// Draws could not be written.
@@ -277,6 +277,17 @@ impl Error {
     /// Shorthand for [`Error::Io`], to be used in `map_err`.
     pub(crate) fn io(action: &'static str, file: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { action, file: file.into(), source }
+    }
+
+    /// What the library says of the data of `file`, with rows counted from 1, to be used in `map_err`.
+    pub(crate) fn data(file: &Path) -> impl FnOnce(austerity::Error) -> Self {
+        use austerity::Error::{NotFinite, OutOfRange};
+        move |mut source| {
+            if let NotFinite { row, .. } | OutOfRange { row, .. } = &mut source {
+                *row += 1;
+            }
+            Self::Data { file: file.into(), source }
+        }
     }
 
     /// Shorthand for [`Error::Format`].

@@ -4,6 +4,9 @@
 //! |---|---|
 //! | [`table`] | CSV, Parquet and NumPy files as typed columns; only the named columns are read |
 //! | [`design`] | columns as a design: selection, levels one-hot, response coding, standardisation |
+//! | [`load`](mod@load) | from a file to rows ready for sampling, streamed |
+//! | [`store`] | rows ready for sampling on disk: shuffled with bounded memory, memory-mapped |
+//! | [`priors`] | priors of single coefficients from a file |
 //! | [`run`] | a run on disk: draws as Zarr for ArviZ, checkpoint, lock, export |
 //! | [`write`](mod@write) | numeric columns to CSV and Parquet, streamed |
 //!
@@ -12,21 +15,24 @@
 //! the text as well.
 //!
 //! ```no_run
-//! use austerity::model::ResponseKind;
-//! use austerity_io::design::{Design, DesignOptions};
+//! use austerity_io::design::DesignOptions;
+//! use austerity_io::load::{LoadOptions, load};
 //!
 //! let source = austerity_io::table::open("flights.parquet")?;
 //! let options = DesignOptions { features: Some(vec!["distance".into(), "origin".into()]), ..DesignOptions::new("label") };
-//! let design = Design::read(&source, &options, ResponseKind::Binary)?;
-//! for note in design.notes.iter().chain(&design.warnings) {
-//!     println!("{note}");
+//! let loaded = load(&source, &options, None, 1, &LoadOptions::default())?;
+//! for remark in loaded.notes.iter().chain(&loaded.warnings) {
+//!     println!("{remark}");
 //! }
 //! # Ok::<(), austerity_io::Error>(())
 //! ```
 
 pub mod design;
 pub mod error;
+pub mod load;
+pub mod priors;
 pub mod run;
+pub mod store;
 pub mod table;
 pub mod write;
 

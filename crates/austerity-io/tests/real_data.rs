@@ -5,7 +5,8 @@
 mod common;
 
 use austerity::model::ResponseKind;
-use austerity_io::design::{Design, DesignOptions};
+use austerity_io::design::DesignOptions;
+use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::{Column, open};
 use common::real_data;
 
@@ -26,14 +27,17 @@ fn mnist() {
     let Some(label) = numbers("mnist79_pca50_train.parquet", "label") else { return };
     assert_eq!((count(&label, 1.0), count(&label, -1.0), label.len()), (6265, 5949, 12_214));
     let source = open(real_data("mnist79_pca50_train.parquet").unwrap()).unwrap();
-    let design = Design::read(&source, &DesignOptions::new("label"), ResponseKind::Binary).unwrap();
-    assert_eq!(design.data.columns().len(), 50);
-    assert_eq!(design.notes, ["the response `label` was coded: -1 as 0, 1 as 1"]);
-    let first = &design.data.columns()[0];
-    let sd = (first.iter().map(|v| v * v).sum::<f64>() / (first.len() - 1) as f64).sqrt();
+    let loaded =
+        load(&source, &DesignOptions::new("label"), Some(ResponseKind::Binary), 1, &LoadOptions::default())
+            .unwrap();
+    let (store, description) = (&loaded.store, loaded.store.description());
+    assert_eq!((store.coefficients(), store.rows()), (51, 12_214));
+    assert_eq!(loaded.notes, ["the response `label` was coded: -1 as 0, 1 as 1"]);
+    let n = store.rows() as f64;
+    let sd = description.columns[0].sd * (n / (n - 1.0)).sqrt();
     assert!((sd - 2.3008).abs() < 5e-5, "{sd}");
-    assert_eq!(count(design.data.response(), 1.0), 6265);
-    design.data.check(ResponseKind::Binary).unwrap();
+    let ones = (0..store.rows()).filter(|&position| store.blocks().value(position, 50) == 1.0).count();
+    assert_eq!(ones, 6265);
 
     let images = open(real_data("mnist79_train.parquet").unwrap()).unwrap();
     assert_eq!(images.schema().rows, Some(12_214));
@@ -59,7 +63,8 @@ fn covertype() {
     assert_eq!(count(&numbers("covtype.parquet", "Soil_Type15").unwrap(), 1.0), 3);
     let source = open(real_data("covtype.parquet").unwrap()).unwrap();
     assert_eq!((source.schema().rows, source.schema().names.len()), (Some(581_012), 55));
-    let error = Design::read(&source, &DesignOptions::new("Cover_Type"), ResponseKind::Binary).unwrap_err();
+    let options = DesignOptions::new("Cover_Type");
+    let error = load(&source, &options, Some(ResponseKind::Binary), 1, &LoadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("third value of the response"), "{error}");
 }
 

@@ -5,7 +5,8 @@
 mod common;
 
 use austerity::model::{Glm, Logistic, Prior, ResponseKind, find_mode};
-use austerity_io::design::{Design, DesignOptions};
+use austerity_io::design::DesignOptions;
+use austerity_io::load::{LoadOptions, Loaded, load};
 use austerity_io::table::open;
 use common::Folder;
 
@@ -33,10 +34,9 @@ fn text() -> String {
     text
 }
 
-fn mode(design: &Design) -> Vec<f64> {
-    let data = design.data.clone().check(ResponseKind::Binary).unwrap();
-    let coefficients = data.coefficients();
-    let model = Glm::new(Logistic, &data, vec![Prior::Flat; coefficients]).unwrap();
+fn mode(loaded: &Loaded) -> Vec<f64> {
+    let coefficients = loaded.store.coefficients();
+    let model = Glm::from_store(Logistic, loaded.store.clone(), vec![Prior::Flat; coefficients]).unwrap();
     find_mode(&model, &vec![0.0; coefficients]).unwrap().state
 }
 
@@ -46,8 +46,8 @@ fn the_mode_is_the_same_on_either_scale_and_near_the_truth() {
     let source = open(folder.file("sales.csv", text())).unwrap();
     let plain = DesignOptions::new("bought");
     let standard = DesignOptions { standardize: true, ..plain.clone() };
-    let plain = Design::read(&source, &plain, ResponseKind::Binary).unwrap();
-    let standard = Design::read(&source, &standard, ResponseKind::Binary).unwrap();
+    let plain = load(&source, &plain, Some(ResponseKind::Binary), 1, &LoadOptions::default()).unwrap();
+    let standard = load(&source, &standard, None, 1, &LoadOptions::default()).unwrap();
     assert_eq!(plain.recipe.coefficient_names(), ["intercept", "colour=blue", "colour=green", "income"]);
 
     let direct = mode(&plain);

@@ -110,11 +110,11 @@ pub(crate) enum FamilyChoice {
 /// Where the data are and which column is what.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DataOptions {
-    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file.
+    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, or a store made by `convert`.
     pub(crate) data: PathBuf,
     /// The column to be explained.
     #[arg(long, value_name = "COL")]
-    pub(crate) response: String,
+    pub(crate) response: Option<String>,
     /// The columns that explain it (all others without a role).
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     pub(crate) features: Option<Vec<String>>,
@@ -136,7 +136,7 @@ pub(crate) struct DataOptions {
     /// Standardise numeric features.
     #[arg(long)]
     pub(crate) standardize: bool,
-    /// The likelihood.
+    /// The likelihood. [default: logistic for a response with two values or --trials, else linear]
     #[arg(long, value_enum)]
     pub(crate) family: Option<FamilyChoice>,
 }

@@ -36,7 +36,7 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let lock = RunLock::acquire(folder.path())?;
     let mut line = Line::new("fit");
     line.note("reading the data");
-    let loaded = data::load(&options.data, common.seed())?;
+    let loaded = data::load(&options.data, common.seed(), common)?;
     let family = Family::of(options.data.family, loaded.store.description().kind);
     wanted.check(loaded.store.rows())?;
     let priors = priors(&options.shape, &loaded.store, family)?;

@@ -147,7 +147,9 @@ fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<P
         names.push("sigma".into());
     }
     if let Some(path) = &options.priors {
-        return Err(Failure::Usage(format!("--priors {}", path.display())));
+        for (place, prior) in austerity_io::priors::read(path, &names)? {
+            priors[place] = prior;
+        }
     }
     Ok(priors)
 }

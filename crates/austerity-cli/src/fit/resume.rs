@@ -32,7 +32,7 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let mut line = Line::new("fit");
     line.note("reading the data");
     let data_options = crate::arguments::DataOptions { data: options.data.data.clone(), ..data_options };
-    let loaded = data::load(&data_options, run.settings.seed)?;
+    let loaded = data::load(&data_options, run.settings.seed, common)?;
     compare_recipes(&run, &loaded.recipe)?;
     let priors = run
         .model

@@ -11,12 +11,16 @@
 //! A response with one value only leaves nothing to explain: a warning where a prior can still answer (0/1 and
 //! counts), else an error.
 
+use std::path::Path;
+
 use austerity::model::ResponseKind;
+use austerity::model::data::{SidePlan, SideSurvey, Sides};
 use serde::{Deserialize, Serialize};
 
-use super::Shelf;
+use super::{place, role};
 use crate::error::{Error, Result};
-use crate::table::Column;
+use crate::table::Chunk;
+use crate::table::levels::truths;
 
 /// What 0 and 1 stand for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,146 +44,333 @@ pub enum ResponseCoding {
     },
 }
 
-/// The response, coded.
-pub(super) struct Coded {
-    pub(super) values: Vec<f64>,
-    pub(super) coding: ResponseCoding,
-    pub(super) note: Option<String>,
-    pub(super) warning: Option<String>,
+/// Where the response is.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) file: &'a Path,
+    pub(crate) name: &'a str,
 }
 
-/// Codes the column `name` for a family that explains `kind`.
-pub(super) fn code(
-    shelf: &Shelf,
-    name: &str,
-    given: Column,
-    trials: Option<&[f64]>,
-    kind: ResponseKind,
-) -> Result<Coded> {
-    match (kind, given) {
-        (ResponseKind::Binary, Column::Numbers(values)) => two_numbers(shelf, name, values),
-        (ResponseKind::Binary, Column::Levels { codes, labels }) => two_texts(shelf, name, &codes, labels),
-        (_, Column::Levels { labels, .. }) => Err(shelf.role(
-            name,
-            format!("the response holds text such as `{}`", labels.first().map_or("", String::as_str)),
-            "this family needs numbers; two texts are coded for the logistic family",
-        )),
-        (_, Column::Numbers(values)) => numbers(shelf, name, values, trials, kind),
+/// The side columns of a piece as numbers.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    pub(crate) trials: Option<&'a [f64]>,
+    pub(crate) offset: Option<&'a [f64]>,
+    pub(crate) weights: Option<&'a [f64]>,
+}
+
+impl<'a> Beside<'a> {
+    pub(crate) fn sides(self, response: &'a [f64]) -> Sides<'a> {
+        Sides { response, trials: self.trials, offset: self.offset, weights: self.weights }
     }
 }
 
-fn numbers(
-    shelf: &Shelf,
-    name: &str,
-    values: Vec<f64>,
+/// Takes the response, and what stands beside it, piece by piece.
+pub(crate) struct Survey {
+    kind: Option<ResponseKind>,
+    /// As numbers, when they can be taken so.
+    plain: Option<SideSurvey>,
+    /// As 0 and 1; which is which is decided at the end.
+    binary: Option<SideSurvey>,
+    rows: usize,
+    /// The first three different numbers with their rows.
+    numbers: Vec<(f64, usize)>,
+    range: (f64, f64),
+    whole: bool,
+    /// The different texts, and the row of the third.
+    labels: Vec<String>,
+    third: usize,
+    truths: bool,
+    /// Smallest and largest number of trials.
+    trials: Option<(f64, f64)>,
+}
+
+/// The response as it is stored.
+pub(crate) struct Coded {
+    pub(crate) coding: ResponseCoding,
+    pub(crate) coder: Coder,
+    pub(crate) plan: SidePlan,
+    pub(crate) note: Option<String>,
+    pub(crate) warning: Option<String>,
+}
+
+/// How values of the file become those of the design.
+#[derive(Clone, Debug)]
+pub(crate) enum Coder {
+    AsGiven,
+    /// This number is 1, others 0.
+    One(f64),
+    /// The value of every code.
+    Codes(Vec<f64>),
+}
+
+impl Coder {
+    /// The coded response; `None` when the column is not what it was in the first pass.
+    pub(crate) fn apply(&self, chunk: &Chunk<'_>) -> Option<Vec<f64>> {
+        match (self, *chunk) {
+            (Self::AsGiven, Chunk::Numbers(values)) => Some(values.to_vec()),
+            (Self::One(one), Chunk::Numbers(values)) => {
+                Some(values.iter().map(|value| f64::from(u8::from(value == one))).collect())
+            }
+            (Self::Codes(values), Chunk::Levels { codes, .. }) => {
+                codes.iter().map(|&code| values.get(code as usize).copied()).collect()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Survey {
+    /// For a family that explains `kind`, or whichever the values suggest.
+    pub(crate) fn new(kind: Option<ResponseKind>) -> Self {
+        let binary = matches!(kind, None | Some(ResponseKind::Binary));
+        let plain = match kind {
+            Some(ResponseKind::Binary) => None,
+            kind => Some(SideSurvey::new(kind.unwrap_or(ResponseKind::Real))),
+        };
+        Self {
+            kind,
+            plain,
+            binary: binary.then(|| SideSurvey::new(ResponseKind::Binary)),
+            rows: 0,
+            numbers: Vec::new(),
+            range: (f64::INFINITY, f64::NEG_INFINITY),
+            whole: true,
+            labels: Vec::new(),
+            third: 0,
+            truths: false,
+            trials: None,
+        }
+    }
+
+    /// The next rows.
+    pub(crate) fn push(&mut self, at: Named<'_>, chunk: &Chunk<'_>, beside: Beside<'_>) -> Result<()> {
+        if let Some(trials) = beside.trials {
+            let range = self.trials.get_or_insert((f64::INFINITY, f64::NEG_INFINITY));
+            trials.iter().for_each(|&t| *range = (range.0.min(t), range.1.max(t)));
+        }
+        match *chunk {
+            Chunk::Numbers(values) => self.push_numbers(at, values, beside)?,
+            Chunk::Levels { codes, labels, truths } => self.push_text(at, codes, labels, truths, beside)?,
+        }
+        self.rows += chunk.len();
+        Ok(())
+    }
+
+    fn push_numbers(&mut self, at: Named<'_>, values: &[f64], beside: Beside<'_>) -> Result<()> {
+        for (row, &value) in values.iter().enumerate() {
+            if self.numbers.len() < 3 && !self.numbers.iter().any(|&(known, _)| known == value) {
+                self.numbers.push((value, self.rows + row));
+            }
+            self.range = (self.range.0.min(value), self.range.1.max(value));
+            self.whole &= value.fract() == 0.0;
+        }
+        if self.numbers.len() > 2 {
+            self.binary = None;
+            if self.kind == Some(ResponseKind::Binary) {
+                let [(first, _), (second, _), (third, row)] =
+                    [self.numbers[0], self.numbers[1], self.numbers[2]];
+                return Err(Error::Value {
+                    place: place(at.file, at.name, row),
+                    problem: format!("{third} is a third value of the response, beside {first} and {second}"),
+                    remedy:
+                        "the logistic family explains two values: choose another family, or keep two classes"
+                            .into(),
+                });
+            }
+        }
+        check_counts(at, self.rows, values, beside.trials, self.kind)?;
+        if let Some(plain) = &mut self.plain {
+            push(plain, at, &beside.sides(values))?;
+        }
+        if let (Some(binary), Some(&(first, _))) = (&mut self.binary, self.numbers.first()) {
+            // Only whether both values occur matters here.
+            let known = f64::from(u8::from(first == 1.0));
+            let coded: Vec<f64> =
+                values.iter().map(|&v| if v == first { known } else { 1.0 - known }).collect();
+            push(binary, at, &beside.sides(&coded))?;
+        }
+        Ok(())
+    }
+
+    fn push_text(
+        &mut self,
+        at: Named<'_>,
+        codes: &[u32],
+        labels: &[String],
+        allowed: bool,
+        beside: Beside<'_>,
+    ) -> Result<()> {
+        if self.labels.len() < 3 && labels.len() > 2 {
+            self.third = self.rows + codes.iter().position(|&code| code == 2).unwrap_or(0);
+        }
+        // No more than what messages and codings need.
+        let known = self.labels.len();
+        self.labels.extend_from_slice(&labels[known..]);
+        self.truths = allowed;
+        let values = allowed.then(|| truths(labels)).flatten();
+        match values {
+            Some(values) => {
+                let values: Vec<f64> = codes.iter().map(|&code| values[code as usize]).collect();
+                check_counts(at, self.rows, &values, beside.trials, self.kind)?;
+                if let Some(plain) = &mut self.plain {
+                    push(plain, at, &beside.sides(&values))?;
+                }
+                if let Some(binary) = &mut self.binary {
+                    push(binary, at, &beside.sides(&values))?;
+                }
+            }
+            None => {
+                self.plain = None;
+                if !matches!(self.kind, None | Some(ResponseKind::Binary)) {
+                    return Err(role(
+                        at.file,
+                        at.name,
+                        format!(
+                            "the response holds text such as `{}`",
+                            labels.first().map_or("", String::as_str)
+                        ),
+                        "this family needs numbers; two texts are coded for the logistic family",
+                    ));
+                }
+                if let [first, second, third, ..] = labels {
+                    return Err(Error::Value {
+                        place: place(at.file, at.name, self.third),
+                        problem: format!(
+                            "`{third}` is a third text of the response, beside `{first}` and `{second}`"
+                        ),
+                        remedy: "the logistic family explains two values: keep two classes".into(),
+                    });
+                }
+                if let Some(binary) = &mut self.binary {
+                    // As the truths before it, if there were any.
+                    let known = f64::from(u8::from(labels[0].eq_ignore_ascii_case("true")));
+                    let coded: Vec<f64> =
+                        codes.iter().map(|&code| if code == 0 { known } else { 1.0 - known }).collect();
+                    push(binary, at, &beside.sides(&coded))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The coding, for the kind that was asked for or that the values suggest.
+    pub(crate) fn finish(mut self, at: Named<'_>) -> Result<Coded> {
+        let values = self.truths.then(|| truths(&self.labels)).flatten();
+        if let Some(values) = &values {
+            for &value in values {
+                if !self.numbers.iter().any(|&(known, _)| known == value) {
+                    self.numbers.push((value, 0));
+                }
+                self.range = (self.range.0.min(value), self.range.1.max(value));
+            }
+        }
+        let is_text = !self.labels.is_empty() && values.is_none();
+        let two_valued = is_text || matches!(self.numbers[..], [_, _]);
+        let inferred = if two_valued { ResponseKind::Binary } else { ResponseKind::Real };
+        let kind = self.kind.unwrap_or(inferred);
+        let suggestion =
+            (self.kind.is_none() && kind == ResponseKind::Real && self.whole && self.range.0 >= 0.0).then(
+                || {
+                    format!(
+                        "`{}` holds whole numbers from {} to {}: --family poisson is for counts",
+                        at.name, self.range.0, self.range.1
+                    )
+                },
+            );
+        let survey = if kind == ResponseKind::Binary { self.binary.take() } else { self.plain.take() };
+        let plan = survey.unwrap_or_else(|| SideSurvey::new(kind)).finish();
+        let as_given = match values {
+            Some(values) => Coder::Codes(values),
+            None => Coder::AsGiven,
+        };
+        let coded = |coding, coder, note, warning| Ok(Coded { coding, coder, plan, note, warning });
+        if is_text {
+            return self.two_texts(at, coded);
+        }
+        let mut found: Vec<f64> = self.numbers.iter().map(|&(value, _)| value).collect();
+        found.sort_by(f64::total_cmp);
+        if kind == ResponseKind::Binary {
+            return match found[..] {
+                [zero, one] if zero == 0.0 && one == 1.0 => {
+                    coded(ResponseCoding::AsGiven, as_given, None, None)
+                }
+                [value] if value == 0.0 || value == 1.0 => {
+                    coded(ResponseCoding::AsGiven, as_given, None, Some(warn_all_equal(at.name, value)))
+                }
+                [zero, one] => {
+                    let note = format!("the response `{}` was coded: {zero} as 0, {one} as 1", at.name);
+                    coded(ResponseCoding::TwoNumbers { zero, one }, Coder::One(one), Some(note), None)
+                }
+                [value] => Err(nothing_to_explain(at, &value.to_string())),
+                _ => coded(ResponseCoding::AsGiven, as_given, None, None),
+            };
+        }
+        let mut warning = None;
+        if let [value] = found[..] {
+            if kind == ResponseKind::Real {
+                return Err(nothing_to_explain(at, &value.to_string()));
+            }
+            // Different trials make equal counts informative.
+            let informative =
+                self.trials.is_some_and(|(low, high)| low != high || (value > 0.0 && value < low));
+            warning = (!informative).then(|| warn_all_equal(at.name, value));
+        }
+        coded(ResponseCoding::AsGiven, as_given, suggestion, warning)
+    }
+
+    fn two_texts(
+        &self,
+        at: Named<'_>,
+        coded: impl FnOnce(ResponseCoding, Coder, Option<String>, Option<String>) -> Result<Coded>,
+    ) -> Result<Coded> {
+        let [first, second] = &self.labels[..] else {
+            let value = self.labels.first().map_or("", String::as_str);
+            return Err(nothing_to_explain(at, &format!("`{value}`")));
+        };
+        let (zero, one, values) =
+            if first < second { (first, second, vec![0.0, 1.0]) } else { (second, first, vec![1.0, 0.0]) };
+        let note = format!("the response `{}` was coded: `{zero}` as 0, `{one}` as 1", at.name);
+        let coding = ResponseCoding::TwoTexts { zero: zero.clone(), one: one.clone() };
+        coded(coding, Coder::Codes(values), Some(note), None)
+    }
+}
+
+fn push(survey: &mut SideSurvey, at: Named<'_>, sides: &Sides<'_>) -> Result<()> {
+    survey.push(sides).map_err(Error::data(at.file))
+}
+
+/// Refuses what is no count, with the name of the column and its row.
+fn check_counts(
+    at: Named<'_>,
+    first: usize,
+    values: &[f64],
     trials: Option<&[f64]>,
-    kind: ResponseKind,
-) -> Result<Coded> {
+    kind: Option<ResponseKind>,
+) -> Result<()> {
     let whole = |y: f64| y >= 0.0 && y.fract() == 0.0;
     match (kind, trials) {
-        (ResponseKind::Count, _) => {
+        (Some(ResponseKind::Count), _) => {
             let remedy = "choose a family for real numbers, or mend the value";
-            shelf.check(name, &values, |_, y| whole(y), "a count must be 0, 1, 2, …", remedy)?;
+            super::check(at, first, values, |_, y| whole(y), "a count must be 0, 1, 2, …", remedy)
         }
-        (ResponseKind::CountOfTrials, Some(trials)) => {
+        (Some(ResponseKind::CountOfTrials), Some(trials)) => {
             let problem = "a count of trials must be 0, 1, … and at most the row's trials";
             let allowed = |row: usize, y| whole(y) && y <= trials[row];
-            shelf.check(name, &values, allowed, problem, "mend the response or the trials")?;
+            super::check(at, first, values, allowed, problem, "mend the response or the trials")
         }
-        _ => {}
+        _ => Ok(()),
     }
-    let mut warning = None;
-    if all_equal(&values) {
-        let value = values[0];
-        if kind == ResponseKind::Real {
-            return Err(nothing_to_explain(shelf, name, &value.to_string()));
-        }
-        // Different trials make equal counts informative.
-        let informative =
-            trials.is_some_and(|trials| !all_equal(trials) || (value > 0.0 && value < trials[0]));
-        warning = (!informative).then(|| warn_all_equal(name, value));
-    }
-    Ok(Coded { values, coding: ResponseCoding::AsGiven, note: None, warning })
-}
-
-fn two_numbers(shelf: &Shelf, name: &str, mut values: Vec<f64>) -> Result<Coded> {
-    let mut found: Vec<f64> = Vec::new();
-    for (row, &value) in values.iter().enumerate() {
-        if found.contains(&value) {
-            continue;
-        }
-        if found.len() == 2 {
-            return Err(Error::Value {
-                place: shelf.place(name, row),
-                problem: format!(
-                    "{value} is a third value of the response, beside {} and {}",
-                    found[0], found[1]
-                ),
-                remedy: "the logistic family explains two values: choose another family, or keep two classes"
-                    .into(),
-            });
-        }
-        found.push(value);
-    }
-    found.sort_by(f64::total_cmp);
-    let as_given =
-        |values, warning| Ok(Coded { values, coding: ResponseCoding::AsGiven, note: None, warning });
-    match found[..] {
-        [zero, one] if zero == 0.0 && one == 1.0 => as_given(values, None),
-        [value] if value == 0.0 || value == 1.0 => as_given(values, Some(warn_all_equal(name, value))),
-        [zero, one] => {
-            values.iter_mut().for_each(|value| *value = f64::from(u8::from(*value == one)));
-            let note = format!("the response `{name}` was coded: {zero} as 0, {one} as 1");
-            Ok(Coded {
-                values,
-                coding: ResponseCoding::TwoNumbers { zero, one },
-                note: Some(note),
-                warning: None,
-            })
-        }
-        [value] => Err(nothing_to_explain(shelf, name, &value.to_string())),
-        _ => as_given(values, None),
-    }
-}
-
-fn two_texts(shelf: &Shelf, name: &str, codes: &[u32], labels: Vec<String>) -> Result<Coded> {
-    let [first, second] = match <[String; 2]>::try_from(labels) {
-        Ok(two) => two,
-        Err(labels) if labels.len() < 2 => {
-            let value = labels.first().map_or("", String::as_str);
-            return Err(nothing_to_explain(shelf, name, &format!("`{value}`")));
-        }
-        Err(labels) => {
-            return Err(Error::Value {
-                place: shelf.place(name, codes.iter().position(|&code| code == 2).unwrap_or(0)),
-                problem: format!(
-                    "`{}` is a third text of the response, beside `{}` and `{}`",
-                    labels[2], labels[0], labels[1]
-                ),
-                remedy: "the logistic family explains two values: keep two classes".into(),
-            });
-        }
-    };
-    let (zero, one, code_of_one) = if first < second { (first, second, 1) } else { (second, first, 0) };
-    Ok(Coded {
-        values: codes.iter().map(|&code| f64::from(u8::from(code == code_of_one))).collect(),
-        note: Some(format!("the response `{name}` was coded: `{zero}` as 0, `{one}` as 1")),
-        coding: ResponseCoding::TwoTexts { zero, one },
-        warning: None,
-    })
-}
-
-fn all_equal(values: &[f64]) -> bool {
-    values.first().is_some_and(|first| values.iter().all(|value| value == first))
 }
 
 fn warn_all_equal(name: &str, value: f64) -> String {
     format!("the response `{name}` is {value} in every row: the prior decides, not the data")
 }
 
-fn nothing_to_explain(shelf: &Shelf, name: &str, value: &str) -> Error {
-    shelf.role(
-        name,
+fn nothing_to_explain(at: Named<'_>, value: &str) -> Error {
+    role(
+        at.file,
+        at.name,
         format!("the response is {value} in every row: there is nothing to explain"),
         "check the column and how the rows were selected",
     )

@@ -7,19 +7,19 @@ use crate::error::{Error, Result};
 use crate::table::names::unknown;
 
 /// Every column that is needed, in its role.
-pub(super) struct Roles {
-    pub(super) response: String,
-    pub(super) features: Vec<String>,
+pub(crate) struct Roles {
+    pub(crate) response: String,
+    pub(crate) features: Vec<String>,
     /// Whether the user named the features.
-    pub(super) explicit: bool,
-    pub(super) weights: Option<String>,
-    pub(super) trials: Option<String>,
-    pub(super) offset: Option<String>,
+    pub(crate) explicit: bool,
+    pub(crate) weights: Option<String>,
+    pub(crate) trials: Option<String>,
+    pub(crate) offset: Option<String>,
 }
 
 impl Roles {
     /// Gives each column of `names` at most one role.
-    pub(super) fn assign(file: &Path, names: &[String], options: &DesignOptions) -> Result<Self> {
+    pub(crate) fn assign(file: &Path, names: &[String], options: &DesignOptions) -> Result<Self> {
         let role = |column: &str, problem: String, remedy: &str| Error::Role {
             file: file.into(),
             column: column.into(),
@@ -91,7 +91,7 @@ impl Roles {
     }
 
     /// Every column needed, once.
-    pub(super) fn columns(&self) -> Vec<String> {
+    pub(crate) fn columns(&self) -> Vec<String> {
         let single =
             [Some(&self.response), self.weights.as_ref(), self.trials.as_ref(), self.offset.as_ref()];
         single.into_iter().flatten().chain(&self.features).cloned().collect()

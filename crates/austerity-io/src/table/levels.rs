@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Column;
+use super::{Chunk, Column};
 
 /// Collects texts, row after row.
 #[derive(Debug, Default)]
@@ -35,20 +35,26 @@ impl LevelBuilder {
         Ok(())
     }
 
+    /// The rows since the last [`LevelBuilder::forget`] and all texts so far.
+    pub(super) fn chunk(&self, truths: bool) -> Chunk<'_> {
+        Chunk::Levels { codes: &self.codes, labels: &self.labels, truths }
+    }
+
+    /// Forgets the rows and keeps the texts.
+    pub(super) fn forget(&mut self) {
+        self.codes.clear();
+    }
+
     /// The column as levels.
     pub(super) fn levels(mut self) -> Column {
         self.codes.shrink_to_fit();
         Column::Levels { codes: self.codes, labels: self.labels }
     }
+}
 
-    /// The column: numbers 0 and 1 when every text is `true` or `false` in some capitalisation, else levels.
-    pub(super) fn levels_or_booleans(self) -> Column {
-        let truths: Option<Vec<f64>> = self.labels.iter().map(|label| truth(label)).collect();
-        match truths {
-            Some(truths) => Column::Numbers(self.codes.iter().map(|&code| truths[code as usize]).collect()),
-            None => self.levels(),
-        }
-    }
+/// The numbers 0 and 1 that texts stand for, when every one is `true` or `false` in some capitalisation.
+pub(crate) fn truths(labels: &[String]) -> Option<Vec<f64>> {
+    labels.iter().map(|label| truth(label)).collect()
 }
 
 /// More different texts than a 32-bit code can tell apart.
@@ -78,16 +84,14 @@ mod tests {
 
     #[test]
     fn labels_keep_the_order_of_their_first_row() {
-        let column = build(&["b", "b", "a", "b"]).levels_or_booleans();
+        let column = build(&["b", "b", "a", "b"]).levels();
         assert_eq!(column, Column::Levels { codes: vec![0, 0, 1, 0], labels: vec!["b".into(), "a".into()] });
     }
 
     #[test]
     fn true_and_false_are_numbers_unless_a_third_text_appears() {
-        assert_eq!(
-            build(&["TRUE", "false", "True"]).levels_or_booleans(),
-            Column::Numbers(vec![1.0, 0.0, 1.0])
-        );
-        assert!(matches!(build(&["true", "maybe"]).levels_or_booleans(), Column::Levels { .. }));
+        let labels = |texts: &[&str]| build(texts).labels;
+        assert_eq!(truths(&labels(&["TRUE", "false", "True"])), Some(vec![1.0, 0.0, 1.0]));
+        assert_eq!(truths(&labels(&["true", "maybe"])), None);
     }
 }

@@ -6,22 +6,25 @@
 //! | delimited text, gzip or not | `csv` |
 //! | Parquet through its column reader, without Arrow | `parquet` |
 //! | NumPy `.npy` | `npy` |
+//! | columns in pieces of some thousand rows | `scan` |
 //! | text as codes and labels | `levels` |
 //! | asking for columns by name | `names` |
 //!
 //! [`open`] looks at the beginning of a file and tells its [`Schema`]; [`Source::read`] reads the columns asked
-//! for and no others. Text columns become [`Column::Levels`], booleans the numbers 0 and 1. A missing
+//! for and no others, [`Source::scan`] hands them over in pieces. Text columns become [`Column::Levels`], booleans the numbers 0 and 1. A missing
 //! value in a column that is read is an error: imputation is the user's decision.
 
 mod csv;
-mod levels;
+pub(crate) mod levels;
 pub(crate) mod names;
 mod npy;
 mod parquet;
+mod scan;
 mod source;
 
 use std::path::PathBuf;
 
+pub use scan::{CHUNK_ROWS, Chunk, Visit};
 pub use source::{OpenOptions, Source, open, open_with};
 
 /// What a column holds, as far as the beginning of the file tells.
@@ -78,6 +81,15 @@ impl Column {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// All rows as one piece.
+    #[must_use]
+    pub fn chunk(&self) -> Chunk<'_> {
+        match self {
+            Self::Numbers(values) => Chunk::Numbers(values),
+            Self::Levels { codes, labels } => Chunk::Levels { codes, labels, truths: false },
+        }
     }
 }
 

@@ -2,16 +2,17 @@
 //!
 //! Format: the mark `\x93NUMPY`, two version bytes, the length of the header (2 bytes in version 1, 4 later), a
 //! Python dictionary with `descr`, `fortran_order` and `shape`, then the values. Columns are named x1, x2, …
-//! Row-major arrays are streamed once, column-major ones are read column by column at their place.
+//! Both orders are read in pieces of some thousand rows, column-major arrays column by column at their place.
 //!
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek as _, SeekFrom};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::error::{Error, Place, Result};
-use crate::table::{Column, ColumnKind, Schema};
+use crate::table::scan::{CHUNK_ROWS, Chunk, Visit};
+use crate::table::{ColumnKind, Schema};
 
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 18;
@@ -113,50 +114,62 @@ pub(super) fn layout(path: &Path) -> Result<(Layout, Schema)> {
     Ok((Layout { kind, fortran, rows, columns, start }, schema))
 }
 
-/// Reads the columns at the `chosen` positions.
-pub(super) fn read(path: &Path, layout: &Layout, names: &[String], chosen: &[usize]) -> Result<Vec<Column>> {
-    if chosen.is_empty() {
-        return Ok(Vec::new());
-    }
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    let mut reader = BufReader::with_capacity(BUFFER, file);
+/// Whether whole columns are stored one after the other.
+pub(super) fn is_columnar(layout: &Layout) -> bool {
+    layout.fortran
+}
+
+/// Hands the columns at the `chosen` positions to `visit`, piece by piece; returns the number of rows.
+pub(super) fn scan(
+    path: &Path,
+    layout: &Layout,
+    names: &[String],
+    chosen: &[usize],
+    visit: &mut Visit<'_>,
+) -> Result<usize> {
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
     let size = layout.kind.size();
-    let mut columns: Vec<Vec<f64>> = chosen.iter().map(|_| Vec::with_capacity(layout.rows)).collect();
-    let check = |j: usize, row: usize, value: f64| {
-        if value.is_finite() {
-            return Ok(value);
+    let mut columns: Vec<Vec<f64>> = vec![Vec::new(); chosen.len()];
+    let mut bytes = Vec::new();
+    let mut fetch = |start: usize, count: usize, bytes: &mut Vec<u8>| {
+        bytes.resize(count * size, 0);
+        file.seek(SeekFrom::Start(layout.start + (start * size) as u64))
+            .and_then(|_| file.read_exact(bytes))
+            .map_err(Error::io("read", path))
+    };
+    // Wide rows in smaller pieces.
+    let step = CHUNK_ROWS.min((BUFFER * 16 / (layout.columns * size)).max(1));
+    for first in (0..layout.rows).step_by(step) {
+        let rows = step.min(layout.rows - first);
+        if !layout.fortran && !chosen.is_empty() {
+            fetch(first * layout.columns, rows * layout.columns, &mut bytes)?;
         }
-        let place = Place::new(path, &names[j], row);
-        let remedy = "drop the row, impute the value, or leave the column out".into();
-        Err(if value.is_nan() {
-            Error::MissingValue { place, value: "NaN".into(), remedy }
-        } else {
-            Error::NotFinite { place, value: value.to_string() }
-        })
-    };
-    let seek = |reader: &mut BufReader<File>, byte: u64| {
-        reader.seek(SeekFrom::Start(byte)).map_err(Error::io("read", path))
-    };
-    if layout.fortran {
-        let mut bytes = vec![0; size];
         for (column, &j) in columns.iter_mut().zip(chosen) {
-            seek(&mut reader, layout.start + (j * layout.rows * size) as u64)?;
-            for row in 0..layout.rows {
-                reader.read_exact(&mut bytes).map_err(Error::io("read", path))?;
-                column.push(check(j, row, layout.kind.number(&bytes))?);
+            column.clear();
+            if layout.fortran {
+                fetch(j * layout.rows + first, rows, &mut bytes)?;
+                column.extend(bytes.chunks_exact(size).map(|value| layout.kind.number(value)));
+            } else {
+                let values = bytes.chunks_exact(size).skip(j).step_by(layout.columns);
+                column.extend(values.map(|value| layout.kind.number(value)));
             }
+            check(path, &names[j], first, column)?;
         }
-    } else {
-        let mut bytes = vec![0; layout.columns * size];
-        seek(&mut reader, layout.start)?;
-        for row in 0..layout.rows {
-            reader.read_exact(&mut bytes).map_err(Error::io("read", path))?;
-            for (column, &j) in columns.iter_mut().zip(chosen) {
-                column.push(check(j, row, layout.kind.number(&bytes[j * size..(j + 1) * size]))?);
-            }
-        }
+        let chunks: Vec<Chunk<'_>> = columns.iter().map(|column| Chunk::Numbers(column)).collect();
+        visit(first, &chunks)?;
     }
-    Ok(columns.into_iter().map(Column::Numbers).collect())
+    Ok(layout.rows)
+}
+
+fn check(path: &Path, name: &str, first: usize, values: &[f64]) -> Result<()> {
+    let Some(at) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+    let (place, value) = (Place::new(path, name, first + at), values[at]);
+    let remedy = "drop the row, impute the value, or leave the column out".into();
+    Err(if value.is_nan() {
+        Error::MissingValue { place, value: "NaN".into(), remedy }
+    } else {
+        Error::NotFinite { place, value: value.to_string() }
+    })
 }
 
 impl Kind {

@@ -12,10 +12,13 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::table::csv::{self, Dialect};
-use crate::table::{Column, Schema, Table, names, npy, parquet};
+use crate::table::levels::truths;
+use crate::table::scan::{Chunk, Visit};
+use crate::table::{Column, ColumnKind, Schema, Table, names, npy, parquet};
 
 /// First bytes looked at.
 const MAGIC: usize = 8;
@@ -45,6 +48,7 @@ enum Kind {
     Csv(Dialect),
     Parquet,
     Npy(npy::Layout),
+    Memory(Arc<Table>),
 }
 
 /// Recognises a file and reads its schema.
@@ -92,20 +96,134 @@ impl Source {
     /// Like [`Source::read`]; the columns in `as_text` of a text file become levels as they are spelled, even
     /// when they look like numbers or say `NA`.
     pub fn read_with(&self, columns: Option<&[String]>, as_text: &[String]) -> Result<Table> {
-        let chosen = names::resolve(&self.path, &self.schema.names, columns)?;
-        let names: Vec<String> = chosen.iter().map(|&j| self.schema.names[j].clone()).collect();
-        let columns = match &self.kind {
-            Kind::Csv(dialect) => csv::read(&self.path, dialect, &self.schema.names, &chosen, as_text)?,
-            Kind::Parquet => parquet::read(&self.path, &self.schema, &chosen, self.threads)?,
-            Kind::Npy(layout) => npy::read(&self.path, layout, &self.schema.names, &chosen)?,
+        let names = match columns {
+            Some(names) => names.to_vec(),
+            None => self.schema.names.clone(),
         };
-        let rows = columns.first().map_or(self.schema.rows.unwrap_or(0), Column::len);
-        if rows == 0 {
-            let what = format!("it has {} columns and no rows", self.schema.names.len());
-            return Err(Error::Empty { file: self.path.clone(), what });
+        let mut columns: Vec<Option<Column>> = vec![None; names.len()];
+        if let Kind::Parquet = &self.kind {
+            self.each_column(&names, self.threads, &|_, column| Ok(column), &mut |position, column| {
+                columns[position] = Some(column);
+                Ok(())
+            })?;
+        } else {
+            let mut truths_allowed = vec![false; names.len()];
+            self.scan(&names, as_text, &mut |_, chunks| {
+                for ((column, allowed), chunk) in columns.iter_mut().zip(&mut truths_allowed).zip(chunks) {
+                    *allowed = append(column, chunk);
+                }
+                Ok(())
+            })?;
+            for (column, allowed) in columns.iter_mut().zip(truths_allowed) {
+                if let (true, Some(Column::Levels { codes, labels })) = (allowed, &column)
+                    && let Some(truths) = truths(labels)
+                {
+                    let numbers = codes.iter().map(|&code| truths[code as usize]).collect();
+                    *column = Some(Column::Numbers(numbers));
+                }
+            }
         }
+        let columns: Vec<Column> =
+            columns.into_iter().map(|c| c.unwrap_or(Column::Numbers(Vec::new()))).collect();
+        let rows = columns.first().map_or(self.schema.rows.unwrap_or(0), Column::len);
+        self.check_rows(rows)?;
         Ok(Table { file: self.path.clone(), names, columns, rows })
     }
+
+    /// Hands the named columns to `visit` in pieces of some thousand rows, in the order of the names; `as_text` as in
+    /// [`Source::read_with`]. Returns the number of rows.
+    pub fn scan(&self, columns: &[String], as_text: &[String], visit: &mut Visit<'_>) -> Result<usize> {
+        let chosen = names::resolve(&self.path, &self.schema.names, Some(columns))?;
+        let names = &self.schema.names;
+        let rows = match &self.kind {
+            Kind::Csv(dialect) => csv::scan(&self.path, dialect, names, &chosen, as_text, visit)?,
+            Kind::Parquet => parquet::scan(&self.path, &self.schema, &chosen, visit)?,
+            Kind::Npy(layout) => npy::scan(&self.path, layout, names, &chosen, visit)?,
+            Kind::Memory(table) => {
+                let chunks: Vec<Chunk<'_>> = chosen.iter().map(|&j| table.columns[j].chunk()).collect();
+                visit(0, &chunks)?;
+                table.rows
+            }
+        };
+        self.check_rows(rows)?;
+        Ok(rows)
+    }
+
+    /// Whether whole columns can be had one by one as cheaply as rows.
+    pub(crate) fn is_columnar(&self) -> bool {
+        match &self.kind {
+            Kind::Csv(_) => false,
+            Kind::Parquet | Kind::Memory(_) => true,
+            Kind::Npy(layout) => npy::is_columnar(layout),
+        }
+    }
+
+    /// Threads that decode.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Hands whole columns, passed through `work` on some thread, to `take` with their place among the names.
+    pub(crate) fn each_column<T: Send>(
+        &self,
+        columns: &[String],
+        threads: usize,
+        work: &(dyn Fn(usize, Column) -> Result<T> + Sync),
+        take: &mut dyn FnMut(usize, T) -> Result<()>,
+    ) -> Result<()> {
+        let chosen = names::resolve(&self.path, &self.schema.names, Some(columns))?;
+        match &self.kind {
+            Kind::Parquet => parquet::each(&self.path, &self.schema, (&chosen, threads), work, take),
+            Kind::Memory(table) => chosen
+                .iter()
+                .enumerate()
+                .try_for_each(|(position, &j)| take(position, work(position, table.columns[j].clone())?)),
+            Kind::Csv(_) | Kind::Npy(_) => columns.iter().enumerate().try_for_each(|(position, name)| {
+                let table = self.read(Some(std::slice::from_ref(name)))?;
+                table.columns.into_iter().try_for_each(|column| take(position, work(position, column)?))
+            }),
+        }
+    }
+
+    /// Columns in memory as a source.
+    #[must_use]
+    pub fn of_table(table: Table) -> Self {
+        let kind = |column: &Column| match column {
+            Column::Numbers(_) => ColumnKind::Number,
+            Column::Levels { .. } => ColumnKind::Text,
+        };
+        let schema = Schema {
+            names: table.names.clone(),
+            kinds: table.columns.iter().map(kind).collect(),
+            rows: Some(table.rows),
+            notes: Vec::new(),
+        };
+        Self { path: table.file.clone(), kind: Kind::Memory(Arc::new(table)), schema, threads: 1 }
+    }
+
+    fn check_rows(&self, rows: usize) -> Result<()> {
+        if rows > 0 {
+            return Ok(());
+        }
+        let what = format!("it has {} columns and no rows", self.schema.names.len());
+        Err(Error::Empty { file: self.path.clone(), what })
+    }
+}
+
+/// Appends a piece to a column; returns whether `true` and `false` may stand for numbers.
+fn append(column: &mut Option<Column>, chunk: &Chunk<'_>) -> bool {
+    match (column, chunk) {
+        (Some(Column::Numbers(all)), Chunk::Numbers(values)) => all.extend_from_slice(values),
+        (Some(Column::Levels { codes: all, labels: known }), Chunk::Levels { codes, labels, .. }) => {
+            all.extend_from_slice(codes);
+            known.extend_from_slice(&labels[known.len()..]);
+        }
+        (column, Chunk::Numbers(values)) => *column = Some(Column::Numbers(values.to_vec())),
+        (column, Chunk::Levels { codes, labels, .. }) => {
+            *column = Some(Column::Levels { codes: codes.to_vec(), labels: labels.to_vec() });
+        }
+    }
+    matches!(chunk, Chunk::Levels { truths: true, .. })
 }
 
 enum Recognised {

@@ -333,6 +333,14 @@ pub(crate) fn default_prior(sd: f64) -> Prior {
     Prior::Normal { sd: 2.5 / if sd > 0.0 { sd } else { 1.0 } }
 }
 
+/// A random number for every row, in turn: rows in the order of their numbers are in a uniformly random order. Unlike
+/// [`storage_order`] this needs no list of all rows, so that data larger than memory can be shuffled in parts.
+pub fn shuffle_keys(seed: u64) -> impl Iterator<Item = u64> {
+    use rand::Rng as _;
+    let mut rng = crate::rng::stream(seed, 1, crate::rng::Role::Shuffle);
+    std::iter::repeat_with(move || rng.next_u64())
+}
+
 /// The permutation that `shuffle` gives for `rows` rows; the identity without one.
 #[must_use]
 pub fn storage_order(rows: usize, shuffle: Option<u64>) -> Vec<u32> {

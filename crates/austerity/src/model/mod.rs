@@ -108,11 +108,41 @@ pub trait Model: Sync {
     }
 }
 
-/// FNV-1a over 32-bit words (Fowler, Noll & Vo): fast, the same on every machine, no shield against malice.
+/// FNV-1a over 32-bit words (Fowler, Noll & Vo), taken piece by piece: fast, the same on every machine, no shield
+/// against malice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Takes the next words.
+    pub fn push(&mut self, words: impl Iterator<Item = u32>) {
+        self.0 =
+            words.fold(self.0, |hash, word| (hash ^ u64::from(word)).wrapping_mul(0x0000_0100_0000_01b3));
+    }
+
+    /// Takes a text, a word per byte.
+    pub fn push_text(&mut self, text: &str) {
+        self.push(text.bytes().map(u32::from));
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn finish(self) -> u64 {
+        self.0
+    }
+}
+
+/// The [`Fingerprint`] of some words.
 pub(crate) fn fingerprint(words: impl Iterator<Item = u32>) -> u64 {
-    words.fold(0xcbf2_9ce4_8422_2325, |hash, word| {
-        (hash ^ u64::from(word)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.push(words);
+    fingerprint.finish()
 }
 
 /// The numbers of a state that a trace records.

@@ -15,7 +15,8 @@ use ::csv::ByteRecord;
 
 use crate::error::{Error, Place, Result};
 use crate::table::levels::{LevelBuilder, TooManyLevels};
-use crate::table::{Column, ColumnKind, OpenOptions, Schema};
+use crate::table::scan::{CHUNK_ROWS, Chunk, Visit};
+use crate::table::{ColumnKind, OpenOptions, Schema};
 use cell::Cell;
 use records::Records;
 
@@ -62,20 +63,27 @@ pub(super) fn inspect(path: &Path, gzip: bool, options: &OpenOptions) -> Result<
     Ok((Dialect { gzip, delimiter, header }, Schema { names, kinds, rows: None, notes }))
 }
 
-/// Reads the columns at the `chosen` positions.
-pub(super) fn read(
+/// Hands the columns at the `chosen` positions to `visit`, piece by piece; returns the number of rows.
+pub(super) fn scan(
     path: &Path,
     dialect: &Dialect,
     names: &[String],
     chosen: &[usize],
     as_text: &[String],
-) -> Result<Vec<Column>> {
+    visit: &mut Visit<'_>,
+) -> Result<usize> {
     let mut records = Records::open(path, dialect.gzip, dialect.delimiter)?;
     let mut record = ByteRecord::new();
     let mut builders: Vec<Builder> =
         chosen.iter().map(|&j| Builder::new(as_text.contains(&names[j]))).collect();
-    let mut row = 0;
+    let (mut first, mut row) = (0, 0);
     let mut skip_header = dialect.header;
+    let mut hand_over = |builders: &mut [Builder], first: usize| {
+        let chunks: Vec<Chunk<'_>> = builders.iter().map(Builder::chunk).collect();
+        visit(first, &chunks)?;
+        builders.iter_mut().for_each(Builder::forget);
+        Ok(())
+    };
     while records.next(&mut record)? {
         if std::mem::take(&mut skip_header) {
             continue;
@@ -88,12 +96,19 @@ pub(super) fn read(
                 refusal.at(place, record.get(j).unwrap_or_default())
             })?;
         }
+        if row - first == CHUNK_ROWS {
+            hand_over(&mut builders, first)?;
+            first = row;
+        }
     }
     if row == 0 {
         let what = "it has a header line and no rows".into();
         return Err(Error::Empty { file: path.into(), what });
     }
-    Ok(builders.into_iter().map(Builder::finish).collect())
+    if row > first {
+        hand_over(&mut builders, first)?;
+    }
+    Ok(row)
 }
 
 /// One column in the making.
@@ -156,15 +171,20 @@ impl Builder {
         Ok(())
     }
 
-    fn finish(self) -> Column {
+    fn chunk(&self) -> Chunk<'_> {
         match self {
-            Self::Start => Column::Numbers(Vec::new()),
-            Self::Numbers(mut values) => {
-                values.shrink_to_fit();
-                Column::Numbers(values)
-            }
-            Self::Text(levels) => levels.levels_or_booleans(),
-            Self::Spelled(levels) => levels.levels(),
+            Self::Start => Chunk::Numbers(&[]),
+            Self::Numbers(values) => Chunk::Numbers(values),
+            Self::Text(levels) => levels.chunk(true),
+            Self::Spelled(levels) => levels.chunk(false),
+        }
+    }
+
+    fn forget(&mut self) {
+        match self {
+            Self::Start => {}
+            Self::Numbers(values) => values.clear(),
+            Self::Text(levels) | Self::Spelled(levels) => levels.forget(),
         }
     }
 }

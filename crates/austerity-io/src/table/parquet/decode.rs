@@ -20,8 +20,9 @@ use ::parquet::schema::types::ColumnDescriptor;
 use super::chunks::Chunks;
 use super::{damaged, translate};
 use crate::error::{Error, Place, Result};
-use crate::table::Column;
 use crate::table::levels::LevelBuilder;
+use crate::table::scan::Chunk;
+use crate::table::{Column, ColumnKind};
 
 /// Rows decoded at a time: small enough for the second-level cache.
 const BATCH: usize = 1 << 13;
@@ -35,34 +36,47 @@ pub(super) struct Task<'a> {
 }
 
 /// What becomes of the values.
-enum Sink {
+pub(super) enum Sink {
     Numbers(Vec<f64>),
     Text(LevelBuilder),
 }
 
-impl Task<'_> {
+impl Sink {
+    pub(super) fn chunk(&self) -> Chunk<'_> {
+        match self {
+            Self::Numbers(values) => Chunk::Numbers(values),
+            Self::Text(levels) => levels.chunk(false),
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        match self {
+            Self::Numbers(values) => values.clear(),
+            Self::Text(levels) => levels.forget(),
+        }
+    }
+}
+
+impl<'a> Task<'a> {
     /// Reads the column; `rows` is what the footer claims.
     pub(super) fn read(&self, rows: usize) -> Result<Column> {
-        let descriptor = self.reader.metadata().file_metadata().schema_descr().column(self.leaf);
-        let is_text = super::kind(&descriptor) == crate::table::ColumnKind::Text;
-        let mut sink = if is_text {
-            Sink::Text(LevelBuilder::default())
-        } else {
-            let mut values = Vec::new();
+        let mut sink = self.sink();
+        if let Sink::Numbers(values) = &mut sink {
             // A damaged footer may claim any number of rows.
             values
                 .try_reserve_exact(rows)
                 .map_err(|_| damaged(self.path, &format!("{rows} rows do not fit in memory")))?;
-            Sink::Numbers(values)
-        };
+        }
         let mut row = 0;
         for group in 0..self.reader.num_row_groups() {
-            let column = self
-                .reader
-                .get_row_group(group)
-                .and_then(|group| group.get_column_reader(self.leaf))
-                .map_err(|error| translate(self.path, &error))?;
-            self.group(column, &descriptor, &mut sink, &mut row)?;
+            let mut pieces = self.open(group)?;
+            loop {
+                let found = pieces.some(row, BATCH, &mut sink)?;
+                if found == 0 {
+                    break;
+                }
+                row += found;
+            }
         }
         if row != rows {
             return Err(damaged(self.path, &format!("column `{}` has {row} of {rows} rows", self.name)));
@@ -73,67 +87,109 @@ impl Task<'_> {
         })
     }
 
-    fn group(
-        &self,
-        column: ColumnReader,
-        descriptor: &ColumnDescriptor,
-        sink: &mut Sink,
-        row: &mut usize,
-    ) -> Result<()> {
-        let unsigned = is_unsigned(descriptor);
-        let scale = decimal_scale(descriptor);
-        match (column, sink) {
-            (ColumnReader::BoolColumnReader(column), Sink::Numbers(out)) => {
-                self.numbers(column, out, row, |&v| f64::from(u8::from(v)))
-            }
-            (ColumnReader::Int32ColumnReader(column), Sink::Numbers(out)) => match (unsigned, scale) {
-                (_, Some(scale)) => self.numbers(column, out, row, |&v| f64::from(v) / scale),
-                (true, _) => self.numbers(column, out, row, |&v| f64::from(v.cast_unsigned())),
-                (false, _) => self.numbers(column, out, row, |&v| f64::from(v)),
-            },
-            (ColumnReader::Int64ColumnReader(column), Sink::Numbers(out)) => match (unsigned, scale) {
-                (_, Some(scale)) => self.numbers(column, out, row, |&v| v as f64 / scale),
-                (true, _) => self.numbers(column, out, row, |&v| v.cast_unsigned() as f64),
-                (false, _) => self.numbers(column, out, row, |&v| v as f64),
-            },
-            (ColumnReader::FloatColumnReader(column), Sink::Numbers(out)) => {
-                self.numbers(column, out, row, |&v| f64::from(v))
-            }
-            (ColumnReader::DoubleColumnReader(column), Sink::Numbers(out)) => {
-                self.numbers(column, out, row, |&v| v)
-            }
-            (ColumnReader::ByteArrayColumnReader(column), Sink::Numbers(out)) => {
-                let scale = scale.unwrap_or(1.0);
-                self.numbers(column, out, row, |v: &ByteArray| big_endian(v.as_bytes()) / scale)
-            }
-            (ColumnReader::FixedLenByteArrayColumnReader(column), Sink::Numbers(out)) => match scale {
-                Some(scale) => {
-                    self.numbers(column, out, row, |v: &FixedLenByteArray| big_endian(v.as_bytes()) / scale)
-                }
-                None => self.numbers(column, out, row, |v: &FixedLenByteArray| half(v.as_bytes())),
-            },
-            (ColumnReader::ByteArrayColumnReader(column), Sink::Text(levels)) => {
-                self.text(column, levels, row)
-            }
-            _ => Err(damaged(self.path, &format!("column `{}` changes its type", self.name))),
+    /// Where the values go.
+    pub(super) fn sink(&self) -> Sink {
+        let descriptor = self.reader.metadata().file_metadata().schema_descr().column(self.leaf);
+        if super::kind(&descriptor) == ColumnKind::Text {
+            Sink::Text(LevelBuilder::default())
+        } else {
+            Sink::Numbers(Vec::new())
         }
     }
 
+    /// The column of a group of rows, to be read piece by piece.
+    pub(super) fn open(&self, group: usize) -> Result<Pieces<'_>> {
+        let descriptor = self.reader.metadata().file_metadata().schema_descr().column(self.leaf);
+        let column = self
+            .reader
+            .get_row_group(group)
+            .and_then(|group| group.get_column_reader(self.leaf))
+            .map_err(|error| translate(self.path, &error))?;
+        let (unsigned, scale) = (is_unsigned(&descriptor), decimal_scale(&descriptor));
+        Ok(Pieces { task: self, column, unsigned, scale })
+    }
+}
+
+/// The column of a group of rows.
+pub(super) struct Pieces<'a> {
+    task: &'a Task<'a>,
+    column: ColumnReader,
+    unsigned: bool,
+    scale: Option<f64>,
+}
+
+impl Pieces<'_> {
+    /// Reads exactly `rows` rows, of which the first is `row`.
+    pub(super) fn read(&mut self, mut row: usize, rows: usize, sink: &mut Sink) -> Result<()> {
+        let end = row + rows;
+        while row < end {
+            let found = self.some(row, end - row, sink)?;
+            if found == 0 {
+                let detail = format!("column `{}` ends at row {row}", self.task.name);
+                return Err(damaged(self.task.path, &detail));
+            }
+            row += found;
+        }
+        Ok(())
+    }
+
+    /// Reads at most `most` rows, of which the first is `row`; none at the end.
+    fn some(&mut self, row: usize, most: usize, sink: &mut Sink) -> Result<usize> {
+        let (task, scale) = (self.task, self.scale);
+        match (&mut self.column, sink) {
+            (ColumnReader::BoolColumnReader(column), Sink::Numbers(out)) => {
+                task.numbers(column, out, (row, most), |&v| f64::from(u8::from(v)))
+            }
+            (ColumnReader::Int32ColumnReader(column), Sink::Numbers(out)) => match (self.unsigned, scale) {
+                (_, Some(scale)) => task.numbers(column, out, (row, most), |&v| f64::from(v) / scale),
+                (true, _) => task.numbers(column, out, (row, most), |&v| f64::from(v.cast_unsigned())),
+                (false, _) => task.numbers(column, out, (row, most), |&v| f64::from(v)),
+            },
+            (ColumnReader::Int64ColumnReader(column), Sink::Numbers(out)) => match (self.unsigned, scale) {
+                (_, Some(scale)) => task.numbers(column, out, (row, most), |&v| v as f64 / scale),
+                (true, _) => task.numbers(column, out, (row, most), |&v| v.cast_unsigned() as f64),
+                (false, _) => task.numbers(column, out, (row, most), |&v| v as f64),
+            },
+            (ColumnReader::FloatColumnReader(column), Sink::Numbers(out)) => {
+                task.numbers(column, out, (row, most), |&v| f64::from(v))
+            }
+            (ColumnReader::DoubleColumnReader(column), Sink::Numbers(out)) => {
+                task.numbers(column, out, (row, most), |&v| v)
+            }
+            (ColumnReader::ByteArrayColumnReader(column), Sink::Numbers(out)) => {
+                let scale = scale.unwrap_or(1.0);
+                task.numbers(column, out, (row, most), |v: &ByteArray| big_endian(v.as_bytes()) / scale)
+            }
+            (ColumnReader::FixedLenByteArrayColumnReader(column), Sink::Numbers(out)) => match scale {
+                Some(scale) => task.numbers(column, out, (row, most), |v: &FixedLenByteArray| {
+                    big_endian(v.as_bytes()) / scale
+                }),
+                None => task.numbers(column, out, (row, most), |v: &FixedLenByteArray| half(v.as_bytes())),
+            },
+            (ColumnReader::ByteArrayColumnReader(column), Sink::Text(levels)) => {
+                task.text(column, levels, (row, most))
+            }
+            _ => Err(damaged(task.path, &format!("column `{}` changes its type", task.name))),
+        }
+    }
+}
+
+impl Task<'_> {
     /// Appends numbers and refuses nulls and what is not finite.
     fn numbers<T: DataType>(
         &self,
-        column: ColumnReaderImpl<T>,
+        column: &mut ColumnReaderImpl<T>,
         out: &mut Vec<f64>,
-        row: &mut usize,
+        (row, most): (usize, usize),
         number: impl Fn(&T::T) -> f64,
-    ) -> Result<()> {
-        self.batches(column, row, |start, values| {
+    ) -> Result<usize> {
+        self.batch(column, (row, most), |values| {
             let first = out.len();
             out.extend(values.iter().map(&number));
             match out[first..].iter().position(|value| !value.is_finite()) {
                 None => Ok(()),
                 Some(at) => {
-                    let (place, value) = (self.place(start + at), out[first + at]);
+                    let (place, value) = (self.place(row + at), out[first + at]);
                     Err(if value.is_nan() {
                         Error::MissingValue { place, value: "NaN".into(), remedy: REMEDY.into() }
                     } else {
@@ -146,15 +202,15 @@ impl Task<'_> {
 
     fn text(
         &self,
-        column: ColumnReaderImpl<ByteArrayType>,
+        column: &mut ColumnReaderImpl<ByteArrayType>,
         levels: &mut LevelBuilder,
-        row: &mut usize,
-    ) -> Result<()> {
-        self.batches(column, row, |start, values: &[ByteArray]| {
+        (row, most): (usize, usize),
+    ) -> Result<usize> {
+        self.batch(column, (row, most), |values: &[ByteArray]| {
             for (at, value) in values.iter().enumerate() {
                 let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
                     let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-                    return Err(Error::NotUtf8 { place: self.place(start + at), value });
+                    return Err(Error::NotUtf8 { place: self.place(row + at), value });
                 };
                 levels.push(text).map_err(|_| {
                     damaged(self.path, &format!("column `{}` has more than 2³² different texts", self.name))
@@ -164,31 +220,24 @@ impl Task<'_> {
         })
     }
 
-    /// Hands over the values batch by batch, with the number of the batch's first row from 0.
-    fn batches<T: DataType>(
+    /// Hands over at most `most` values, of which the first is that of `row`, and returns how many.
+    fn batch<T: DataType>(
         &self,
-        mut column: ColumnReaderImpl<T>,
-        row: &mut usize,
-        mut take: impl FnMut(usize, &[T::T]) -> Result<()>,
-    ) -> Result<()> {
-        let (mut values, mut defined) = (Vec::with_capacity(BATCH), Vec::new());
-        loop {
-            values.clear();
-            defined.clear();
-            let (records, found, _) = column
-                .read_records(BATCH, Some(&mut defined), None, &mut values)
-                .map_err(|error| translate(self.path, &error))?;
-            if records == 0 {
-                return Ok(());
-            }
-            if found < records {
-                let at = defined.iter().position(|&level| level == 0).unwrap_or(0);
-                let (place, value) = (self.place(*row + at), "null".into());
-                return Err(Error::MissingValue { place, value, remedy: REMEDY.into() });
-            }
-            take(*row, &values)?;
-            *row += records;
+        column: &mut ColumnReaderImpl<T>,
+        (row, most): (usize, usize),
+        take: impl FnOnce(&[T::T]) -> Result<()>,
+    ) -> Result<usize> {
+        let (mut values, mut defined) = (Vec::with_capacity(most.min(BATCH)), Vec::new());
+        let (records, found, _) = column
+            .read_records(most.min(BATCH), Some(&mut defined), None, &mut values)
+            .map_err(|error| translate(self.path, &error))?;
+        if found < records {
+            let at = defined.iter().position(|&level| level == 0).unwrap_or(0);
+            let (place, value) = (self.place(row + at), "null".into());
+            return Err(Error::MissingValue { place, value, remedy: REMEDY.into() });
         }
+        take(&values)?;
+        Ok(records)
     }
 
     /// A row counted from 0, as the user counts.

@@ -1,8 +1,8 @@
 //! Parquet through the column reader of the `parquet` crate, without Arrow.
 //!
-//! A column is read on its own: only its chunks are fetched and decoded, group after group of rows. Columns
-//! are shared out to threads, each with a file handle of its own (handles that share a position would race). Peak
-//! memory beyond the result: one page and one batch per thread. Lists and maps are refused by name; a null
+//! A column is read on its own: only its chunks are fetched and decoded, group after group of rows. Whole columns
+//! are shared out to threads, each with a file handle of its own (handles that share a position would race); a scan reads
+//! all columns side by side, piece by piece. Memory beyond the result: one page and one batch per column being read. Lists and maps are refused by name; a null
 //! is an error with its row.
 
 mod chunks;
@@ -19,6 +19,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::schema::types::ColumnDescriptor;
 
 use crate::error::{Error, Result};
+use crate::table::scan::{CHUNK_ROWS, Chunk, Visit};
 use crate::table::{Column, ColumnKind, Schema};
 use chunks::Chunks;
 
@@ -48,8 +49,8 @@ fn schema_of(path: &Path) -> Result<Schema> {
     Ok(Schema { names, kinds, rows: Some(rows), notes: Vec::new() })
 }
 
-/// Reads the columns at the `chosen` positions of the schema.
-pub(super) fn read(path: &Path, schema: &Schema, chosen: &[usize], threads: usize) -> Result<Vec<Column>> {
+/// Refuses columns that cannot be read.
+fn check_kinds(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<()> {
     for &j in chosen {
         if let ColumnKind::Unsupported(found) = &schema.kinds[j] {
             return Err(Error::UnsupportedColumn {
@@ -61,58 +62,125 @@ pub(super) fn read(path: &Path, schema: &Schema, chosen: &[usize], threads: usiz
             });
         }
     }
-    let threads = threads.min(chosen.len()).max(1);
+    Ok(())
+}
+
+/// Decodes the columns at the `chosen` positions on threads, one whole column each at a time. A thread passes its
+/// column through `work`; what comes of it goes to `take`, with its place in `chosen`, on the calling thread. A thread
+/// goes on when its column was taken, so that at most one column per thread waits.
+pub(super) fn each<T: Send>(
+    path: &Path,
+    schema: &Schema,
+    (chosen, threads): (&[usize], usize),
+    work: &(dyn Fn(usize, Column) -> Result<T> + Sync),
+    take: &mut dyn FnMut(usize, T) -> Result<()>,
+) -> Result<()> {
+    check_kinds(path, schema, chosen)?;
     let next = AtomicUsize::new(0);
-    let parts: Vec<Result<Vec<(usize, Column)>>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(|| guarded(path, || read_some(path, schema, chosen, &next))))
-            .collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|_| Err(damaged(path, "a page cannot be decoded"))))
-            .collect()
-    });
-    let mut columns: Vec<(usize, Column)> = Vec::new();
-    let mut failures: Vec<Error> = Vec::new();
-    for part in parts {
-        match part {
-            Ok(part) => columns.extend(part),
-            Err(error) => failures.push(error),
+    let stop = || next.store(chosen.len(), Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(0);
+        for _ in 0..threads.min(chosen.len()).max(1) {
+            let (sender, next, stop) = (sender.clone(), &next, &stop);
+            scope.spawn(move || {
+                let decode = || {
+                    decode_some(path, schema, chosen, next, &mut |position, column| {
+                        let made = work(position, column)?;
+                        // The receiver is gone when another column failed.
+                        let _ = sender.send(Ok((position, made)));
+                        Ok(())
+                    })
+                };
+                if let Err(error) = guarded(path, decode) {
+                    stop();
+                    let _ = sender.send(Err(error));
+                }
+            });
         }
-    }
-    if let Some(first) = failures.into_iter().next() {
-        return Err(first);
-    }
-    columns.sort_by_key(|&(position, _)| position);
-    Ok(columns.into_iter().map(|(_, column)| column).collect())
+        drop(sender);
+        let mut outcome = Ok(());
+        for received in &receiver {
+            outcome = received.and_then(|(position, made)| take(position, made));
+            if outcome.is_err() {
+                stop();
+                break;
+            }
+        }
+        drop(receiver);
+        outcome
+    })
 }
 
 /// One thread's share: takes the next column until none is left.
-fn read_some(
+fn decode_some(
     path: &Path,
     schema: &Schema,
     chosen: &[usize],
     next: &AtomicUsize,
-) -> Result<Vec<(usize, Column)>> {
+    done: &mut dyn FnMut(usize, Column) -> Result<()>,
+) -> Result<()> {
     let reader = open(path)?;
-    let descriptor = reader.metadata().file_metadata().schema_descr();
-    let mut read = Vec::new();
     loop {
         let position = next.fetch_add(1, Ordering::Relaxed);
-        let Some(&j) = chosen.get(position) else { return Ok(read) };
-        let leaf = (0..descriptor.num_columns())
-            .find(|&leaf| descriptor.get_column_root(leaf).name() == schema.names[j])
-            .ok_or_else(|| damaged(path, "it changed while it was read"))?;
-        let task = decode::Task { path, reader: &reader, leaf, name: &schema.names[j] };
-        match task.read(schema.rows.unwrap_or(0)) {
-            Ok(column) => read.push((position, column)),
-            Err(error) => {
-                // The others need not go on.
-                next.store(chosen.len(), Ordering::Relaxed);
-                return Err(error);
+        let Some(&j) = chosen.get(position) else { return Ok(()) };
+        let task = decode::Task {
+            path,
+            reader: &reader,
+            leaf: leaf(path, &reader, &schema.names[j])?,
+            name: &schema.names[j],
+        };
+        done(position, task.read(schema.rows.unwrap_or(0))?)?;
+    }
+}
+
+/// The leaf of a column, by its name.
+fn leaf(path: &Path, reader: &SerializedFileReader<Chunks>, name: &str) -> Result<usize> {
+    let descriptor = reader.metadata().file_metadata().schema_descr();
+    (0..descriptor.num_columns())
+        .find(|&leaf| descriptor.get_column_root(leaf).name() == name)
+        .ok_or_else(|| damaged(path, "it changed while it was read"))
+}
+
+/// Hands the columns at the `chosen` positions to `visit`, piece by piece; returns the number of rows.
+pub(super) fn scan(path: &Path, schema: &Schema, chosen: &[usize], visit: &mut Visit<'_>) -> Result<usize> {
+    check_kinds(path, schema, chosen)?;
+    guarded(path, || {
+        let reader = open(path)?;
+        let tasks: Vec<decode::Task<'_>> = chosen
+            .iter()
+            .map(|&j| {
+                Ok(decode::Task {
+                    path,
+                    reader: &reader,
+                    leaf: leaf(path, &reader, &schema.names[j])?,
+                    name: &schema.names[j],
+                })
+            })
+            .collect::<Result<_>>()?;
+        let mut sinks: Vec<decode::Sink> = tasks.iter().map(decode::Task::sink).collect();
+        let mut first = 0;
+        for group in 0..reader.num_row_groups() {
+            let rows = usize::try_from(reader.metadata().row_group(group).num_rows())
+                .map_err(|_| damaged(path, "a group has a negative number of rows"))?;
+            let mut columns =
+                tasks.iter().map(|task| task.open(group)).collect::<Result<Vec<decode::Pieces<'_>>>>()?;
+            let end = first + rows;
+            while first < end {
+                let wanted = CHUNK_ROWS.min(end - first);
+                for (column, sink) in columns.iter_mut().zip(&mut sinks) {
+                    sink.forget();
+                    column.read(first, wanted, sink)?;
+                }
+                let chunks: Vec<Chunk<'_>> = sinks.iter().map(decode::Sink::chunk).collect();
+                visit(first, &chunks)?;
+                first += wanted;
             }
         }
-    }
+        if Some(first) != schema.rows {
+            return Err(damaged(path, &format!("it has {first} of {} rows", schema.rows.unwrap_or(0))));
+        }
+        Ok(first)
+    })
 }
 
 fn open(path: &Path) -> Result<SerializedFileReader<Chunks>> {

@@ -113,9 +113,9 @@ impl Blueprint {
         self.sides.observe(sides);
     }
 
-    /// What is stored of the side columns: calls `put` with the place and, for every row, the stored value.
+    /// What is stored of the side columns: calls `put` with the place in a block, the row of `sides` and the stored value.
     #[inline(always)]
-    pub(super) fn each_side(&self, sides: &Sides<'_>, mut put: impl FnMut(usize, usize, f32)) {
+    pub fn each_side(&self, sides: &Sides<'_>, mut put: impl FnMut(usize, usize, f32)) {
         let layout = self.layout();
         for at in 0..sides.response.len() {
             put(layout.response, at, self.sides.stored_response(sides, at));
@@ -128,19 +128,6 @@ impl Blueprint {
                 values.iter().enumerate().for_each(|(at, value)| put(place, at, (value - shift) as f32));
             }
         }
-    }
-
-    /// What is stored of a row's side columns, written behind the columns of `row`.
-    pub fn store_sides(&self, sides: &Sides<'_>, at: usize, row: &mut [f32]) {
-        let one = |values: Option<&'_ [f64]>| values.map(|values| values[at]);
-        let (trials, offset, weights) = (one(sides.trials), one(sides.offset), one(sides.weights));
-        let sides = Sides {
-            response: &sides.response[at..=at],
-            trials: trials.as_ref().map(std::slice::from_ref),
-            offset: offset.as_ref().map(std::slice::from_ref),
-            weights: weights.as_ref().map(std::slice::from_ref),
-        };
-        self.each_side(&sides, |place, _, value| row[place] = value);
     }
 
     /// Refuses names and columns that repeat each other.

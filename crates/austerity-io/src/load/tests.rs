@@ -1,5 +1,8 @@
+//! Codings, levels, roles and refusals on small tables in memory.
+
 use super::*;
-use crate::error::Error;
+use crate::design::{MOST_LEVELS, ResponseCoding};
+use crate::table::{Column, Table};
 
 fn numbers(values: &[f64]) -> Column {
     Column::Numbers(values.to_vec())
@@ -42,12 +45,52 @@ fn small() -> Table {
     ])
 }
 
+/// What was loaded, with its columns back in the order and on the scale of the design.
+struct Design {
+    names: Vec<String>,
+    columns: Vec<Vec<f64>>,
+    response: Vec<f64>,
+    recipe: Recipe,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+    store: Store,
+}
+
+fn design(table: Table, options: &DesignOptions, kind: Option<ResponseKind>) -> Result<Design> {
+    let loaded = load(&Source::of_table(table), options, kind, 5, &LoadOptions::default())?;
+    let (store, description) = (&loaded.store, loaded.store.description());
+    let rows = store.rows();
+    let restored = |column: usize, shift: f64, scale: f64| {
+        let mut values = vec![0.0; rows];
+        for position in 0..rows {
+            // Single precision keeps the small numbers of these tables to 5 digits and more.
+            let value = f64::from(store.blocks().value(position, column)) * scale + shift;
+            values[store.original_row(position)] = (value * 1e5).round() / 1e5;
+        }
+        values
+    };
+    let columns = description.columns.iter().enumerate();
+    let mut response = restored(description.columns.len(), description.response_shift, 1.0);
+    if description.kind == ResponseKind::Binary {
+        response.iter_mut().for_each(|y| *y = (*y + 1.0) / 2.0);
+    }
+    Ok(Design {
+        names: description.columns.iter().map(|column| column.name.clone()).collect(),
+        columns: columns.map(|(j, c)| restored(j, c.transform.shift, c.transform.scale)).collect(),
+        response,
+        recipe: loaded.recipe.clone(),
+        notes: loaded.notes.clone(),
+        warnings: loaded.warnings.clone(),
+        store: loaded.store.clone(),
+    })
+}
+
 fn binary(table: Table, options: &DesignOptions) -> Result<Design> {
-    Design::from_table(table, options, ResponseKind::Binary)
+    design(table, options, Some(ResponseKind::Binary))
 }
 
 fn refused(table: Table, options: &DesignOptions, kind: ResponseKind, words: &[&str]) -> Error {
-    let error = Design::from_table(table, options, kind).unwrap_err();
+    let error = design(table, options, Some(kind)).err().unwrap();
     let message = error.to_string();
     for word in words.iter().chain(&["data.csv"]) {
         assert!(message.contains(word), "{word:?} is missing from: {message}");
@@ -58,9 +101,9 @@ fn refused(table: Table, options: &DesignOptions, kind: ResponseKind, words: &[&
 #[test]
 fn levels_are_one_hot_with_the_most_frequent_as_reference() {
     let design = binary(small(), &DesignOptions::new("y")).unwrap();
-    assert_eq!(design.data.column_names(), ["age", "colour=blue", "colour=green"]);
-    assert_eq!(design.data.columns()[1], [0.0, 1.0, 0.0, 0.0]);
-    assert_eq!(design.data.columns()[2], [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(design.names, ["age", "colour=blue", "colour=green"]);
+    assert_eq!(design.columns[1], [0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(design.columns[2], [0.0, 0.0, 0.0, 1.0]);
     assert_eq!(design.recipe.coefficient_names()[0], "intercept");
     assert!(design.notes[0].contains("reference is the most frequent, `red` (2 rows)"), "{:?}", design.notes);
     assert!(design.warnings.is_empty());
@@ -73,7 +116,7 @@ fn without_an_intercept_the_first_categorical_keeps_every_level() {
     given.columns.push(text(&["a", "b", "b", "a"]));
     let options = DesignOptions { intercept: false, ..DesignOptions::new("y") };
     let design = binary(given, &options).unwrap();
-    assert_eq!(design.data.column_names(), ["age", "colour=blue", "colour=green", "colour=red", "shape=b"]);
+    assert_eq!(design.names, ["age", "colour=blue", "colour=green", "colour=red", "shape=b"]);
 }
 
 #[test]
@@ -81,16 +124,15 @@ fn numbers_become_levels_on_request_in_numeric_order() {
     let given = table(&[("y", numbers(&[0.0, 1.0, 1.0, 0.0])), ("month", numbers(&[10.0, 9.0, 10.0, 2.0]))]);
     let options = DesignOptions { categorical: strings(&["month"]), ..DesignOptions::new("y") };
     let design = binary(given, &options).unwrap();
-    assert_eq!(design.data.column_names(), ["month=2", "month=9"]);
+    assert_eq!(design.names, ["month=2", "month=9"]);
 }
 
 #[test]
 fn responses_become_zero_and_one() {
     let options = DesignOptions::new("y");
     let coded = |y: Column| {
-        binary(table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]), &options).map(|design| {
-            (design.data.response().to_vec(), design.recipe.coding, design.notes, design.warnings)
-        })
+        binary(table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]), &options)
+            .map(|design| (design.response, design.recipe.coding, design.notes, design.warnings))
     };
     let (y, coding, notes, _) = coded(numbers(&[0.0, 1.0, 1.0])).unwrap();
     assert_eq!((y, coding, notes.len()), (vec![0.0, 1.0, 1.0], ResponseCoding::AsGiven, 0));
@@ -140,11 +182,15 @@ fn weights_trials_and_offsets_are_checked_with_their_row() {
         ..DesignOptions::new("y")
     };
     let kind = ResponseKind::CountOfTrials;
-    let design = Design::from_table(given(&[1.0, 2.0, 5.0]), &options, kind).unwrap();
-    assert!(design.data.column_names().is_empty());
-    let checked = design.data.check(kind).unwrap();
-    assert_eq!(checked.weights.unwrap(), [1.0, 2.0, 5.0]);
-    assert_eq!(checked.offset.unwrap(), [0.5, 0.0, 0.1]);
+    let design = design(given(&[1.0, 2.0, 5.0]), &options, Some(kind)).unwrap();
+    assert!(design.names.is_empty());
+    let place = |row: usize| (0..3).find(|&position| design.store.original_row(position) == row).unwrap();
+    let offset_shift = design.store.description().offset_shift;
+    for (row, (weight, offset)) in [(1.0, 0.5), (2.0, 0.0), (5.0, 0.1)].into_iter().enumerate() {
+        let stored = |column: usize| f64::from(design.store.blocks().value(place(row), column));
+        assert_eq!((stored(1), stored(3)), (3.0, weight));
+        assert!((stored(2) + offset_shift - offset).abs() < 1e-7);
+    }
     refused(given(&[1.0, 0.0, 5.0]), &options, kind, &["`w`, row 2", "positive"]);
     let mut few = given(&[1.0; 3]);
     few.columns[2] = numbers(&[3.0, 1.0, 3.0]);
@@ -190,7 +236,7 @@ fn constant_columns_are_left_out_or_refused() {
     let mut own = small();
     own.columns[1] = numbers(&[1.0; 4]);
     let own_intercept = DesignOptions { intercept: false, ..explicit };
-    assert_eq!(binary(own, &own_intercept).unwrap().data.columns().len(), 1);
+    assert_eq!(binary(own, &own_intercept).unwrap().columns.len(), 1);
 }
 
 #[test]
@@ -199,7 +245,12 @@ fn too_many_levels() {
     let cells: Vec<&str> = names.iter().map(String::as_str).collect();
     let y: Vec<f64> = (0..cells.len()).map(|k| (k % 2) as f64).collect();
     let given = table(&[("y", numbers(&y)), ("id", text(&cells))]);
-    refused(given, &DesignOptions::new("y"), ResponseKind::Binary, &["`id`", "1001 different values"]);
+    refused(
+        given,
+        &DesignOptions::new("y"),
+        ResponseKind::Binary,
+        &["`id`", "more than 1000 different values"],
+    );
 }
 
 #[test]
@@ -210,20 +261,20 @@ fn standardised_coefficients_go_back() {
     let plain = binary(given.clone(), &DesignOptions::new("y")).unwrap();
     let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
     let design = binary(given, &options).unwrap();
-    let age = &design.data.columns()[0];
-    assert!(age.iter().sum::<f64>().abs() < 1e-12);
-    assert!((age.iter().map(|v| v * v).sum::<f64>() / 4.0 - 1.0).abs() < 1e-12);
+    let age = &design.columns[0];
+    assert!(age.iter().sum::<f64>().abs() < 1e-4);
+    assert!((age.iter().map(|v| v * v).sum::<f64>() / 4.0 - 1.0).abs() < 1e-4);
     // The linear predictor is the same with the coefficients on either scale.
     let standard = vec![0.3, -1.2, 0.7, 0.1, 2.0];
     let mut original = standard.clone();
     design.recipe.to_original(&mut original);
     for row in 0..4 {
         let predictor = |design: &Design, coefficients: &[f64]| {
-            let columns = design.data.columns().iter().zip(&coefficients[1..]);
+            let columns = design.columns.iter().zip(&coefficients[1..]);
             coefficients[0] + columns.map(|(column, b)| column[row] * b).sum::<f64>()
         };
         let difference = predictor(&design, &standard) - predictor(&plain, &original);
-        assert!(difference.abs() < 1e-12, "row {row}: {difference}");
+        assert!(difference.abs() < 1e-3, "row {row}: {difference}");
     }
 }
 
@@ -234,7 +285,7 @@ fn rare_columns_keep_their_zeros() {
     let y: Vec<f64> = (0..40).map(|k| f64::from(k % 2)).collect();
     let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
     let design = binary(table(&[("y", numbers(&y)), ("x", numbers(&x))]), &options).unwrap();
-    assert_eq!(design.data.columns()[0].iter().filter(|&&v| v == 0.0).count(), 39);
+    assert_eq!(design.columns[0].iter().filter(|&&v| v == 0.0).count(), 39);
     assert!(design.notes[0].contains("scaled but not centred"), "{:?}", design.notes);
 }
 
@@ -245,7 +296,10 @@ fn a_recipe_survives_json_and_codes_new_rows() {
     let text_form = serde_json::to_string(&design.recipe).unwrap();
     let recipe: Recipe = serde_json::from_str(&text_form).unwrap();
     assert_eq!(recipe, design.recipe);
-    assert_eq!(recipe.features(&small()).unwrap(), design.data.columns());
+    let features = recipe.features(&small()).unwrap();
+    for (a, b) in features.iter().flatten().zip(design.columns.iter().flatten()) {
+        assert!((a - b).abs() < 1e-4, "{a} {b}");
+    }
     assert_eq!(recipe.feature_columns(), ["age", "colour"]);
     assert_eq!(recipe.text_columns(), ["colour"]);
 
@@ -259,4 +313,24 @@ fn a_recipe_survives_json_and_codes_new_rows() {
     }
     let swapped = table(&[("age", text(&["a", "b"])), ("colour", text(&["red", "red"]))]);
     assert!(recipe.features(&swapped).unwrap_err().to_string().contains("fitted to numbers"));
+}
+
+#[test]
+fn the_kind_of_a_response_is_inferred() {
+    let found = |y: Column| {
+        let given = table(&[("y", y), ("x", numbers(&[1.0, 2.0, 4.0]))]);
+        let design = design(given, &DesignOptions::new("y"), None).unwrap();
+        (design.store.description().kind, design.notes.first().cloned().unwrap_or_default())
+    };
+    assert_eq!(found(numbers(&[0.0, 1.0, 1.0])).0, ResponseKind::Binary);
+    assert_eq!(found(numbers(&[-1.0, 1.0, 1.0])).0, ResponseKind::Binary);
+    assert_eq!(found(text(&["no", "yes", "no"])).0, ResponseKind::Binary);
+    assert_eq!(found(numbers(&[0.5, 1.0, -1.0])), (ResponseKind::Real, String::new()));
+    let (kind, note) = found(numbers(&[0.0, 57.0, 3.0]));
+    assert_eq!(kind, ResponseKind::Real);
+    assert_eq!(note, "`y` holds whole numbers from 0 to 57: --family poisson is for counts");
+    let trials = DesignOptions { trials: Some("n".into()), ..DesignOptions::new("y") };
+    let given = table(&[("y", numbers(&[0.0, 2.0, 1.0])), ("n", numbers(&[3.0, 3.0, 1.0]))]);
+    let design = design(given, &trials, None).unwrap();
+    assert_eq!(design.store.description().kind, ResponseKind::CountOfTrials);
 }

@@ -1,0 +1,297 @@
+//! How one feature becomes columns of the design: decided from one pass over it, whole or in pieces.
+//!
+//! Numbers are summarised; of levels the rows are counted, which says all about their 0/1 columns. Nothing of the length
+//! of the data is kept. The second pass turns pieces of the file's column into what is stored ([`Filling`]).
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use austerity::model::data::summary::{ColumnSummary, Summarizer, row_weight};
+
+use super::terms::{MOST_LEVELS, Term};
+use crate::error::{Error, Result};
+use crate::table::levels::truths;
+use crate::table::{Chunk, Column};
+
+/// What is wanted of a feature.
+#[derive(Clone, Copy)]
+pub(crate) struct Wish {
+    pub(crate) standardize: bool,
+    pub(crate) intercept: bool,
+    /// A column for every level.
+    pub(crate) full_levels: bool,
+}
+
+/// What came of it.
+pub(crate) enum Made {
+    Feature(Feature),
+    /// A column without information; `value` as shown to the user.
+    Constant {
+        value: String,
+    },
+}
+
+/// A feature with its columns.
+pub(crate) struct Feature {
+    pub(crate) term: Term,
+    pub(crate) note: Option<String>,
+    /// One per column of the design.
+    pub(crate) summaries: Vec<ColumnSummary>,
+    pub(crate) filling: Filling,
+    /// Whether the numbers change before they are stored, so that the summary is that of other numbers.
+    pub(crate) standardized: bool,
+}
+
+/// How the file's column becomes columns of the design.
+#[derive(Clone)]
+pub(crate) enum Filling {
+    /// (value − shift)/scale.
+    Number { shift: f64, scale: f64 },
+    /// (truth of the code − shift)/scale.
+    Truths { truths: Vec<f64>, shift: f64, scale: f64 },
+    /// The column, counted from the feature's first, of every code.
+    Levels { columns: Vec<Option<usize>>, known: Option<HashMap<u64, u32>> },
+}
+
+/// Takes the column of a file piece by piece.
+pub(crate) struct Survey {
+    rows: usize,
+    numbers: Option<Summarizer>,
+    levels: Option<Levels>,
+}
+
+/// Rows of every level.
+#[derive(Default)]
+struct Levels {
+    labels: Vec<String>,
+    counts: Vec<usize>,
+    weights: Vec<[u64; 2]>,
+    /// Whether `true` and `false` may stand for numbers.
+    truths: bool,
+    /// Codes of numbers that are levels.
+    known: Option<HashMap<u64, u32>>,
+}
+
+impl Survey {
+    pub(crate) fn new() -> Self {
+        Self { rows: 0, numbers: None, levels: None }
+    }
+
+    /// The next rows.
+    pub(crate) fn push(
+        &mut self,
+        file: &Path,
+        name: &str,
+        chunk: &Chunk<'_>,
+        categorical: bool,
+    ) -> Result<()> {
+        match *chunk {
+            Chunk::Numbers(values) if !categorical => {
+                self.numbers.get_or_insert_with(Summarizer::default).push(values);
+            }
+            Chunk::Numbers(values) => {
+                let levels = self.levels.get_or_insert_with(Levels::default);
+                let mut known = levels.known.take().unwrap_or_default();
+                let codes = number_codes(values, &mut known, &mut levels.labels);
+                levels.known = Some(known);
+                levels.count(self.rows, &codes);
+            }
+            Chunk::Levels { codes, labels, truths } => {
+                let levels = self.levels.get_or_insert_with(Levels::default);
+                levels.labels.extend_from_slice(&labels[levels.labels.len()..]);
+                levels.truths = truths;
+                levels.count(self.rows, codes);
+            }
+        }
+        self.rows += chunk.len();
+        match &self.levels {
+            Some(levels) if levels.labels.len() > MOST_LEVELS => Err(Error::Role {
+                file: file.into(),
+                column: name.into(),
+                problem: format!(
+                    "it has more than {MOST_LEVELS} different values, and each of at most {MOST_LEVELS} levels is a column"
+                ),
+                remedy: "leave it out (an identifier explains nothing), or group its rare levels".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The feature.
+    pub(crate) fn finish(self, name: &str, wish: Wish) -> Made {
+        match (self.numbers, self.levels) {
+            (_, Some(levels)) => match levels.truths.then(|| truths(&levels.labels)).flatten() {
+                Some(truths) => {
+                    let summary = levels.of_truths(self.rows, &truths);
+                    number(name, &summary, wish, |shift, scale| Filling::Truths { truths, shift, scale })
+                }
+                None => levels.finish(name, self.rows, wish),
+            },
+            (numbers, None) => {
+                let summary = numbers.unwrap_or_default().finish();
+                number(name, &summary, wish, |shift, scale| Filling::Number { shift, scale })
+            }
+        }
+    }
+}
+
+fn number(
+    name: &str,
+    summary: &ColumnSummary,
+    wish: Wish,
+    filling: impl FnOnce(f64, f64) -> Filling,
+) -> Made {
+    if summary.is_constant() && (wish.intercept || summary.minimum == 0.0) {
+        return Made::Constant { value: summary.minimum.to_string() };
+    }
+    let (mut shift, mut scale, mut note) = (0.0, 1.0, None);
+    let standardized = wish.standardize && !summary.is_constant();
+    if standardized {
+        scale = summary.sd;
+        if wish.intercept && !summary.is_rare() {
+            shift = summary.mean;
+        } else if summary.is_rare() {
+            note = Some(format!(
+                "column `{name}` was scaled but not centred: {} of its {} values differ from 0",
+                summary.nonzeros, summary.rows
+            ));
+        }
+    }
+    let term = Term::Number { column: name.into(), shift, scale };
+    let filling = filling(shift, scale);
+    Made::Feature(Feature { term, note, summaries: vec![*summary], filling, standardized })
+}
+
+impl Levels {
+    fn count(&mut self, first: usize, codes: &[u32]) {
+        self.counts.resize(self.labels.len(), 0);
+        self.weights.resize(self.labels.len(), [0; 2]);
+        for (at, &code) in codes.iter().enumerate() {
+            let (code, weight) = (code as usize, row_weight(first + at));
+            self.counts[code] += 1;
+            self.weights[code] = sum(self.weights[code], weight);
+        }
+    }
+
+    /// The summary of the numbers that the texts stand for.
+    fn of_truths(&self, rows: usize, truths: &[f64]) -> ColumnSummary {
+        let (mut ones, mut weight) = (0, [0; 2]);
+        for (code, _) in truths.iter().enumerate().filter(|&(_, &truth)| truth == 1.0) {
+            ones += self.counts[code];
+            weight = sum(weight, self.weights[code]);
+        }
+        ColumnSummary::of_indicator(rows, ones, weight)
+    }
+
+    fn finish(self, name: &str, rows: usize, wish: Wish) -> Made {
+        let Self { labels, counts, weights, known, .. } = self;
+        if labels.len() == 1 && !wish.full_levels {
+            return Made::Constant { value: format!("`{}`", labels[0]) };
+        }
+        let order = sorted(&labels);
+        let most = counts.iter().max().copied().unwrap_or(0);
+        let reference = order.iter().copied().find(|&code| counts[code] == most && !wish.full_levels);
+        let kept: Vec<usize> = order.into_iter().filter(|&code| Some(code) != reference).collect();
+        let note = match reference {
+            Some(code) => format!(
+                "column `{name}` has {} levels; the reference is the most frequent, `{}` ({most} rows)",
+                labels.len(),
+                labels[code]
+            ),
+            None => format!(
+                "column `{name}` has {} levels, each with its own column because there is no intercept",
+                labels.len()
+            ),
+        };
+        let mut columns = vec![None; labels.len()];
+        kept.iter().enumerate().for_each(|(column, &code)| columns[code] = Some(column));
+        let summary = |&code: &usize| ColumnSummary::of_indicator(rows, counts[code], weights[code]);
+        let summaries = kept.iter().map(summary).collect();
+        let term = Term::Levels {
+            column: name.into(),
+            reference: reference.map(|code| labels[code].clone()),
+            levels: kept.iter().map(|&code| labels[code].clone()).collect(),
+        };
+        let filling = Filling::Levels { columns, known };
+        Made::Feature(Feature { term, note: Some(note), summaries, filling, standardized: false })
+    }
+}
+
+fn sum(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
+    [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])]
+}
+
+/// What a piece of a file's column is in the design.
+pub(crate) enum Filled {
+    /// The numbers of one column.
+    Numbers(Vec<f64>),
+    /// The codes of the levels.
+    Codes(Vec<u32>),
+}
+
+impl Filling {
+    /// Turns a piece into what the design holds; `None` when the column is not what it was in the first pass.
+    pub(crate) fn apply(&self, chunk: &Chunk<'_>) -> Option<Filled> {
+        Some(match (self, *chunk) {
+            (&Self::Number { shift, scale }, Chunk::Numbers(values)) => {
+                Filled::Numbers(values.iter().map(|value| (value - shift) / scale).collect())
+            }
+            (Self::Truths { truths, shift, scale }, Chunk::Levels { codes, .. }) => {
+                let value = |&code: &u32| Some((truths.get(code as usize)? - shift) / scale);
+                Filled::Numbers(codes.iter().map(value).collect::<Option<_>>()?)
+            }
+            (Self::Levels { columns, known: None }, Chunk::Levels { codes, .. }) => {
+                let fits = codes.iter().all(|&code| (code as usize) < columns.len());
+                fits.then(|| Filled::Codes(codes.to_vec()))?
+            }
+            (Self::Levels { known: Some(known), .. }, Chunk::Numbers(values)) => {
+                let code = |value: &f64| known.get(&(value + 0.0).to_bits()).copied();
+                Filled::Codes(values.iter().map(code).collect::<Option<_>>()?)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Codes of numbers that are levels: each different value is one, written as Rust writes it.
+pub(super) fn number_codes(
+    values: &[f64],
+    known: &mut HashMap<u64, u32>,
+    labels: &mut Vec<String>,
+) -> Vec<u32> {
+    values
+        .iter()
+        .map(|value| {
+            // −0 is 0.
+            let value = value + 0.0;
+            *known.entry(value.to_bits()).or_insert_with(|| {
+                labels.push(value.to_string());
+                labels.len() as u32 - 1
+            })
+        })
+        .collect()
+}
+
+/// Codes and labels of a whole column.
+pub(super) fn as_levels(given: &Column) -> (Vec<u32>, Vec<String>) {
+    match given {
+        Column::Levels { codes, labels } => (codes.clone(), labels.clone()),
+        Column::Numbers(values) => {
+            let mut labels = Vec::new();
+            (number_codes(values, &mut HashMap::new(), &mut labels), labels)
+        }
+    }
+}
+
+/// Codes in the order of their labels: numeric when all are numbers, else alphabetical.
+fn sorted(labels: &[String]) -> Vec<usize> {
+    let numbers: Option<Vec<f64>> = labels.iter().map(|label| label.parse().ok()).collect();
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    match numbers {
+        Some(numbers) => {
+            order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]).then_with(|| labels[a].cmp(&labels[b])));
+        }
+        None => order.sort_by(|&a, &b| labels[a].cmp(&labels[b])),
+    }
+    order
+}

@@ -1,0 +1,292 @@
+//! The first pass over a table, which decides everything, and the second, which hands over what is stored.
+
+use austerity::model::data::Sides;
+use austerity::model::data::summary::{ColumnSummary, Summarizer};
+use austerity::model::store::{Blueprint, Order};
+use austerity::model::{ResponseKind, Store};
+
+use super::Loaded;
+use crate::design::feature::{self, Filled, Filling, Made, Wish};
+use crate::design::response::{self, Beside, Coded};
+use crate::design::roles::Roles;
+use crate::design::{DesignOptions, Named, Recipe, Term, check, role};
+use crate::error::{Error, Result};
+use crate::table::{Chunk, Source};
+
+/// Takes the first row, the side columns and, for every feature, what is stored of a piece.
+pub(crate) type VisitStored<'a> = dyn FnMut(usize, &Sides<'_>, &[Filled]) -> Result<()> + 'a;
+
+/// What the first pass decided.
+pub(crate) struct Intake {
+    pub(crate) roles: Roles,
+    pub(crate) options: DesignOptions,
+    pub(crate) coded: Coded,
+    pub(crate) features: Vec<Planned>,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// A feature of the design and its place among the columns.
+pub(crate) struct Planned {
+    pub(crate) term: Term,
+    pub(crate) filling: Filling,
+    pub(crate) summaries: Vec<ColumnSummary>,
+    /// Number of its first column.
+    pub(crate) first: usize,
+}
+
+impl Planned {
+    /// The column of every code.
+    pub(crate) fn places(&self) -> Vec<Option<usize>> {
+        match &self.filling {
+            Filling::Levels { columns, .. } => {
+                columns.iter().map(|column| column.map(|column| self.first + column)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What becomes of the features, in order, with their notes and warnings.
+pub(crate) struct Assembly {
+    pub(crate) features: Vec<Planned>,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+    columns: usize,
+    /// Whether the next levels keep all their columns.
+    pub(crate) full_levels: bool,
+    explicit: bool,
+}
+
+impl Assembly {
+    pub(crate) fn new(roles: &Roles, options: &DesignOptions) -> Self {
+        Self {
+            features: Vec::new(),
+            notes: Vec::new(),
+            warnings: Vec::new(),
+            columns: 0,
+            full_levels: !options.intercept,
+            explicit: roles.explicit,
+        }
+    }
+
+    /// Adds the next feature.
+    pub(crate) fn add(&mut self, source: &Source, name: &str, made: Made) -> Result<()> {
+        match made {
+            Made::Feature(feature) => {
+                self.full_levels &= !matches!(feature.term, Term::Levels { .. });
+                self.notes.extend(feature.note);
+                let first = self.columns;
+                self.columns += feature.summaries.len();
+                let (term, filling, summaries) = (feature.term, feature.filling, feature.summaries);
+                self.features.push(Planned { term, filling, summaries, first });
+                Ok(())
+            }
+            Made::Constant { value } if self.explicit => Err(role(
+                source.path(),
+                name,
+                format!("it is {value} in every row, so its coefficient cannot be told from the intercept"),
+                "leave it out",
+            )),
+            Made::Constant { value } => {
+                self.warnings.push(format!("column `{name}` was left out: it is {value} in every row"));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The kind to look for: trials say what they count.
+pub(crate) fn kind_wanted(options: &DesignOptions, kind: Option<ResponseKind>) -> Option<ResponseKind> {
+    kind.or_else(|| options.trials.is_some().then_some(ResponseKind::CountOfTrials))
+}
+
+/// The columns beside the response: trials, weights, offset, in the order of [`Roles::columns`].
+pub(crate) fn beside<'a>(
+    source: &Source,
+    roles: &Roles,
+    first: usize,
+    chunks: &[Chunk<'a>],
+) -> Result<(Beside<'a>, usize)> {
+    let mut next = 0;
+    let mut take = |name: &Option<String>, role_name: &str| -> Result<Option<&'a [f64]>> {
+        let Some(name) = name else { return Ok(None) };
+        next += 1;
+        match chunks[next - 1] {
+            Chunk::Numbers(values) => Ok(Some(values)),
+            Chunk::Levels { labels, .. } => Err(role(
+                source.path(),
+                name,
+                format!("it holds text such as `{}`", labels.first().map_or("", String::as_str)),
+                format!("{role_name} must be numbers"),
+            )),
+        }
+    };
+    let (weights, trials, offset) =
+        (take(&roles.weights, "weights")?, take(&roles.trials, "trials")?, take(&roles.offset, "offset")?);
+    if let (Some(name), Some(weights)) = (&roles.weights, weights) {
+        let at = Named { file: source.path(), name };
+        check(at, first, weights, |_, w| w > 0.0, "a weight must be positive", "drop the row")?;
+    }
+    if let (Some(name), Some(trials)) = (&roles.trials, trials) {
+        let at = Named { file: source.path(), name };
+        let whole = |_, t: f64| t >= 1.0 && t.fract() == 0.0;
+        check(at, first, trials, whole, "trials must be 1, 2, 3, …", "drop the row or mend the value")?;
+    }
+    Ok((Beside { trials, offset, weights }, next))
+}
+
+impl Intake {
+    /// Reads the table once (twice to standardise).
+    pub(crate) fn survey(
+        source: &Source,
+        options: &DesignOptions,
+        kind: Option<ResponseKind>,
+    ) -> Result<Self> {
+        let roles = Roles::assign(source.path(), &source.schema().names, options)?;
+        let at = Named { file: source.path(), name: &roles.response };
+        let mut response = response::Survey::new(kind_wanted(options, kind));
+        let mut surveys: Vec<feature::Survey> =
+            roles.features.iter().map(|_| feature::Survey::new()).collect();
+        source.scan(&roles.columns(), &options.categorical, &mut |first, chunks| {
+            let (beside, count) = beside(source, &roles, first, &chunks[1..])?;
+            response.push(at, &chunks[0], beside)?;
+            for ((survey, name), chunk) in surveys.iter_mut().zip(&roles.features).zip(&chunks[1 + count..]) {
+                survey.push(source.path(), name, chunk, options.categorical.contains(name))?;
+            }
+            Ok(())
+        })?;
+        let coded = response.finish(at)?;
+        let mut assembly = Assembly::new(&roles, options);
+        let mut standardized = Vec::new();
+        for (name, survey) in roles.features.iter().zip(surveys) {
+            let made = survey.finish(name, wish(options, assembly.full_levels));
+            if let Made::Feature(feature::Feature { standardized: true, .. }) = made {
+                standardized.push(assembly.features.len());
+            }
+            assembly.add(source, name, made)?;
+        }
+        if !standardized.is_empty() {
+            summarize_again(source, options, &mut assembly.features, &standardized)?;
+        }
+        Self::new(source, roles, options, coded, assembly)
+    }
+
+    pub(crate) fn new(
+        source: &Source,
+        roles: Roles,
+        options: &DesignOptions,
+        mut coded: Coded,
+        assembly: Assembly,
+    ) -> Result<Self> {
+        if assembly.features.is_empty() && !options.intercept {
+            return Err(nothing_left(source, &roles));
+        }
+        let mut notes = source.schema().notes.clone();
+        notes.extend(coded.note.take());
+        notes.extend(assembly.notes);
+        let mut warnings: Vec<String> = coded.warning.take().into_iter().collect();
+        warnings.extend(assembly.warnings);
+        Ok(Self { roles, options: options.clone(), coded, features: assembly.features, notes, warnings })
+    }
+
+    /// How everything is going to be stored.
+    pub(crate) fn blueprint(&self, order: Order) -> austerity::Result<Blueprint> {
+        let columns = self.features.iter().map(|feature| feature.summaries.len()).sum();
+        let mut blueprint = Blueprint::new(self.coded.plan.clone(), columns, self.options.intercept, order)?;
+        for feature in &self.features {
+            for (j, (name, summary)) in feature.term.names().iter().zip(&feature.summaries).enumerate() {
+                blueprint.plan(feature.first + j, name, summary)?;
+            }
+        }
+        blueprint.check()?;
+        Ok(blueprint)
+    }
+
+    /// Reads the table once more and hands over what is stored, piece by piece.
+    pub(crate) fn each(&self, source: &Source, visit: &mut VisitStored<'_>) -> Result<()> {
+        let changed = || changed(source);
+        let mut columns: Vec<String> = vec![self.roles.response.clone()];
+        columns.extend(
+            [&self.roles.weights, &self.roles.trials, &self.roles.offset].into_iter().flatten().cloned(),
+        );
+        columns.extend(self.features.iter().map(|feature| feature.term.column().to_owned()));
+        let rows = source.scan(&columns, &self.options.categorical, &mut |first, chunks| {
+            let (beside, count) = beside(source, &self.roles, first, &chunks[1..])?;
+            let response = self.coded.coder.apply(&chunks[0]).ok_or_else(changed)?;
+            let pieces = self.features.iter().zip(&chunks[1 + count..]);
+            let pieces: Option<Vec<Filled>> =
+                pieces.map(|(feature, chunk)| feature.filling.apply(chunk)).collect();
+            visit(first, &beside.sides(&response), &pieces.ok_or_else(changed)?)
+        })?;
+        if rows == self.coded.plan.rows() { Ok(()) } else { Err(changed()) }
+    }
+
+    /// The recipe.
+    pub(crate) fn recipe(&self) -> Recipe {
+        Recipe {
+            response: self.roles.response.clone(),
+            coding: self.coded.coding.clone(),
+            terms: self.features.iter().map(|feature| feature.term.clone()).collect(),
+            weights: self.roles.weights.clone(),
+            trials: self.roles.trials.clone(),
+            offset: self.roles.offset.clone(),
+            intercept: self.options.intercept,
+        }
+    }
+
+    /// The result, with all that was noticed.
+    pub(crate) fn loaded(self, source: &Source, store: Store) -> Loaded {
+        let recipe = self.recipe();
+        let (notes, warnings) = self.remarks(&store.description().warnings);
+        Loaded { store, recipe, file: source.path().into(), notes, warnings }
+    }
+
+    /// Notes, and warnings with those of the library.
+    pub(crate) fn remarks(self, library: &[String]) -> (Vec<String>, Vec<String>) {
+        (self.notes, self.warnings.into_iter().chain(library.iter().cloned()).collect())
+    }
+}
+
+/// What is wanted of a feature.
+pub(crate) fn wish(options: &DesignOptions, full_levels: bool) -> Wish {
+    Wish { standardize: options.standardize, intercept: options.intercept, full_levels }
+}
+
+pub(crate) fn nothing_left(source: &Source, roles: &Roles) -> Error {
+    role(
+        source.path(),
+        &roles.response,
+        "nothing is left to explain it: no feature and no intercept",
+        "name features or keep the intercept",
+    )
+}
+
+/// The error for a table that is another in the second pass.
+pub(crate) fn changed(source: &Source) -> Error {
+    Error::format(source.path(), "changed while it was read", "load it again when nobody writes to it")
+}
+
+/// Summaries of the standardised numbers, which only a further pass can tell.
+fn summarize_again(
+    source: &Source,
+    options: &DesignOptions,
+    features: &mut [Planned],
+    which: &[usize],
+) -> Result<()> {
+    let columns: Vec<String> = which.iter().map(|&k| features[k].term.column().to_owned()).collect();
+    let mut summaries = vec![Summarizer::default(); which.len()];
+    source.scan(&columns, &options.categorical, &mut |_, chunks| {
+        for ((summary, &k), chunk) in summaries.iter_mut().zip(which).zip(chunks) {
+            match features[k].filling.apply(chunk) {
+                Some(Filled::Numbers(values)) => summary.push(&values),
+                _ => return Err(changed(source)),
+            }
+        }
+        Ok(())
+    })?;
+    for (&k, summary) in which.iter().zip(summaries) {
+        features[k].summaries = vec![summary.finish()];
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! From a file to rows ready for sampling, in two passes and without a copy of the table.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `intake` | the first pass: roles, codings, levels, summaries, checks; and the second, piece by piece |
+//! | `columnar` | files stored by columns: each column is decoded once, summarised, stored and dropped |
+//!
+//! Text and row-major arrays are read twice (three times to standardise): the first pass decides, the second sends every
+//! value straight to its shuffled place. Parquet and column-major arrays are decoded once, on threads. Both give the same
+//! bits. Memory: the blocks (4 bytes per value), 4 bytes per row for the order, and of columnar files up to two columns per
+//! thread in double precision and 4 bytes per row of every categorical column.
+//!
+//! ```no_run
+//! use austerity::model::ResponseKind;
+//! use austerity_io::design::DesignOptions;
+//! use austerity_io::load::{LoadOptions, load};
+//!
+//! let source = austerity_io::table::open("flights.parquet")?;
+//! let loaded = load(&source, &DesignOptions::new("late"), Some(ResponseKind::Binary), 1, &LoadOptions::default())?;
+//! println!("{} rows, {:?}", loaded.store.rows(), loaded.store.coefficient_names());
+//! # Ok::<(), austerity_io::Error>(())
+//! ```
+
+mod columnar;
+pub(crate) mod intake;
+
+use std::path::PathBuf;
+
+use austerity::model::store::{Order, StoreBuilder};
+use austerity::model::{ResponseKind, Store};
+
+use crate::design::feature::Filled;
+use crate::design::{DesignOptions, Recipe};
+use crate::error::{Error, Result};
+use crate::table::Source;
+use intake::Intake;
+
+/// How to load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Threads; as many as the source was opened with when `None`. Never changes a bit of the result.
+    pub threads: Option<usize>,
+}
+
+/// Rows ready for sampling, and how they were made.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The rows. The kind of response that was found is `store.description().kind`.
+    pub store: Store,
+    /// How the columns of the file became those of the store.
+    pub recipe: Recipe,
+    /// The file, for messages.
+    pub file: PathBuf,
+    /// Sentences about choices.
+    pub notes: Vec<String>,
+    /// Sentences about what may be a mistake, those of the library included.
+    pub warnings: Vec<String>,
+}
+
+/// Loads the columns that the options need, and no others; `seed` shuffles the rows.
+///
+/// Without a `kind` a response with two values is binary and any other real (a count of trials where trials are given).
+pub fn load(
+    source: &Source,
+    options: &DesignOptions,
+    kind: Option<ResponseKind>,
+    seed: u64,
+    how: &LoadOptions,
+) -> Result<Loaded> {
+    let order = Order::Shuffled { seed };
+    if source.is_columnar() {
+        return columnar::load(source, options, kind, order, how.threads.unwrap_or(source.threads()));
+    }
+    let intake = Intake::survey(source, options, kind)?;
+    let wrong = || Error::data(source.path());
+    let mut builder = StoreBuilder::new(intake.blueprint(order).map_err(wrong())?);
+    intake.each(source, &mut |first, sides, pieces| {
+        builder.fill_sides(first, sides).map_err(wrong())?;
+        for (feature, piece) in intake.features.iter().zip(pieces) {
+            match piece {
+                Filled::Numbers(values) => builder.fill(feature.first, first, values),
+                Filled::Codes(codes) => builder.fill_levels(&feature.places(), first, codes),
+            }
+            .map_err(wrong())?;
+        }
+        Ok(())
+    })?;
+    let store = builder.finish().map_err(wrong())?;
+    Ok(intake.loaded(source, store))
+}
+
+#[cfg(test)]
+mod tests;
