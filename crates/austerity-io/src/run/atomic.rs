@@ -42,6 +42,14 @@ impl Batch {
         pieces.iter().try_for_each(|piece| file.write_all(piece)).map_err(Error::io("write", target))
     }
 
+    /// The same, unless the target has that content already.
+    pub(super) fn update(&mut self, target: &Path, pieces: &[&[u8]]) -> Result<()> {
+        match fs::read(target) {
+            Ok(present) if present == pieces.concat() => Ok(()),
+            _ => self.write(target, pieces),
+        }
+    }
+
     /// Files written and not yet committed.
     pub(super) fn len(&self) -> usize {
         self.pending.len()

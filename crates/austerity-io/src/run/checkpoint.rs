@@ -137,3 +137,6 @@ fn content_of(file: &Path) -> Result<Vec<u8>> {
 fn checksum(version: &[u8], length: &[u8], content: &[u8]) -> [u8; 4] {
     super::zarr::checksum(&[version, length, content])
 }
+
+#[cfg(test)]
+mod tests;
