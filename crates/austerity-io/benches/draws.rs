@@ -5,7 +5,7 @@
 //! and the writing thread takes well under one core. Also told: how fast the writer is when it never waits.
 
 use std::hint::black_box;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ type Slice = (usize, Vec<f64>, Vec<Decision>);
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("austerity-bench-draws-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let outcome = paced(folder.join("paced.zarr")).and_then(|()| flat_out(folder.join("fast.zarr")));
+    let outcome = paced(&folder.join("paced.zarr")).and_then(|()| flat_out(&folder.join("fast.zarr")));
     std::fs::remove_dir_all(&folder)?;
     outcome
 }
@@ -45,8 +45,8 @@ fn slice(chain: usize) -> Slice {
     (chain, vec![black_box(0.1234); SLICE * PARAMETERS], vec![Decision::ruled_out(); SLICE])
 }
 
-fn paced(path: PathBuf) -> Result<(), Box<dyn std::error::Error>> {
-    let mut writer = DrawsWriter::create(&path, &layout())?;
+fn paced(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let mut writer = DrawsWriter::create(path, &layout())?;
     let (sender, receiver) = sync_channel::<Slice>(256);
     let thread = std::thread::spawn(move || -> austerity_io::Result<Option<f64>> {
         let before = cpu_seconds();
@@ -91,15 +91,15 @@ fn paced(path: PathBuf) -> Result<(), Box<dyn std::error::Error>> {
         None => println!("      writing thread, of one core: not known on this system"),
     }
     let read = Instant::now();
-    let reader = DrawsReader::open(&path)?;
+    let reader = DrawsReader::open(path)?;
     assert_eq!(reader.draws() * CHAINS / SLICE, made / SLICE / CHAINS * CHAINS);
     black_box(reader.parameter(7)?);
     println!("      one parameter read back in {:.0} ms", read.elapsed().as_secs_f64() * 1e3);
     Ok(())
 }
 
-fn flat_out(path: PathBuf) -> Result<(), Box<dyn std::error::Error>> {
-    let mut writer = DrawsWriter::create(&path, &layout())?;
+fn flat_out(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let mut writer = DrawsWriter::create(path, &layout())?;
     let all: Vec<Slice> = (0..CHAINS).map(slice).collect();
     let slices = 1000;
     let start = Instant::now();

@@ -6,11 +6,11 @@
 
 mod common;
 
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
-use austerity_io::run::Source;
-use austerity_io::run::{DrawsWriter, Layout, StatisticField};
+use austerity_io::run::{DrawsWriter, Layout, Source, StatisticField};
 use common::Folder;
 use common::draws::{decision, layout, value, values};
 use serde_json::{Value, json};
@@ -77,6 +77,11 @@ fn opens(python: &str, store: &Path, expected: &Value) {
     print!("{}", text(&output.stdout));
 }
 
+fn append(writer: &mut DrawsWriter, layout: &Layout, chain: usize, draws: Range<usize>) {
+    let decisions: Vec<_> = draws.clone().map(|draw| decision(chain, draw)).collect();
+    writer.append(chain, &values(layout, chain, draws), &decisions).unwrap();
+}
+
 #[test]
 fn xarray_and_arviz_open_a_run_at_every_stage() {
     for (version, python) in pythons().iter().enumerate() {
@@ -91,20 +96,12 @@ fn xarray_and_arviz_open_a_run_at_every_stage() {
             if features == 3 {
                 opens(python, &store, &expected(&layout, 0));
             }
-            let mut append = |chain: usize, draws: std::ops::Range<usize>| {
-                let decisions: Vec<_> = draws.clone().map(|draw| decision(chain, draw)).collect();
-                writer.append(chain, &values(&layout, chain, draws), &decisions).unwrap();
-            };
-            append(0, 0..50);
-            append(1, 0..33);
+            append(&mut writer, &layout, 0, 0..50);
+            append(&mut writer, &layout, 1, 0..33);
             writer.flush().unwrap();
             opens(python, &store, &expected(&layout, 33));
-            let mut append = |chain: usize, draws: std::ops::Range<usize>| {
-                let decisions: Vec<_> = draws.clone().map(|draw| decision(chain, draw)).collect();
-                writer.append(chain, &values(&layout, chain, draws), &decisions).unwrap();
-            };
-            append(1, 33..64);
-            append(0, 50..64);
+            append(&mut writer, &layout, 1, 33..64);
+            append(&mut writer, &layout, 0, 50..64);
             writer.finish().unwrap();
             opens(python, &store, &expected(&layout, 64));
         }

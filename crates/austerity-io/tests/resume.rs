@@ -221,8 +221,8 @@ proptest! {
                 Err(Error::Format { .. } | Error::Io { .. } | Error::DrawsDiffer { .. }) => {}
                 Err(other) => prop_assert!(false, "{}", other),
                 Ok(mut writer) => {
-                    for chain in 0..2 {
-                        append(&mut writer, &layout, chain, drawn[chain] as usize..80);
+                    for (chain, &draws) in drawn.iter().enumerate() {
+                        append(&mut writer, &layout, chain, draws as usize..80);
                     }
                     writer.finish().unwrap();
                     // A bit flipped in a full chunk before the cut is found by the reader.

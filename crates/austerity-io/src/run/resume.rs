@@ -86,16 +86,20 @@ impl DrawsWriter {
 
     /// Removes chunks that begin beyond the draws of their chain, and temporary files.
     fn discard_beyond(&self) -> Result<()> {
-        for block in self.plan.blocks.iter().filter(|block| block.place.is_none_or(|place| place == 0)) {
-            let folder = self.path.join(&block.array);
+        let (nodes, _) = metadata::nodes(&self.layout, &self.plan, 0);
+        for node in nodes.keys().map(String::as_str).chain([""]) {
+            let block = self.plan.blocks.iter().find(|block| block.array == node);
+            let beyond = |name: &str| {
+                block.zip(position(name)).is_some_and(|(block, (chain, chunk))| {
+                    let drawn = self.chains.get(chain).map_or(0, |state| state.drawn);
+                    chunk >= drawn.div_ceil(block.chunk_draws as u64)
+                })
+            };
+            let folder = self.path.join(node);
             for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
                 let entry = entry.map_err(Error::io("read", &folder))?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let beyond = position(&name).is_some_and(|(chain, chunk)| {
-                    let drawn = self.chains.get(chain).map_or(0, |state| state.drawn);
-                    chunk >= drawn.div_ceil(block.chunk_draws as u64)
-                });
-                if beyond || name.ends_with(PART) {
+                if name.ends_with(PART) || beyond(&name) {
                     let file = entry.path();
                     fs::remove_file(&file).map_err(Error::io("remove", &file))?;
                 }

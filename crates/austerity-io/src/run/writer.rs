@@ -44,9 +44,6 @@ use super::plan::{Block, Plan};
 use super::zarr;
 use crate::error::{Error, Result};
 
-/// Files written and not yet committed, at most: each holds a file open.
-const MOST_PENDING: usize = 64;
-
 /// Writes draws as Zarr.
 pub struct DrawsWriter {
     pub(super) path: PathBuf,
@@ -186,7 +183,7 @@ impl DrawsWriter {
                 }
             }
             writer.chains[chain].drawn += decisions.len() as u64;
-            if writer.batch.len() > MOST_PENDING { writer.batch.commit() } else { Ok(()) }
+            Ok(())
         })
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn decision(chain: usize, draw: usize) -> Decision {
     }
     let stopped = [Stopped::Bound, Stopped::Exhausted, Stopped::Tolerance, Stopped::Impossible][draw % 4];
     Decision {
-        accepted: draw % 3 == 0,
+        accepted: draw.is_multiple_of(3),
         used: (draw * 500 + chain + 1) as u64,
         looks: (draw % 5) as u32,
         mean: value(chain, draw, 1001),
