@@ -154,10 +154,10 @@ fn killed_again_and_again_a_run_loses_nothing_it_had_flushed() {
         let (mut writer, drawn) = go_on(&run, &layout);
         let mut drawn: Vec<usize> = drawn.iter().map(|&n| n as usize).collect();
         for round in 0.. {
-            for chain in 0..2 {
+            for (chain, draws) in drawn.iter_mut().enumerate() {
                 let more = 1 + (round * 7 + chain * 13) % 29;
-                append(&mut writer, &layout, chain, drawn[chain]..drawn[chain] + more).unwrap();
-                drawn[chain] += more;
+                append(&mut writer, &layout, chain, *draws..*draws + more).unwrap();
+                *draws += more;
             }
             writer.flush().unwrap();
             checkpoint::write(run.join("checkpoint"), &drawn).unwrap();
