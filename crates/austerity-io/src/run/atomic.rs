@@ -3,7 +3,7 @@
 //! A file is written under a temporary name (`NAME.part`) beside its target, brought to the disk, renamed, and its folder
 //! brought to the disk: whoever looks finds the old content or the new, also after a power cut. A [`Batch`] does
 //! this for many files at once, so that a file system with a journal commits once and not once per file. Renames follow the
-//! order of writing. A batch that is dropped or fails removes its temporary files and leaves every target
+//! order of writing. Every file on its way is an open one, so a batch commits by itself when there are many. A batch that is dropped or fails removes its temporary files and leaves every target
 //! whose rename it had not reached as it was.
 //!
 //! Cost: two system calls per file, one `fsync` per file and folder. Not for files that may be lost.
@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 
 /// What temporary names end in.
 pub(super) const PART: &str = ".part";
+
+/// Files on their way at most: systems allow a process 256 or 1024 open ones.
+const MOST: usize = 64;
 
 /// Writes a file that is there whole or not at all, durably.
 pub fn write_file(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
@@ -40,6 +43,9 @@ struct Pending {
 impl Batch {
     /// Writes the content of `target`, given in pieces, under its temporary name.
     pub(super) fn write(&mut self, target: &Path, pieces: &[&[u8]]) -> Result<()> {
+        if self.pending.len() >= MOST {
+            self.commit()?;
+        }
         let mut name = target.as_os_str().to_owned();
         name.push(PART);
         let part = PathBuf::from(name);
@@ -49,9 +55,12 @@ impl Batch {
         pieces.iter().try_for_each(|piece| file.write_all(piece)).map_err(Error::io("write", target))
     }
 
-    /// Files written and not yet committed.
-    pub(super) fn len(&self) -> usize {
-        self.pending.len()
+    /// The same, unless the target has that content already.
+    pub(super) fn update(&mut self, target: &Path, pieces: &[&[u8]]) -> Result<()> {
+        match fs::read(target) {
+            Ok(present) if present == pieces.concat() => Ok(()),
+            _ => self.write(target, pieces),
+        }
     }
 
     /// Brings the content to the disk, still under the temporary names.
@@ -122,7 +131,7 @@ mod tests {
         let mut batch = Batch::default();
         batch.write(&target, &[b"ne", b"w"]).unwrap();
         batch.commit().unwrap();
-        assert_eq!((fs::read(&target).unwrap().as_slice(), batch.len()), (b"new".as_slice(), 0));
+        assert_eq!((fs::read(&target).unwrap().as_slice(), batch.pending.len()), (b"new".as_slice(), 0));
         // A target that is a folder with content cannot be replaced: the other file is untouched.
         fs::create_dir_all(folder.join("b/c")).unwrap();
         batch.write(&folder.join("b"), &[b"x"]).unwrap();
@@ -131,6 +140,9 @@ mod tests {
         drop(batch);
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        let mut batch = Batch::default();
+        (0..=MOST).for_each(|i| batch.write(&folder.join(format!("many{i}")), &[]).unwrap());
+        assert_eq!(batch.pending.len(), 1);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -12,7 +12,7 @@
 //! rules out postcard), because doubles keep all 64 bits (CBOR in its common form shortens them and loses the payload
 //! of a NaN; JSON has no NaN), and because a field added later with a default can still be read.
 //!
-//! [`write`] first makes the new file durable under a temporary name, then moves the present one to `NAME.previous`, if it is
+//! [`write()`] first makes the new file durable under a temporary name, then moves the present one to `NAME.previous`, if it is
 //! intact, then the new one into its place: at every moment one intact generation is there. A run goes on from the newest
 //! of the [`candidates`] whose draws are on disk; that is why the one before is kept.
 
@@ -137,3 +137,6 @@ fn content_of(file: &Path) -> Result<Vec<u8>> {
 fn checksum(version: &[u8], length: &[u8], content: &[u8]) -> [u8; 4] {
     super::zarr::checksum(&[version, length, content])
 }
+
+#[cfg(test)]
+mod tests;

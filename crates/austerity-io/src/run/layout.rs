@@ -100,7 +100,7 @@ impl Layout {
             if name.is_empty()
                 || name.starts_with(['.', '_'])
                 || RESERVED.contains(&name)
-                || unsafe_name(name)
+                || leaves_folder(name)
             {
                 let problem = format!("cannot hold an array called `{name}`");
                 return refuse(problem, "rename the parameter: letters, digits, `_`, `-`, `[`, `]`, no path");
@@ -115,7 +115,7 @@ impl Layout {
 }
 
 /// Whether a name would leave its folder or confuse a file system.
-fn unsafe_name(name: &str) -> bool {
+fn leaves_folder(name: &str) -> bool {
     name.len() > 200 || name.contains(|c: char| c.is_control() || "/\\:*?\"<>|".contains(c))
 }
 

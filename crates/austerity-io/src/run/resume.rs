@@ -40,15 +40,14 @@ impl DrawsWriter {
             adopt_chunks(path, root.as_ref().ok(), &mut plan)?;
         }
         let mut writer = Self::new(path, &layout, plan);
-        for (chain, &draws) in drawn.iter().enumerate() {
-            writer.load(chain, draws)?;
-        }
+        let load = |(chain, &draws): (usize, &u64)| writer.load(chain, draws);
+        let longer: Vec<bool> = drawn.iter().enumerate().map(load).collect::<Result<_>>()?;
         let shortest = drawn.iter().copied().min().unwrap_or(0);
         writer.guarded(|writer| {
             writer.prepare()?;
             writer.reveal(shortest)?;
             writer.discard_beyond()?;
-            for chain in 0..writer.plan.chains {
+            for chain in (0..writer.plan.chains).filter(|&chain| longer[chain]) {
                 writer.write_partial(chain)?;
             }
             writer.write_draw_coordinate(shortest)?;
@@ -57,12 +56,15 @@ impl DrawsWriter {
         Ok(writer)
     }
 
-    /// Checks the draws of a chain and loads its last chunks.
-    fn load(&mut self, chain: usize, draws: u64) -> Result<()> {
-        let mut worst: Option<(u64, Damage)> = None;
+    /// Checks the draws of a chain and loads its last chunks; tells whether one of them holds more.
+    fn load(&mut self, chain: usize, draws: u64) -> Result<bool> {
+        let (mut worst, mut longer): (Option<(u64, Damage)>, _) = (None, false);
         for (block, buffer) in self.plan.blocks.iter().zip(&mut self.chains[chain].buffers) {
             match last_chunk(&self.path, block, chain, draws) {
-                Ok(content) => *buffer = content,
+                Ok((content, more)) => {
+                    *buffer = content;
+                    longer |= more;
+                }
                 Err((have, damage)) if worst.as_ref().is_none_or(|(least, _)| have < *least) => {
                     worst = Some((have, damage));
                 }
@@ -79,21 +81,25 @@ impl DrawsWriter {
             });
         }
         (self.chains[chain].drawn, self.chains[chain].safe) = (draws, draws);
-        Ok(())
+        Ok(longer)
     }
 
     /// Removes chunks that begin beyond the draws of their chain, and temporary files.
     fn discard_beyond(&self) -> Result<()> {
-        for block in self.plan.blocks.iter().filter(|block| block.place.is_none_or(|place| place == 0)) {
-            let folder = self.path.join(&block.array);
+        let (nodes, _) = metadata::nodes(&self.layout, &self.plan, 0);
+        for node in nodes.keys().map(String::as_str).chain([""]) {
+            let block = self.plan.blocks.iter().find(|block| block.array == node);
+            let beyond = |name: &str| {
+                block.zip(position(name)).is_some_and(|(block, (chain, chunk))| {
+                    let drawn = self.chains.get(chain).map_or(0, |state| state.drawn);
+                    chunk >= drawn.div_ceil(block.chunk_draws as u64)
+                })
+            };
+            let folder = self.path.join(node);
             for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
                 let entry = entry.map_err(Error::io("read", &folder))?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let beyond = position(&name).is_some_and(|(chain, chunk)| {
-                    let drawn = self.chains.get(chain).map_or(0, |state| state.drawn);
-                    chunk >= drawn.div_ceil(block.chunk_draws as u64)
-                });
-                if beyond || name.ends_with(PART) {
+                if name.ends_with(PART) || beyond(&name) {
                     let file = entry.path();
                     fs::remove_file(&file).map_err(Error::io("remove", &file))?;
                 }
@@ -109,13 +115,14 @@ fn position(name: &str) -> Option<(usize, u64)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The draws of the chunk in the making after `draws` draws; else how many are intact, and why not more.
+/// The draws of the chunk in the making after `draws` draws and whether it holds more on disk; else how many are
+/// intact, and why not more.
 fn last_chunk(
     store: &Path,
     block: &Block,
     chain: usize,
     draws: u64,
-) -> std::result::Result<Vec<u8>, (u64, Damage)> {
+) -> std::result::Result<(Vec<u8>, bool), (u64, Damage)> {
     let every = block.chunk_draws as u64;
     let full = draws / every;
     for number in 0..full {
@@ -124,12 +131,13 @@ fn last_chunk(
     }
     let rest = (draws % every) as usize;
     if rest == 0 {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     }
     let mut content = chunk::read(store, block, chain, full, rest)
         .map_err(|damage| (full * every + damage.have as u64, damage))?;
+    let more = chunk::filled(block, &content) > rest;
     content.truncate(rest * block.record());
-    Ok(content)
+    Ok((content, more))
 }
 
 /// Refuses another run's store, naming the first difference; keeps the date of the first session.

@@ -44,9 +44,6 @@ use super::plan::{Block, Plan};
 use super::zarr;
 use crate::error::{Error, Result};
 
-/// Files written and not yet committed, at most: each holds a file open.
-const MOST_PENDING: usize = 64;
-
 /// Writes draws as Zarr.
 pub struct DrawsWriter {
     pub(super) path: PathBuf,
@@ -123,12 +120,12 @@ impl DrawsWriter {
             (0..self.plan.chains).flat_map(|chain| self.plan.chain_number(chain).to_le_bytes()).collect();
         for group in GROUPS {
             let file = self.path.join(group).join("chain/c.0");
-            self.batch.write(&file, &[&numbers, &zarr::checksum(&[&numbers])])?;
+            self.batch.update(&file, &[&numbers, &zarr::checksum(&[&numbers])])?;
         }
         if !self.plan.coefficients.is_empty() {
             let labels = zarr::encode_texts(&self.plan.coefficients);
             let file = self.path.join("posterior/feature/c.0");
-            self.batch.write(&file, &[&labels, &zarr::checksum(&[&labels])])?;
+            self.batch.update(&file, &[&labels, &zarr::checksum(&[&labels])])?;
         }
         self.batch.commit()?;
         for folder in GROUPS.map(|group| self.path.join(group)).iter().map(PathBuf::as_path) {
@@ -186,7 +183,7 @@ impl DrawsWriter {
                 }
             }
             writer.chains[chain].drawn += decisions.len() as u64;
-            if writer.batch.len() > MOST_PENDING { writer.batch.commit() } else { Ok(()) }
+            Ok(())
         })
     }
 
@@ -347,10 +344,10 @@ impl DrawsWriter {
             let grows =
                 node["dimension_names"].as_array().is_some_and(|names| names.contains(&"draw".into()));
             if grows || self.revealed.is_none() {
-                self.batch.write(&self.path.join(folder).join(metadata::FILE), &[&text(node)])?;
+                self.batch.update(&self.path.join(folder).join(metadata::FILE), &[&text(node)])?;
             }
         }
-        self.batch.write(&self.path.join(metadata::FILE), &[&text(&root)])?;
+        self.batch.update(&self.path.join(metadata::FILE), &[&text(&root)])?;
         self.batch.commit()?;
         self.revealed = Some(draws);
         Ok(())

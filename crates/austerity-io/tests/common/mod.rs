@@ -1,5 +1,7 @@
 //! What the tests share: a folder of their own, and where the real data are.
 
+pub(crate) mod draws;
+
 use std::path::{Path, PathBuf};
 
 /// A folder that is removed with its content at the end of the test.
