@@ -14,6 +14,8 @@ mod output;
 mod parse;
 mod plot;
 mod progress;
+#[allow(dead_code, reason = "for the commands that read a run")]
+mod report;
 mod table;
 
 use std::process::ExitCode;
