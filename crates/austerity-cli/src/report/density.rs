@@ -1,13 +1,13 @@
 //! A marginal density: a Gaussian kernel on a grid.
 //!
-//! Draws are shared out linearly between the two nearest of 129 grid points, then smoothed with Silverman's bandwidth
+//! Draws are shared out linearly between the two nearest of 97 grid points, then smoothed with Silverman's bandwidth
 //! 0.9·min(sd, IQR/1.34)·n^(−1/5), never below the spacing of the grid. For looking at: a density that ends abruptly is
 //! rounded off by a bandwidth, and draws far outside the central 99 % are left out of the picture. Cost: one pass and
-//! 129² kernel values.
+//! 97² kernel values.
 
 use austerity::diagnostics::quantiles;
 
-const POINTS: usize = 129;
+const POINTS: usize = 97;
 
 /// The range to show: all draws, but no further than half the central 99 % beyond it. `None` without finite draws; both
 /// ends alike when all draws are.

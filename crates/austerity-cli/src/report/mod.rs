@@ -18,7 +18,7 @@
 //!
 //! Size: a card draws at most 2,400 points of traces (600 of each of four chains, the extremes kept) and 16 chains; at most
 //! 100 parameters get a card and 2,000 a row in the table. 50 parameters with 4 chains take less than 1.5 MB, no run more
-//! than 4 MB. Cost: milliseconds per card, dominated by sorting its draws.
+//! than 5 MB. Cost: milliseconds per card, dominated by sorting its draws.
 
 mod cards;
 mod decisions;
