@@ -8,7 +8,7 @@ use super::axis::{Axis, Fitted, Scale};
 use super::style::SERIES;
 use super::{escape, path};
 
-/// One line with its name in the key.
+/// One line with its name in the key; without a name it has no entry there.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     pub(crate) label: String,
@@ -61,9 +61,9 @@ impl Frame {
         size: (360.0, 190.0),
         left: None,
         top: 8.0,
-        right: 12.0,
+        right: 16.0,
         bottom: 36.0,
-        ticks: (5, 4),
+        ticks: (6, 6),
         titled: false,
     };
 }
@@ -135,7 +135,8 @@ impl Panel {
     /// Writes the elements and returns the axes.
     pub(super) fn draw(&self, out: &mut String) -> (Fitted, Fitted) {
         let frame = &self.frame;
-        let top = if frame.titled || self.curves.is_empty() { frame.top } else { frame.top + 16.0 };
+        let keyed = self.curves.iter().any(|curve| !curve.label.is_empty());
+        let top = if frame.titled || !keyed { frame.top } else { frame.top + 16.0 };
         let (y0, y1) = (frame.size.1 - frame.bottom, top);
         let y = self.y.fit(self.values(|p| p.1, false), y0, y1);
         let y_ticks = self.y.marks.clone().unwrap_or_else(|| y.ticks(frame.ticks.1));
@@ -196,11 +197,14 @@ impl Panel {
         for (index, curve) in self.curves.iter().enumerate() {
             let (series, dash) = (index % SERIES, DASHES[index % DASHES.len()]);
             let style = format!("class=\"line s{series}\" stroke-dasharray=\"{dash}\"");
+            let _ = writeln!(out, "<path {style} d=\"{}\"/>", line(&curve.points, x, y));
+            if curve.label.is_empty() {
+                continue;
+            }
             let at = x.places.0 + room * index as f64;
             let _ = writeln!(
                 out,
-                "<path {style} d=\"{}\"/>\n<path {style} d=\"M{at:.1} {:.1}h16\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                line(&curve.points, x, y),
+                "<path {style} d=\"M{at:.1} {:.1}h16\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                 top - 11.0,
                 at + 20.0,
                 top - 7.0,

@@ -9,6 +9,8 @@ use crate::plot::{Axis, Mark, Panel, Scale};
 const WINDOWS: (usize, usize) = (60, 10);
 /// Bars of the histogram of data use.
 const BARS: usize = 40;
+/// Different values up to which each has its own bar.
+const MOST_PLACES: usize = 60;
 /// Chains whose course is drawn.
 const CHAINS_DRAWN: usize = 16;
 
@@ -50,15 +52,10 @@ pub(super) fn section(report: &Report) -> String {
 }
 
 fn histogram(shares: &[f64], most: f64, average: f64) -> String {
-    let mut heights = vec![0.0; BARS];
-    for share in shares {
-        let bar = (share / most * BARS as f64).clamp(0.0, (BARS - 1) as f64) as usize;
-        heights[bar] += 1.0 / shares.len() as f64;
-    }
-    let edges = (0..=BARS).map(|edge| most * edge as f64 / BARS as f64).collect();
+    let (edges, heights) = bars(shares, most);
     let panel = Panel::new(
         "",
-        Axis::new("share of the data", Scale::Linear),
+        Axis::new("share of the data", Scale::Linear).with_limits(0.0, 1.02 * most),
         Axis::new("share of the decisions", Scale::Linear),
     )
     .small()
@@ -66,6 +63,27 @@ fn histogram(shares: &[f64], most: f64, average: f64) -> String {
     .mark(Mark::Upright(average));
     let description = "Histogram of the share of the data that a decision read, with its mean";
     figure("Data read by a decision", &panel.inline(description), "line: mean")
+}
+
+/// Edges and heights of the bars. A test with few looks stops at few places: each gets a bar of its own.
+fn bars(shares: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) {
+    let one = 1.0 / shares.len() as f64;
+    let mut sorted = shares.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let places: Vec<(f64, f64)> =
+        sorted.chunk_by(|a, b| a == b).map(|same| (same[0], one * same.len() as f64)).collect();
+    if places.len() <= MOST_PLACES {
+        let gaps = places.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let half = (0.4 * gaps.fold(most, f64::min)).clamp(0.002 * most, 0.015 * most);
+        let edges = places.iter().flat_map(|&(place, _)| [place - half, place + half]).collect();
+        // Between two bars is a gap.
+        return (edges, places.iter().flat_map(|&(_, height)| [height, 0.0]).collect());
+    }
+    let mut heights = vec![0.0; BARS];
+    for share in shares {
+        heights[(share / most * BARS as f64).clamp(0.0, (BARS - 1) as f64) as usize] += one;
+    }
+    ((0..=BARS).map(|edge| most * edge as f64 / BARS as f64).collect(), heights)
 }
 
 /// Means over windows along the run, chain by chain.
@@ -100,7 +118,19 @@ fn windows(values: &[f64], draws: f64) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::windows;
+    use super::{bars, windows};
+
+    #[test]
+    fn every_decision_is_in_a_bar() {
+        let looks: Vec<f64> = (0..1000).map(|i| f64::from(i % 25 + 1) / 25.0).collect();
+        let (edges, heights) = bars(&looks, 1.0);
+        assert_eq!(edges.len(), 50);
+        assert!(edges.is_sorted() && heights.iter().step_by(2).all(|h| (h - 0.04).abs() < 1e-12));
+        let many: Vec<f64> = (1..=1000).map(|i| f64::from(i) / 1000.0).collect();
+        let (edges, heights) = bars(&many, 1.0);
+        assert_eq!(edges.len(), heights.len() + 1);
+        assert!((heights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    }
 
     #[test]
     fn windows_keep_the_mean_and_the_length() {

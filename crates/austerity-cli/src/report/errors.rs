@@ -7,7 +7,7 @@ use austerity::theory::{Accuracy, ErrorTable, RandomWalk};
 
 use super::words::percent;
 use super::{PlannedTest, Report, figure};
-use crate::plot::{Axis, Curve, Mark, Panel, Scale};
+use crate::plot::{Axis, Curve, Panel, Scale};
 
 /// Points of a curve.
 const POINTS: u32 = 120;
@@ -25,14 +25,14 @@ pub(super) fn section(report: &Report) -> String {
     let distance = "|μ − μ0|√(N−1)/σ";
     let error = Panel::new("", Axis::new(distance, Scale::Linear), Axis::new("E", Scale::Logarithmic))
         .small()
-        .mark(Mark::Line { series: 0, points: errors });
+        .curves(vec![Curve { label: String::new(), points: errors }]);
     let read = Panel::new(
         "",
         Axis::new(distance, Scale::Linear),
         Axis::new("share of the data", Scale::Linear).with_limits(0.0, 1.0),
     )
     .small()
-    .mark(Mark::Line { series: 0, points: usage });
+    .curves(vec![Curve { label: String::new(), points: usage }]);
     let delta = Panel::new(
         "",
         Axis::new("acceptance probability of the exact rule", Scale::Linear).with_limits(0.0, 1.0),
@@ -47,17 +47,17 @@ pub(super) fn section(report: &Report) -> String {
             &error.inline(
                 "Probability of a wrong decision against the distance of the mean from the threshold",
             ),
-            "E: wrong decisions",
+            "probability E",
         ),
         figure(
             "Data it reads",
             &read.inline("Expected share of the data against the distance of the mean from the threshold"),
-            "π̄",
+            "expected share π̄",
         ),
         figure(
-            "Error of the acceptance probability",
+            "Error of the acceptance",
             &delta.inline("Error of the acceptance probability against the acceptance probability"),
-            "κ: quartiles of the run",
+            "Δ at the quartiles of κ",
         ),
     ]
     .concat();

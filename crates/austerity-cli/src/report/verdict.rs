@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::words::{UNDEFINED, count, percent, rhat};
+use super::words::{count, percent, rhat};
 use super::{Report, Verdict, table};
 use crate::plot::escape;
 
@@ -20,8 +20,13 @@ pub(super) fn section(report: &Report) -> String {
     } else {
         format!("<ul class=\"sentences\">\n{sentences}</ul>\n")
     };
-    let figures = key_figures(report).into_iter().fold(String::new(), |mut out, (name, value, note)| {
-        let _ = writeln!(out, "<div><dt>{name}</dt><dd>{value} <small>{note}</small></dd></div>");
+    let figures = key_figures(report).into_iter().fold(String::new(), |mut out, figure| {
+        let class = if figure.fails { " class=\"bad\"" } else { "" };
+        let _ = writeln!(
+            out,
+            "<div><dt>{}</dt><dd{class}>{} <small>{}</small></dd></div>",
+            figure.name, figure.value, figure.note
+        );
         out
     });
     format!(
@@ -32,26 +37,32 @@ pub(super) fn section(report: &Report) -> String {
     )
 }
 
-/// Name, value, note.
-fn key_figures(report: &Report) -> Vec<(&'static str, String, String)> {
+/// A number that says much.
+struct KeyFigure {
+    name: &'static str,
+    value: String,
+    note: String,
+    fails: bool,
+}
+
+fn key_figures(report: &Report) -> Vec<KeyFigure> {
     let chains = report.chain_numbers.len();
     let summary = &report.summary;
     let worst = summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
-    let sizes = summary.iter().flat_map(|s| [s.ess_bulk, s.ess_tail]);
-    let least = sizes.fold(f64::NAN, f64::min);
+    let least = summary.iter().flat_map(|s| [s.ess_bulk, s.ess_tail]).fold(f64::NAN, f64::min);
+    let wanted = table::least_size(chains);
+    let rhat_note =
+        if chains < 2 { "needs two chains".into() } else { format!("at most {}", table::RHAT_LIMIT) };
+    let figure = |name, value, note, fails| KeyFigure { name, value, note, fails };
     let mut figures = vec![
-        ("Largest R-hat", rhat(worst), format!("at most {}", table::RHAT_LIMIT)),
-        ("Smallest ESS", count(least), format!("at least {}", count(table::least_size(chains)))),
+        figure("Largest R-hat", rhat(worst), rhat_note, worst > table::RHAT_LIMIT),
+        figure("Smallest ESS", count(least), format!("at least {}", count(wanted)), least < wanted),
     ];
     if let Some(share) = mean(report.data_used.iter().flatten().copied()) {
-        figures.push(("Data read per decision", percent(share), String::new()));
+        figures.push(figure("Data read per decision", percent(share), String::new(), false));
     }
     if let Some(rate) = mean(report.accepted.iter().flatten().map(|&yes| f64::from(u8::from(yes)))) {
-        figures.push(("Candidates accepted", percent(rate), String::new()));
-    }
-    if chains < 2 {
-        figures[0].2 = "needs two chains".into();
-        figures[0].1 = UNDEFINED.into();
+        figures.push(figure("Candidates accepted", percent(rate), String::new(), false));
     }
     figures
 }
