@@ -99,7 +99,8 @@ impl Fitted {
                 let rough = (high - low) / wanted.max(1) as f64;
                 let power = 10f64.powf(rough.log10().floor());
                 let round = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power);
-                let step = round.into_iter().find(|step| *step >= 0.999 * rough).unwrap_or(rough);
+                let off = |step: &f64| (step / rough).ln().abs();
+                let step = round.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(rough);
                 let first = (low / step - 1e-9).ceil();
                 let values = (0..=2 * wanted).map(|i| (first + i as f64) * step);
                 values.filter(|v| self.shows(*v)).map(|v| (v, stepped(v, step))).collect()

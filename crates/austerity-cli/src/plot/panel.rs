@@ -63,7 +63,7 @@ impl Frame {
         top: 8.0,
         right: 16.0,
         bottom: 36.0,
-        ticks: (6, 6),
+        ticks: (5, 5),
         titled: false,
     };
 }
@@ -145,7 +145,7 @@ impl Panel {
         let x0 = frame.left.unwrap_or(12.0 + label_room + CHARACTER * widest as f64);
         let x1 = frame.size.0 - frame.right;
         let x = self.x.fit(self.values(|p| p.0, true), x0, x1);
-        let x_ticks = self.x.marks.clone().unwrap_or_else(|| x.ticks(frame.ticks.0));
+        let x_ticks = self.x.marks.clone().unwrap_or_else(|| spaced_ticks(&x, frame.ticks.0));
 
         if frame.titled {
             let title = escape(&self.title);
@@ -272,6 +272,16 @@ impl Mark {
             let _ = writeln!(out, "<path class=\"{class}\" d=\"{path}\"/>");
         }
     }
+}
+
+/// About `wanted` labels along x, fewer when they would touch.
+fn spaced_ticks(x: &Fitted, wanted: usize) -> Vec<(f64, String)> {
+    let room = x.places.1 - x.places.0;
+    let fits = |ticks: &Vec<(f64, String)>| {
+        let widest = ticks.iter().map(|tick| tick.1.chars().count()).max().unwrap_or(0);
+        (CHARACTER * widest as f64 + 8.0) * ticks.len() as f64 <= room
+    };
+    (1..=wanted).rev().map(|count| x.ticks(count)).find(fits).unwrap_or_default()
 }
 
 /// Path data of a line.

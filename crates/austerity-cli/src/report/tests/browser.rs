@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::runs::logistic;
+use super::runs::{logistic, noise, of_draws};
 use crate::report::{Report, page};
 
 /// Records errors from the first line on; measures and plays with the page once it is loaded.
@@ -29,6 +29,7 @@ window.addEventListener("load", function () {
   found.empty = Array.from(document.querySelectorAll("svg[role=img]")).filter(function (e) {
     return !(e.getBoundingClientRect().height > 50);
   }).length;
+  found.hidden = Array.from(document.querySelectorAll("svg[role=img]")).filter(function (e) { return !e.checkVisibility(); }).length;
   found.ground = getComputedStyle(document.body).backgroundColor.replace(/ /g, "");
   found.fetched = performance.getEntriesByType("resource").filter(function (e) { return !/^data:/.test(e.name); }).length;
   var head = document.querySelectorAll("thead th")[1];
@@ -68,21 +69,76 @@ fn chromium() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// A run of the browser with a profile of its own; its standard output.
-fn browse(program: &Path, folder: &Path, name: &str, options: &[&str], page: &Path) -> String {
-    let profile = folder.join(format!("profile-{name}"));
-    let output = Command::new(program)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--virtual-time-budget=4000"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .args(options)
-        .arg(page)
-        .output()
-        .unwrap();
-    let _ = std::fs::remove_dir_all(profile);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+/// A browser, and a folder for pages and pictures.
+struct Studio {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Studio {
+    /// `None`, and a word about it, without a browser.
+    fn open() -> Option<Self> {
+        let Some(program) = chromium() else {
+            println!("skipped: no Chromium on the path; set AUSTERITY_CHROMIUM to one");
+            return None;
+        };
+        let folder = build_folder().join("report-page");
+        std::fs::create_dir_all(&folder).unwrap();
+        Some(Self { program, folder })
+    }
+
+    /// A run with a profile of its own; its standard output.
+    fn browse(&self, name: &str, options: &[&str], page: &str) -> String {
+        let profile = self.folder.join(format!("profile-{name}"));
+        let output = Command::new(&self.program)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+            .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--virtual-time-budget=4000"])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .args(options)
+            .arg(self.folder.join(page))
+            .output()
+            .unwrap();
+        let _ = std::fs::remove_dir_all(profile);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Shows a page, probed and plain, in a frame of the given size; keeps the picture.
+    fn look(&self, name: &str, page: &str, (width, height): (u32, u32), more: &[&str]) -> Found {
+        let framed = |text: String, kind: &str| {
+            let (inner, outer) = (format!("{name}-{kind}.html"), format!("{name}-{kind}-frame.html"));
+            let style = format!("width:{width}px;height:{height}px;border:0;display:block");
+            let frame = format!("<iframe src=\"{inner}\" style=\"{style}\"></iframe>");
+            std::fs::write(self.folder.join(&inner), text).unwrap();
+            std::fs::write(
+                self.folder.join(&outer),
+                format!("{FRAME}<body style=\"margin:0\">{frame}</body>"),
+            )
+            .unwrap();
+            outer
+        };
+        let size = format!("--window-size={},{height}", width.max(500));
+        let picture = format!("--screenshot={}", self.folder.join(format!("{name}.png")).display());
+        let options = |last| [&[size.as_str()], more, &[last]].concat();
+        let probed = framed(page.replacen("<head>", &format!("<head>{PROBE}"), 1), "probed");
+        let plain = framed(page.to_owned(), "plain");
+        let dump = self.browse(name, &options("--dump-dom"), &probed);
+        self.browse(name, &options(&picture), &plain);
+        Found::of(&dump)
+    }
+
+    /// Prints a page; pages of the document.
+    fn print(&self, name: &str, page: &str) -> usize {
+        std::fs::write(self.folder.join(format!("{name}.html")), page).unwrap();
+        let file = self.folder.join(format!("{name}.pdf"));
+        let option = format!("--print-to-pdf={}", file.display());
+        self.browse(name, &["--no-pdf-header-footer", &option], &format!("{name}.html"));
+        let document = std::fs::read(file).unwrap();
+        let text = String::from_utf8_lossy(&document);
+        assert!(text.starts_with("%PDF"));
+        text.matches("/Type /Page\n").count()
+    }
 }
 
 /// What the probe found, by name.
@@ -107,9 +163,14 @@ impl Found {
     fn check(&self, charts: f64) {
         assert_eq!(self.get("problems"), "none", "{}", self.0);
         assert!(self.number("scroll") <= self.number("inner"), "wider than the screen: {}", self.0);
-        for (name, wanted) in
-            [("wide", 0.0), ("empty", 0.0), ("fetched", 0.0), ("charts", charts), ("named", charts)]
-        {
+        for (name, wanted) in [
+            ("wide", 0.0),
+            ("empty", 0.0),
+            ("hidden", 0.0),
+            ("fetched", 0.0),
+            ("charts", charts),
+            ("named", charts),
+        ] {
             assert_eq!(self.number(name), wanted, "{name} in {}", self.0);
         }
         for promise in ["sorted", "tip", "picked", "released"] {
@@ -119,7 +180,7 @@ impl Found {
 }
 
 /// The build folder: where the test itself was built.
-fn workspace_target() -> PathBuf {
+fn build_folder() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.ancestors()
         .find(|folder| folder.join("CACHEDIR.TAG").is_file())
@@ -137,46 +198,39 @@ fn report() -> Report {
 }
 
 #[test]
-fn a_browser_shows_the_page_on_a_desk_and_on_a_phone() {
-    let Some(program) = chromium() else {
-        println!("skipped: no Chromium on the path; set AUSTERITY_CHROMIUM to one");
-        return;
-    };
-    let folder = workspace_target().join("report-page");
-    std::fs::create_dir_all(&folder).unwrap();
+fn a_browser_shows_the_page_on_a_desk_on_a_phone_and_on_paper() {
+    let Some(studio) = Studio::open() else { return };
     let text = page(&report());
-    let (plain, probed) = (folder.join("report.html"), folder.join("probed.html"));
-    std::fs::write(&plain, &text).unwrap();
-    std::fs::write(&probed, text.replacen("<head>", &format!("<head>{PROBE}"), 1)).unwrap();
     let charts = text.matches("role=\"img\"").count() as f64;
-
-    let look = |name: &str, (width, height): (u32, u32), more: &[&str]| {
-        let framed = |inner: &str| {
-            let frame = folder.join(format!("{name}-{inner}"));
-            let style = format!("width:{width}px;height:{height}px;border:0;display:block");
-            let text = format!(
-                "{FRAME}<body style=\"margin:0\"><iframe src=\"{inner}\" style=\"{style}\"></iframe></body>"
-            );
-            std::fs::write(&frame, text).unwrap();
-            frame
-        };
-        let size = format!("--window-size={},{height}", width.max(500));
-        let picture = format!("--screenshot={}", folder.join(format!("{name}.png")).display());
-        let options = |last| [&[size.as_str()], more, &[last]].concat();
-        let dump = browse(&program, &folder, name, &options("--dump-dom"), &framed("probed.html"));
-        browse(&program, &folder, name, &options(&picture), &framed("report.html"));
-        Found::of(&dump)
-    };
-    let desk = look("desk", (1280, 3400), &[]);
+    let desk = studio.look("desk", &text, (1280, 3400), &[]);
     desk.check(charts);
     assert_eq!((desk.number("inner"), desk.number("columns")), (1280.0, 3.0));
-    let phone = look("phone", (390, 7400), &[]);
+    let phone = studio.look("phone", &text, (390, 7400), &[]);
     phone.check(charts);
     assert_eq!((phone.number("inner"), phone.number("columns")), (390.0, 1.0));
-    let dark = look("dark", (1280, 3400), &["--blink-settings=preferredColorScheme=0"]);
+    let dark = studio.look("dark", &text, (1280, 3400), &["--blink-settings=preferredColorScheme=0"]);
     dark.check(charts);
     assert_ne!(dark.get("ground"), desk.get("ground"), "dark mode has a ground of its own");
-    let paper = format!("--print-to-pdf={}", folder.join("paper.pdf").display());
-    browse(&program, &folder, "paper", &["--no-pdf-header-footer", &paper], &plain);
-    assert!(std::fs::read(folder.join("paper.pdf")).unwrap().starts_with(b"%PDF"));
+    assert!((2..6).contains(&studio.print("paper", &text)));
+}
+
+#[test]
+fn a_browser_folds_many_parameters_and_prints_them_all() {
+    let Some(studio) = Studio::open() else { return };
+    let names: Vec<String> = (0..40).map(|index| format!("coefficient[{index}]")).collect();
+    // Six chains of which one is apart, in one parameter of four.
+    let draws = |index: u64| -> Vec<Vec<f64>> {
+        let shift = |chain| if chain == 5 && index % 4 == 0 { 0.4 } else { 0.0 };
+        (0..6).map(|c| noise(300, 10 * index + c).iter().map(|v| v + shift(c)).collect()).collect()
+    };
+    let report = of_draws(names.iter().zip(0..).map(|(name, index)| (name.as_str(), draws(index))).collect());
+    let text = page(&report);
+    let found = studio.look("many-phone", &text, (390, 3000), &[]);
+    assert_eq!((found.number("charts"), found.number("hidden")), (40.0 * 3.0, 16.0 * 3.0), "{}", found.0);
+    assert_eq!((found.get("problems"), found.number("wide")), ("none", 0.0));
+    assert!(found.number("scroll") <= found.number("inner"));
+    studio.look("many-desk", &text, (1280, 3000), &[]);
+    // Four cards a page at the most: all forty need ten pages, the 24 in view do not.
+    let pages = studio.print("many-paper", &text);
+    assert!((10..20).contains(&pages), "{pages} pages");
 }

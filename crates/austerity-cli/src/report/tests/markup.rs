@@ -1,6 +1,6 @@
 //! What the page holds, without a browser.
 
-use super::runs::{logistic, of_draws};
+use super::runs::{logistic, noise, of_draws};
 use crate::report::{Verdict, page};
 
 /// Complains about markup whose tags do not pair up, whose attributes are not quoted, or with a bare `&` or `<`.
@@ -174,16 +174,6 @@ fn exact_decisions_need_no_picture_of_data_use() {
     report.accepted = vec![vec![true, false, true]];
     let text = page(&report);
     assert!(text.contains("Every decision read 100 % of the data.") && !text.contains("id=\"errors\""));
-}
-
-/// Noise of a fixed seed: the least compressible path.
-fn noise(length: usize, mut state: u64) -> Vec<f64> {
-    (0..length)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        })
-        .collect()
 }
 
 #[test]

@@ -99,3 +99,13 @@ pub(super) fn of_draws(parameters: Vec<(&str, Vec<Vec<f64>>)>) -> Report {
         made: String::new(),
     }
 }
+
+/// Noise of a fixed seed: the least compressible path.
+pub(super) fn noise(length: usize, mut state: u64) -> Vec<f64> {
+    (0..length)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        })
+        .collect()
+}
