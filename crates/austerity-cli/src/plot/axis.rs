@@ -85,27 +85,35 @@ impl Fitted {
 
     /// Round values within the limits, about `wanted` of them, with their labels.
     pub(super) fn ticks(&self, wanted: usize) -> Vec<(f64, String)> {
+        let ticks = match self.scale {
+            Scale::Logarithmic => self.powers(wanted),
+            Scale::Linear => Vec::new(),
+        };
+        // Less than a decade or two holds too few powers of ten: then multiples do on either scale.
+        if ticks.len() < 2 { self.multiples(wanted) } else { ticks }
+    }
+
+    /// Powers of ten, with 2 and 5 between them where there is room.
+    fn powers(&self, wanted: usize) -> Vec<(f64, String)> {
         let (low, high) = self.limits;
-        match self.scale {
-            Scale::Logarithmic => {
-                let decades = (high / low).log10();
-                let steps: &[f64] = if decades > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-                let first = low.log10().floor() as i32;
-                let powers = first..=high.log10().ceil() as i32;
-                let values = powers.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-                values.filter(|v| self.shows(*v)).map(|v| (v, short(v))).collect()
-            }
-            Scale::Linear => {
-                let rough = (high - low) / wanted.max(1) as f64;
-                let power = 10f64.powf(rough.log10().floor());
-                let round = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power);
-                let off = |step: &f64| (step / rough).ln().abs();
-                let step = round.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(rough);
-                let first = (low / step - 1e-9).ceil();
-                let values = (0..=2 * wanted).map(|i| (first + i as f64) * step);
-                values.filter(|v| self.shows(*v)).map(|v| (v, stepped(v, step))).collect()
-            }
-        }
+        let roomy = 3.0 * (high / low).log10() <= 1.6 * wanted as f64;
+        let steps: &[f64] = if roomy { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+        let values = powers.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+        values.filter(|v| self.shows(*v)).map(|v| (v, short(v))).collect()
+    }
+
+    /// Multiples of 1, 2 or 5 times a power of ten.
+    fn multiples(&self, wanted: usize) -> Vec<(f64, String)> {
+        let (low, high) = self.limits;
+        let rough = (high - low) / wanted.max(1) as f64;
+        let power = 10f64.powf(rough.log10().floor());
+        let round = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power);
+        let off = |step: &f64| (step / rough).ln().abs();
+        let step = round.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(rough);
+        let first = (low / step - 1e-9).ceil();
+        let values = (0..=2 * wanted).map(|i| (first + i as f64) * step);
+        values.filter(|v| self.shows(*v)).map(|v| (v, stepped(v, step))).collect()
     }
 }
 
@@ -162,6 +170,17 @@ mod tests {
         assert!(none.ticks(5).len() > 1);
         let one = Axis::new("", Scale::Linear).fit([2.0].into_iter(), 0.0, 1.0);
         assert!((one.place(2.0) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_labels_at_any_width() {
+        for (low, high) in [(0.001, 0.3), (0.11, 0.14), (1e-6, 1.0), (0.5, 2.0)] {
+            let axis = Axis::new("", Scale::Logarithmic).fit([low, high].into_iter(), 0.0, 100.0);
+            for wanted in 2..6 {
+                let ticks = axis.ticks(wanted);
+                assert!((2..=9).contains(&ticks.len()), "{low} to {high}: {ticks:?}");
+            }
+        }
     }
 
     #[test]

@@ -281,7 +281,7 @@ fn spaced_ticks(x: &Fitted, wanted: usize) -> Vec<(f64, String)> {
         let widest = ticks.iter().map(|tick| tick.1.chars().count()).max().unwrap_or(0);
         (CHARACTER * widest as f64 + 8.0) * ticks.len() as f64 <= room
     };
-    (1..=wanted).rev().map(|count| x.ticks(count)).find(fits).unwrap_or_default()
+    (1..=wanted).rev().map(|count| x.ticks(count)).find(fits).unwrap_or_else(|| x.ticks(1))
 }
 
 /// Path data of a line.

@@ -6,16 +6,12 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use austerity::diagnostics::Summary;
+use austerity::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
 
 use super::Report;
 use super::words::{count, counted, rhat, rough, value};
 use crate::plot::escape;
 
-/// R-hat above which chains disagree.
-pub(super) const RHAT_LIMIT: f64 = 1.01;
-/// Effective draws per chain below which quantiles are not to be trusted.
-const ESS_PER_CHAIN: f64 = 100.0;
 /// Rows at the most.
 const MOST_ROWS: usize = 2000;
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use austerity::diagnostics::RHAT_LIMIT;
+
 use super::words::{count, percent, rhat};
 use super::{Report, Verdict, table};
 use crate::plot::escape;
@@ -51,11 +53,10 @@ fn key_figures(report: &Report) -> Vec<KeyFigure> {
     let worst = summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
     let least = summary.iter().flat_map(|s| [s.ess_bulk, s.ess_tail]).fold(f64::NAN, f64::min);
     let wanted = table::least_size(chains);
-    let rhat_note =
-        if chains < 2 { "needs two chains".into() } else { format!("at most {}", table::RHAT_LIMIT) };
+    let rhat_note = if chains < 2 { "needs two chains".into() } else { format!("at most {}", RHAT_LIMIT) };
     let figure = |name, value, note, fails| KeyFigure { name, value, note, fails };
     let mut figures = vec![
-        figure("Largest R-hat", rhat(worst), rhat_note, worst > table::RHAT_LIMIT),
+        figure("Largest R-hat", rhat(worst), rhat_note, worst > RHAT_LIMIT),
         figure("Smallest ESS", count(least), format!("at least {}", count(wanted)), least < wanted),
     ];
     if let Some(share) = mean(report.data_used.iter().flatten().copied()) {

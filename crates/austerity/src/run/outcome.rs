@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::diagnostics::Summary;
+use crate::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
 use crate::error::Error;
 use crate::rule::RuleSettings;
 use crate::run::{Checkpoint, Counters, Trace};
@@ -42,14 +42,10 @@ pub struct Run<S, P> {
     pub seconds: f64,
 }
 
-/// R-hat above which chains are said to disagree (Vehtari et al. 2021).
-const RHAT_LIMIT: f64 = 1.01;
 /// Share of the decisions that the guard may hold up before it is worth a word.
 const GUARD_LIMIT: f64 = 0.01;
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
 const SHARE_LIMIT: f64 = 0.5;
-/// Effective draws per chain below which estimates of tails are not to be trusted.
-const ESS_PER_CHAIN: f64 = 100.0;
 
 impl<S, P> Run<S, P> {
     /// Counts of all chains after warm-up.

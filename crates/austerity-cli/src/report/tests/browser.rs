@@ -220,10 +220,11 @@ fn a_browser_folds_many_parameters_and_prints_them_all() {
     let names: Vec<String> = (0..40).map(|index| format!("coefficient[{index}]")).collect();
     // Six chains of which one is apart, in one parameter of four.
     let draws = |index: u64| -> Vec<Vec<f64>> {
-        let shift = |chain| if chain == 5 && index % 4 == 0 { 0.4 } else { 0.0 };
+        let shift = |chain| if chain == 5 && index.is_multiple_of(4) { 0.4 } else { 0.0 };
         (0..6).map(|c| noise(300, 10 * index + c).iter().map(|v| v + shift(c)).collect()).collect()
     };
-    let report = of_draws(names.iter().zip(0..).map(|(name, index)| (name.as_str(), draws(index))).collect());
+    let draws: Vec<_> = names.iter().zip(0..).map(|(name, index)| (name.as_str(), draws(index))).collect();
+    let report = of_draws(&draws);
     let text = page(&report);
     let found = studio.look("many-phone", &text, (390, 3000), &[]);
     assert_eq!((found.number("charts"), found.number("hidden")), (40.0 * 3.0, 16.0 * 3.0), "{}", found.0);

@@ -111,7 +111,7 @@ fn a_real_run_is_told_in_full() {
 fn text_from_outside_is_escaped() {
     let name = "<script>alert('x')</script> & \"β\" 🦀\u{1}";
     let wave = vec![(0..50).map(f64::from).collect::<Vec<_>>(); 2];
-    let mut report = of_draws(vec![(name, wave)]);
+    let mut report = of_draws(&[(name, wave)]);
     report.title = name.into();
     report.sentences = vec![name.into()];
     report.settings = vec![(name.into(), vec![(name.into(), name.into())])];
@@ -139,18 +139,18 @@ fn odd_draws_do_not_break_the_page() {
     ];
     for chains in cases {
         let size = chains.len();
-        let mut report = of_draws(vec![("θ", chains)]);
+        let mut report = of_draws(&[("θ", chains)]);
         report.data_used = vec![vec![f64::NAN, 0.0, 1.0]; size];
         report.accepted = vec![vec![false]; size];
         check(&page(&report));
     }
-    check(&page(&of_draws(Vec::new())));
+    check(&page(&of_draws(&[])));
 }
 
 #[test]
 fn the_verdict_and_the_failing_rows_are_said_in_words() {
     let noise = |shift: f64| (0..2000).map(|i| shift + f64::from(i * 7919 % 2003)).collect::<Vec<_>>();
-    let mut report = of_draws(vec![
+    let mut report = of_draws(&[
         ("agree", vec![noise(0.0), noise(0.0)]),
         ("apart", vec![noise(0.0), noise(9000.0)]),
         ("stuck", vec![vec![1.0; 2000]; 2]),
@@ -169,7 +169,7 @@ fn the_verdict_and_the_failing_rows_are_said_in_words() {
 
 #[test]
 fn exact_decisions_need_no_picture_of_data_use() {
-    let mut report = of_draws(vec![("θ", vec![vec![1.0, 2.0, 3.0]])]);
+    let mut report = of_draws(&[("θ", vec![vec![1.0, 2.0, 3.0]])]);
     report.data_used = vec![vec![1.0; 3]];
     report.accepted = vec![vec![true, false, true]];
     let text = page(&report);
@@ -183,7 +183,8 @@ fn the_page_stays_small() {
         let draws = |index: usize| -> Vec<Vec<f64>> {
             (0..chains).map(|chain| noise(draws, 1000 * index as u64 + chain)).collect()
         };
-        let report = of_draws(names.iter().enumerate().map(|(i, name)| (name.as_str(), draws(i))).collect());
+        let draws: Vec<_> = names.iter().enumerate().map(|(i, name)| (name.as_str(), draws(i))).collect();
+        let report = of_draws(&draws);
         let text = page(&report);
         check(&text);
         (text.len() as f64 / 1e6, text)

@@ -21,7 +21,7 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
     let test = SequentialSettings::constant(800, 0.01);
     let settings =
         Settings { draws, warmup: 200, rule: RuleSettings::Sequential(test.clone()), ..Settings::default() };
-    let run = Sampler::new(&model, &settings, &walk, &[mode.state.clone()])
+    let run = Sampler::new(&model, &settings, &walk, std::slice::from_ref(&mode.state))
         .unwrap()
         .run(&Control::new(), &mut Silent);
     let summary = run.summary();
@@ -74,7 +74,7 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
 }
 
 /// A report of given draws and nothing else.
-pub(super) fn of_draws(parameters: Vec<(&str, Vec<Vec<f64>>)>) -> Report {
+pub(super) fn of_draws(parameters: &[(&str, Vec<Vec<f64>>)]) -> Report {
     let chains = parameters.first().map_or(0, |(_, chains)| chains.len());
     let draws = parameters.first().and_then(|(_, chains)| chains.first()).map_or(0, Vec::len);
     let summary = parameters.iter().map(|(name, chains)| {
