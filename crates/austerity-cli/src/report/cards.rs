@@ -24,7 +24,11 @@ pub(super) fn section(report: &Report) -> String {
     let order = if many { worst_first(report) } else { (0..report.summary.len()).collect() };
     let cards: Vec<String> = order
         .into_iter()
-        .filter_map(|index| Some((index, *by_name.get(report.summary[index].name.as_str())?)))
+        .filter_map(|index| {
+            let name = report.summary[index].name.as_str();
+            let beside = report.parameters.get(index).filter(|draws| draws.name == name);
+            Some((index, beside.or_else(|| by_name.get(name).copied())?))
+        })
         .take(MOST_CARDS)
         .map(|(index, draws)| card(report, index, draws))
         .collect();

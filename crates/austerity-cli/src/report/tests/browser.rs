@@ -4,8 +4,10 @@
 //! put into a copy of the page; what it finds is read back from the dumped document. A headless window cannot be as narrow
 //! as a phone, so the page sits in a frame of the wanted width. Pictures of it stay in `target/report-page` to be looked at.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::runs::{logistic, noise, of_draws};
 use crate::report::{Report, page};
@@ -53,6 +55,9 @@ window.addEventListener("load", function () {
 });
 </script>"#;
 
+/// A browser that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// The page around the frame keeps what the probe says.
 const FRAME: &str = r#"<!DOCTYPE html><script>
 window.addEventListener("message", function (event) { document.documentElement.setAttribute("data-probe", event.data); });
@@ -66,7 +71,11 @@ fn chromium() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome"]
         .iter()
         .flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)))
-        .find(|program| program.is_file())
+        .find(|program| {
+            // Some systems have a stand-in that only tells how to install the browser.
+            let works = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+            works.is_ok_and(|output| output.status.success())
+        })
 }
 
 /// A browser, and a folder for pages and pictures.
@@ -90,18 +99,34 @@ impl Studio {
     /// A run with a profile of its own; its standard output.
     fn browse(&self, name: &str, options: &[&str], page: &str) -> String {
         let profile = self.folder.join(format!("profile-{name}"));
-        let output = Command::new(&self.program)
+        let (out, complaints) =
+            (self.folder.join(format!("{name}.out")), self.folder.join(format!("{name}.err")));
+        let mut browser = Command::new(&self.program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--virtual-time-budget=4000"])
             .arg(format!("--user-data-dir={}", profile.display()))
             .args(options)
             .arg(self.folder.join(page))
-            .output()
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).unwrap())
+            .stderr(File::create(&complaints).unwrap())
+            .spawn()
             .unwrap();
+        let start = Instant::now();
+        let status = loop {
+            match browser.try_wait().unwrap() {
+                Some(status) => break status,
+                None if start.elapsed() > PATIENCE => {
+                    browser.kill().unwrap();
+                    panic!("the browser did not end within {PATIENCE:?}");
+                }
+                None => std::thread::sleep(Duration::from_millis(50)),
+            }
+        };
         let _ = std::fs::remove_dir_all(profile);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        assert!(status.success(), "{}", String::from_utf8_lossy(&std::fs::read(complaints).unwrap()));
+        std::fs::read_to_string(out).unwrap()
     }
 
     /// Shows a page, probed and plain, in a frame of the given size; keeps the picture.
@@ -234,4 +259,17 @@ fn a_browser_folds_many_parameters_and_prints_them_all() {
     // Four cards a page at the most: all forty need ten pages, the 24 in view do not.
     let pages = studio.print("many-paper", &text);
     assert!((10..20).contains(&pages), "{pages} pages");
+}
+
+#[test]
+fn the_probe_sees_what_is_broken() {
+    let Some(studio) = Studio::open() else { return };
+    let wave: Vec<f64> = (0..50).map(f64::from).collect();
+    let faults = "<div style=\"width:2000px\">wide</div><script>not_a_function();</script>\
+                  <img alt=\"\" src=\"missing.png\"/></body>";
+    let text = page(&of_draws(&[("θ", vec![wave; 2])])).replacen("</body>", faults, 1);
+    let found = studio.look("broken", &text, (390, 800), &[]);
+    let problems = found.get("problems");
+    assert!(problems.contains("not_a_function") && problems.contains("policy img-src"), "{problems}");
+    assert!(found.number("wide") >= 1.0 && found.number("scroll") > found.number("inner"), "{}", found.0);
 }
