@@ -243,44 +243,37 @@ impl Analysis {
             deltas.push(delta);
         }
         let distance = "|μ − μ0|√(N−1)/σ";
-        let panel = |title: &str, x: Axis, y: Axis, curves, reference| Panel {
-            title: title.into(),
-            x,
-            y,
-            curves,
-            reference,
-        };
         let mut panels = vec![
-            panel(
+            Panel::new(
                 "error of the test",
                 Axis::new(distance, Scale::Linear),
                 Axis::new("E", Scale::Logarithmic),
-                errors,
-                None,
-            ),
-            panel(
+            )
+            .curves(errors),
+            Panel::new(
                 "data read",
                 Axis::new(distance, Scale::Linear),
                 Axis::new("share of the data", Scale::Linear).with_limits(0.0, 1.0),
-                usage,
-                None,
-            ),
-            panel(
-                &format!("error of one step, κ = {kappa:.2}"),
+            )
+            .curves(usage),
+            Panel::new(
+                format!("error of one step, κ = {kappa:.2}"),
                 Axis::new("acceptance probability of the exact rule", Scale::Linear).with_limits(0.0, 1.0),
                 Axis::new("Δ", Scale::Linear),
-                deltas,
-                Some(0.0),
-            ),
+            )
+            .curves(deltas)
+            .reference(0.0),
         ];
         if let (Some(moves), Some(_)) = (moves(options), options.epsilon) {
-            panels.push(panel(
-                &format!("predicted bias of a chain, D = {}", moves.energy_root),
-                Axis::new("ε", Scale::Logarithmic),
-                Axis::new("posterior sd / true sd", Scale::Linear),
-                bias_curves(options, moves)?,
-                Some(1.0),
-            ));
+            panels.push(
+                Panel::new(
+                    format!("predicted bias of a chain, D = {}", moves.energy_root),
+                    Axis::new("ε", Scale::Logarithmic),
+                    Axis::new("posterior sd / true sd", Scale::Linear),
+                )
+                .curves(bias_curves(options, moves)?)
+                .reference(1.0),
+            );
         }
         Ok(Figure { title: format!("N = {}, {} looks", options.n, self.looks), panels })
     }

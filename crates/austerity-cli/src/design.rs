@@ -216,12 +216,14 @@ fn figure(search: &Search, options: &DesignOptions) -> Figure {
     let points = search.front.iter().map(|design| (design.data_usage, design.error)).collect();
     Figure {
         title: format!("N = {}: what an error costs", options.n),
-        panels: vec![Panel {
-            title: "best designs".into(),
-            x: Axis::new("share of the data read", Scale::Linear).with_limits(0.0, 1.0),
-            y: Axis::new("error", Scale::Logarithmic),
-            curves: vec![Curve { label: "front".into(), points }],
-            reference: Some(search.tolerance),
-        }],
+        panels: vec![
+            Panel::new(
+                "best designs",
+                Axis::new("share of the data read", Scale::Linear).with_limits(0.0, 1.0),
+                Axis::new("error", Scale::Logarithmic),
+            )
+            .curves(vec![Curve { label: "front".into(), points }])
+            .reference(search.tolerance),
+        ],
     }
 }

@@ -16,6 +16,7 @@ mod output;
 mod parse;
 mod plot;
 mod progress;
+mod report;
 mod runs;
 mod table;
 

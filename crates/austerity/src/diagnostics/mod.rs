@@ -48,4 +48,4 @@ pub use mcse::{mcse_mean, mcse_median, mcse_quantile, mcse_sd};
 pub use rank::{average_ranks, normal_scores};
 pub use rhat::{rhat, rhat_bulk, rhat_folded, split_rhat};
 pub use streaming::{RunningSummary, Streaming, combine};
-pub use summary::Summary;
+pub use summary::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};

@@ -14,14 +14,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostics::Summary;
+use crate::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
 use crate::rule::RuleSettings;
 use crate::run::{Counters, Ended};
 
-/// R-hat above which chains are said to disagree.
-pub const RHAT_LIMIT: f64 = 1.01;
-/// Effective draws per chain below which estimates of tails are not to be trusted.
-pub const ESS_PER_CHAIN: f64 = 100.0;
 /// Share of the decisions that the guard may hold up before it is worth a word.
 pub const GUARD_LIMIT: f64 = 0.01;
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.

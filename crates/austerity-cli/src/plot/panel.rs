@@ -1,0 +1,292 @@
+//! One pair of axes and what is drawn between them.
+//!
+//! A panel is data; [`Panel::draw`] writes it as SVG elements that name classes (see [`super::style`]) and carry no colour.
+
+use std::fmt::Write as _;
+
+use super::axis::{Axis, Fitted, Scale};
+use super::style::SERIES;
+use super::{escape, path};
+
+/// One line with its name in the key; without a name it has no entry there.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    pub(crate) label: String,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// Something drawn.
+#[derive(Clone, Debug)]
+pub(crate) enum Mark {
+    /// A thin line in the colour of a series; a point that is not finite is a gap.
+    Line { series: usize, points: Vec<(f64, f64)> },
+    /// Bars between neighbouring edges, from `base` up; in the accent colour without a series.
+    Bars { series: Option<usize>, edges: Vec<f64>, base: f64, heights: Vec<f64> },
+    /// A shaded range of x.
+    Band { from: f64, to: f64 },
+    /// A dotted line at a height.
+    Level(f64),
+    /// An upright line in the accent colour.
+    Upright(f64),
+}
+
+/// Size and margins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) size: (f64, f64),
+    /// Left margin; none leaves the room that the labels need.
+    left: Option<f64>,
+    top: f64,
+    right: f64,
+    bottom: f64,
+    /// About how many labels there are along x and y.
+    ticks: (usize, usize),
+    /// Whether the title is drawn; a page says it in its own text.
+    titled: bool,
+}
+
+impl Frame {
+    /// A figure that stands alone.
+    pub(crate) const FIGURE: Self = Self {
+        size: (360.0, 300.0),
+        left: Some(62.0),
+        top: 44.0,
+        right: 16.0,
+        bottom: 48.0,
+        ticks: (5, 5),
+        titled: true,
+    };
+    /// A small multiple in a page: legible at the width of a phone.
+    pub(crate) const SMALL: Self = Self {
+        size: (360.0, 190.0),
+        left: None,
+        top: 8.0,
+        right: 16.0,
+        bottom: 36.0,
+        ticks: (5, 5),
+        titled: false,
+    };
+}
+
+/// One pair of axes.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    title: String,
+    x: Axis,
+    y: Axis,
+    frame: Frame,
+    curves: Vec<Curve>,
+    marks: Vec<Mark>,
+}
+
+/// Room for one entry of the key, at the most.
+const KEY: f64 = 96.0;
+const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
+/// Width of a character, about, at the font size of a chart.
+const CHARACTER: f64 = 6.4;
+
+impl Panel {
+    pub(crate) fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { title: title.into(), x, y, frame: Frame::FIGURE, curves: Vec::new(), marks: Vec::new() }
+    }
+
+    /// The same panel as a small multiple.
+    pub(crate) fn small(mut self) -> Self {
+        self.frame = Frame::SMALL;
+        self
+    }
+
+    /// Adds lines that differ in dash as well as in colour, with a key above them.
+    pub(crate) fn curves(mut self, curves: Vec<Curve>) -> Self {
+        self.curves.extend(curves);
+        self
+    }
+
+    /// Adds something.
+    pub(crate) fn mark(mut self, mark: Mark) -> Self {
+        self.marks.push(mark);
+        self
+    }
+
+    /// Adds a dotted level.
+    pub(crate) fn reference(self, level: f64) -> Self {
+        self.mark(Mark::Level(level))
+    }
+
+    /// The panel as an element of a page: scales with its box, says what it is, and tells a script its axes.
+    pub(crate) fn inline(&self, description: &str) -> String {
+        let (width, height) = self.frame.size;
+        let mut body = String::new();
+        let (x, y) = self.draw(&mut body);
+        let axis = |name: &str, label: &str, fitted: &Fitted| {
+            let kind = if fitted.scale == Scale::Logarithmic { "log" } else { "lin" };
+            let ((low, high), (from, to)) = (fitted.limits, fitted.places);
+            format!(" data-{name}=\"{low} {high} {from:.1} {to} {kind}\" data-{name}n=\"{}\"", escape(label))
+        };
+        // An axis with labels of its own (chains, say) has no numbers to read off.
+        let x = axis("x", &self.x.label, &x);
+        let y = if self.y.marks.is_some() { String::new() } else { axis("y", &self.y.label, &y) };
+        format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {width} {height}\" role=\"img\"{x}{y}><title>{}</title>\n{body}</svg>\n",
+            escape(description)
+        )
+    }
+
+    /// Writes the elements and returns the axes.
+    pub(super) fn draw(&self, out: &mut String) -> (Fitted, Fitted) {
+        let frame = &self.frame;
+        let keyed = self.curves.iter().any(|curve| !curve.label.is_empty());
+        let top = if frame.titled || !keyed { frame.top } else { frame.top + 16.0 };
+        let (y0, y1) = (frame.size.1 - frame.bottom, top);
+        let y = self.y.fit(self.values(|p| p.1, false), y0, y1);
+        let y_ticks = self.y.marks.clone().unwrap_or_else(|| y.ticks(frame.ticks.1));
+        let widest = y_ticks.iter().map(|tick| tick.1.chars().count()).max().unwrap_or(0);
+        let label_room = if self.y.label.is_empty() { 0.0 } else { 16.0 };
+        let x0 = frame.left.unwrap_or(12.0 + label_room + CHARACTER * widest as f64);
+        let x1 = frame.size.0 - frame.right;
+        let x = self.x.fit(self.values(|p| p.0, true), x0, x1);
+        let x_ticks = self.x.marks.clone().unwrap_or_else(|| spaced_ticks(&x, frame.ticks.0));
+
+        if frame.titled {
+            let title = escape(&self.title);
+            let _ =
+                writeln!(out, "<text x=\"{x0}\" y=\"{}\" font-weight=\"bold\">{title}</text>", top - 26.0);
+        }
+        let grid = x_ticks.iter().map(|tick| x.place(tick.0)).map(|at| format!("M{at:.1} {y0}V{y1}"));
+        let levels = self.y.marks.is_none().then_some(&y_ticks).into_iter().flatten();
+        let across = levels.map(|tick| y.place(tick.0)).map(|at| format!("M{x0:.1} {at:.1}H{x1}"));
+        let grid: String = grid.chain(across).collect();
+        let _ = writeln!(out, "<path class=\"grid\" d=\"{grid}\"/>");
+        for (value, label) in &x_ticks {
+            let (at, below) = (x.place(*value), y0 + 15.0);
+            let _ = writeln!(
+                out,
+                "<text x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{}</text>",
+                escape(label)
+            );
+        }
+        for (value, label) in &y_ticks {
+            let (left, at) = (x0 - 6.0, y.place(*value) + 4.0);
+            let _ = writeln!(
+                out,
+                "<text x=\"{left:.1}\" y=\"{at:.1}\" text-anchor=\"end\">{}</text>",
+                escape(label)
+            );
+        }
+        self.marks.iter().for_each(|mark| mark.draw(out, &x, &y));
+        self.draw_curves(out, &x, &y, top);
+        let _ = writeln!(out, "<path class=\"axis\" d=\"M{x0:.1} {y1}V{y0}H{x1}\"/>");
+        if !self.x.label.is_empty() {
+            let (at, below) = (0.5 * (x0 + x1), frame.size.1 - if frame.titled { 14.0 } else { 5.0 });
+            let label = escape(&self.x.label);
+            let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{label}</text>");
+        }
+        if !self.y.label.is_empty() {
+            let (at, label) = (0.5 * (y0 + y1), escape(&self.y.label));
+            let _ = writeln!(
+                out,
+                "<text transform=\"translate(14 {at:.1}) rotate(-90)\" text-anchor=\"middle\">{label}</text>"
+            );
+        }
+        (x, y)
+    }
+
+    /// Curves, and the key: one row above the frame, in their order.
+    fn draw_curves(&self, out: &mut String, x: &Fitted, y: &Fitted, top: f64) {
+        let room = KEY.min((x.places.1 - x.places.0) / self.curves.len().max(1) as f64);
+        for (index, curve) in self.curves.iter().enumerate() {
+            let (series, dash) = (index % SERIES, DASHES[index % DASHES.len()]);
+            let style = format!("class=\"line s{series}\" stroke-dasharray=\"{dash}\"");
+            let _ = writeln!(out, "<path {style} d=\"{}\"/>", line(&curve.points, x, y));
+            if curve.label.is_empty() {
+                continue;
+            }
+            let at = x.places.0 + room * index as f64;
+            let _ = writeln!(
+                out,
+                "<path {style} d=\"M{at:.1} {:.1}h16\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                top - 11.0,
+                at + 20.0,
+                top - 7.0,
+                escape(&curve.label)
+            );
+        }
+    }
+
+    /// All values along one axis.
+    fn values(&self, of: fn(&(f64, f64)) -> f64, along_x: bool) -> impl Iterator<Item = f64> {
+        let curves = self.curves.iter().flat_map(|curve| &curve.points).map(of);
+        let marks = self.marks.iter().flat_map(move |mark| -> Vec<f64> {
+            match mark {
+                Mark::Line { points, .. } => points.iter().map(of).collect(),
+                Mark::Bars { edges, .. } if along_x => edges.clone(),
+                Mark::Bars { heights, base, .. } => {
+                    heights.iter().map(|height| base + height).chain([*base]).collect()
+                }
+                Mark::Level(level) if !along_x => vec![*level],
+                _ => Vec::new(), // bands and uprights do not stretch the axis
+            }
+        });
+        curves.chain(marks)
+    }
+}
+
+impl Mark {
+    fn draw(&self, out: &mut String, x: &Fitted, y: &Fitted) {
+        let (class, path) = match self {
+            Self::Line { series, points } => (format!("thin s{}", series % SERIES), line(points, x, y)),
+            Self::Bars { series, edges, base, heights } => {
+                let bars = edges.windows(2).zip(heights).filter(|(edge, height)| {
+                    edge.iter().all(|value| x.shows(*value)) && y.shows(base + **height) && **height != 0.0
+                });
+                // A hair between bars tells them apart.
+                let corners = bars.map(|(edge, height)| {
+                    (
+                        (x.place(edge[0]) + 0.5, y.place(*base)),
+                        (x.place(edge[1]) - 0.5, y.place(base + height)),
+                    )
+                });
+                let class =
+                    series.map_or_else(|| "bar".into(), |series| format!("chain b{}", series % SERIES));
+                (class, path::boxes(corners))
+            }
+            Self::Band { from, to } => {
+                let (low, high) = x.limits;
+                let inside = (x.place(from.max(low)), x.place(to.min(high)));
+                let visible = from <= to && inside.0.is_finite() && inside.1 > inside.0;
+                let corners = ((inside.0, y.places.0), (inside.1, y.places.1));
+                ("band".into(), path::boxes(visible.then_some(corners).into_iter()))
+            }
+            Self::Level(level) => {
+                let at = y.shows(*level).then(|| y.place(*level));
+                let ends = [x.places.0, x.places.1].map(|end| at.map(|at| (end, at)));
+                ("rule".into(), path::line(ends.into_iter()))
+            }
+            Self::Upright(value) => {
+                let at = x.shows(*value).then(|| x.place(*value));
+                let ends = [y.places.0, y.places.1].map(|end| at.map(|at| (at, end)));
+                ("mark".into(), path::line(ends.into_iter()))
+            }
+        };
+        if !path.is_empty() {
+            let _ = writeln!(out, "<path class=\"{class}\" d=\"{path}\"/>");
+        }
+    }
+}
+
+/// About `wanted` labels along x, fewer when they would touch.
+fn spaced_ticks(x: &Fitted, wanted: usize) -> Vec<(f64, String)> {
+    let room = x.places.1 - x.places.0;
+    let fits = |ticks: &Vec<(f64, String)>| {
+        let widest = ticks.iter().map(|tick| tick.1.chars().count()).max().unwrap_or(0);
+        (CHARACTER * widest as f64 + 8.0) * ticks.len() as f64 <= room
+    };
+    (1..=wanted).rev().map(|count| x.ticks(count)).find(fits).unwrap_or_else(|| x.ticks(1))
+}
+
+/// Path data of a line.
+fn line(points: &[(f64, f64)], x: &Fitted, y: &Fitted) -> String {
+    path::line(
+        points.iter().map(|&(px, py)| (x.shows(px) && y.shows(py)).then(|| (x.place(px), y.place(py)))),
+    )
+}
