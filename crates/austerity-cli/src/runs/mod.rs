@@ -3,12 +3,15 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `folder` | the files of a run, and `run.toml` |
+//! | `fresh` | the folder of a new run, gone again unless the run begins |
 //! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
 //! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
 
 mod folder;
+mod fresh;
 mod overview;
 pub(crate) mod summary;
 
 pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
+pub(crate) use fresh::Fresh;
 pub(crate) use overview::Overview;
