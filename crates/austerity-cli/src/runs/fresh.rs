@@ -34,7 +34,7 @@ impl<'a> Fresh<'a> {
                     let name = name.to_string_lossy();
                     name != "run.toml" && !MADE.contains(&&*name) && !name.ends_with(".part")
                 });
-                if foreign.is_some() && !folder.file("run.toml").exists() {
+                if foreign.is_some() && !folder.file("run.toml").exists() && !folder.has_draws() {
                     return refused(format!("{shown} exists and is not empty: name a new folder with --out"));
                 }
                 false
