@@ -6,8 +6,10 @@
 //! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
 //! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
 
+pub(crate) mod export;
 mod folder;
 mod overview;
+pub(crate) mod page;
 pub(crate) mod summary;
 
 pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
