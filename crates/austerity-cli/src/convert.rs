@@ -23,7 +23,7 @@ pub(crate) fn run(common: &Common, options: &ConvertOptions) -> Result<(), Failu
                 line.note(&format!("second pass: scattering rows {:.0} %", share(done, rows)));
             }
             Progress::Write { done, rows } => {
-                line.note(&format!("writing blocks {:.0} %", share(done, rows)))
+                line.note(&format!("writing blocks {:.0} %", share(done, rows)));
             }
         }
     };
