@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `folder` | the files of a run, and `run.toml` |
+//! | `scales` | coefficients of standardised columns |
 //! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
 //! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
 
@@ -10,6 +11,7 @@ pub(crate) mod export;
 mod folder;
 mod overview;
 pub(crate) mod page;
+mod scales;
 pub(crate) mod summary;
 
 pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};

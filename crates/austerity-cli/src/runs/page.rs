@@ -47,6 +47,10 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
         })
         .collect();
     let rows = run.data.rows as f64;
+    let mut sentences = overview.sentences();
+    if overview.verdict.trusted() {
+        sentences.pop(); // what to do next: the reader is doing it
+    }
     let used = statistic(&reader, "data_used", &thinned.draws)?;
     let accepted = statistic(&reader, "accepted", &thinned.draws)?;
     let chain_numbers =
@@ -56,7 +60,7 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
     Ok(Report {
         title,
         verdict: if overview.verdict.trusted() { Verdict::Trusted } else { Verdict::Untrusted },
-        sentences: overview.sentences(),
+        sentences,
         summary: overview.summary.clone(),
         parameters,
         chain_numbers: chain_numbers.collect(),
