@@ -54,6 +54,7 @@ impl Overview {
             rule: &run.settings.rule,
             ended: None,
             predicted_disagreements: predicted,
+            predicted_inflation: run.decision.prediction.map(|prediction| prediction.sd_inflation),
         });
         if let Some(Ended::Unstored { .. }) = ended {
             let words = saved.ended.clone().unwrap_or_default();
