@@ -79,11 +79,11 @@ pub(crate) enum FamilyChoice {
 /// Where the data are and which column is what.
 #[derive(Args, Debug)]
 pub(crate) struct DataOptions {
-    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file.
+    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, or a store made of one.
     pub(crate) data: PathBuf,
-    /// The column to be explained.
+    /// The column to be explained; a store knows its own.
     #[arg(long, value_name = "COL")]
-    pub(crate) response: String,
+    pub(crate) response: Option<String>,
     /// The columns that explain it (all others without a role).
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     pub(crate) features: Option<Vec<String>>,

@@ -8,8 +8,8 @@ use austerity::check::normality::{
 };
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
-    Access, Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, Store, Student,
-    find_mode,
+    Access, Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, Poisson, Prior, ResponseKind, Store,
+    Student, find_mode,
 };
 use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
@@ -53,12 +53,12 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     let store = &loaded.store;
     let mut priors = store.default_priors();
     let rows = store.clone();
-    let findings = match (options.data.family, &options.data.trials) {
-        (FamilyChoice::Logistic, None) => {
-            look(&Glm::from_store(Logistic, rows, priors)?, store, 0, common, options)
-        }
-        (FamilyChoice::Logistic, Some(_)) => {
+    let findings = match (options.data.family, store.description().kind) {
+        (FamilyChoice::Logistic, ResponseKind::CountOfTrials) => {
             look(&Glm::from_store(Binomial, rows, priors)?, store, 0, common, options)
+        }
+        (FamilyChoice::Logistic, _) => {
+            look(&Glm::from_store(Logistic, rows, priors)?, store, 0, common, options)
         }
         (FamilyChoice::Poisson, _) => {
             look(&Glm::from_store(Poisson, rows, priors)?, store, 0, common, options)
