@@ -130,7 +130,7 @@ pub(crate) enum FamilyChoice {
 pub(crate) struct DataOptions {
     /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, or a store made by `convert`.
     pub(crate) data: PathBuf,
-    /// The column to be explained.
+    /// The column to be explained; a store knows its own.
     #[arg(long, value_name = "COL")]
     pub(crate) response: Option<String>,
     /// The columns that explain it (all others without a role).
