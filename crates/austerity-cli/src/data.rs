@@ -90,7 +90,7 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
         }
     }
     if let Some(features) = &options.features {
-        let stored: Vec<&str> = recipe.terms.iter().map(|term| term.column()).collect();
+        let stored: Vec<&str> = recipe.terms.iter().map(austerity_io::design::Term::column).collect();
         if features.iter().map(String::as_str).collect::<Vec<_>>() != stored {
             return Err(differs("--features", &stored.join(","), &features.join(",")));
         }

@@ -5,12 +5,14 @@
 mod analyze;
 mod arguments;
 mod check;
+mod convert;
 mod data;
 mod demo;
 mod design;
 mod fit;
 mod generate;
 mod interrupt;
+mod manual;
 mod model;
 mod output;
 mod parse;
@@ -34,6 +36,11 @@ fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Summary(options) => runs::summary::run(&arguments.common, options),
+        Command::Report(options) => runs::page::run(&arguments.common, options),
+        Command::Export(options) => runs::export::run(&arguments.common, options),
+        Command::Convert(options) => convert::run(&arguments.common, options),
+        Command::Completions(options) => manual::completions(options),
+        Command::Man(options) => manual::man(options),
         Command::Demo(options) => demo::run(&arguments.common, options),
         Command::Analyze(options) => analyze::run(&arguments.common, options),
         Command::Design(options) => design::run(&arguments.common, options),

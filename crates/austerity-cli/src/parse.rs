@@ -38,6 +38,25 @@ fn numbers<const K: usize>(text: &str, example: &str) -> Result<[f64; K], String
     parsed.try_into().map_err(|_| format!("{count} numbers where {K} belong; write it as {example}"))
 }
 
+/// Reads a number of bytes: a number, alone or with kB, MB, GB or TB (powers of 1000).
+pub(crate) fn bytes(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        _ => return Err(format!("`{unit}` is no unit; write bytes as 500MB or 2GB")),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number * factor < 1e18 => Ok((number * factor) as usize),
+        _ => Err(format!("`{text}` is no size; write it as 500MB or 2GB")),
+    }
+}
+
 /// Reads a bound.
 pub(crate) fn bound(text: &str) -> Result<BoundChoice, String> {
     match text.split_once(':') {
@@ -88,6 +107,11 @@ mod tests {
         assert_eq!(design_law("logistic"), Ok(DesignLaw::Given(Law::Logistic)));
         assert!(law("compensated").is_err() && design_law("compensated:").is_err());
         assert!(bound("wang-tsiatis:2").unwrap_err().contains("write it as"));
+        assert_eq!(
+            (bytes("500MB"), bytes("1.5 gb"), bytes("64")),
+            (Ok(500_000_000), Ok(1_500_000_000), Ok(64))
+        );
+        assert!(bytes("2 pages").is_err() && bytes("-1").is_err() && bytes("").is_err());
         assert!(bound("bonferroni").unwrap_err().contains("pocock"));
         assert!(law("compensated:x").unwrap_err().contains("not a number"));
         assert!(BoundChoice::Pocock.with_epsilon(None).unwrap_err().contains("--epsilon"));

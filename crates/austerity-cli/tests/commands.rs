@@ -464,6 +464,43 @@ fn check_names_the_rows_that_carry_a_difference() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A store is checked like the file it was made of; options that contradict it are refused by name.
+#[test]
+fn check_takes_a_store() {
+    use austerity_io::design::DesignOptions;
+    use austerity_io::store::{ConvertOptions, create};
+    let folder = folder("store");
+    let file = folder.join("data.parquet");
+    let path = file.to_str().unwrap();
+    json(&["generate", "logistic", "--rows", "3000", "--features", "2", "--out", path, "--json"]);
+    let source = austerity_io::table::open(&file).unwrap();
+    let out = folder.join("rows");
+    create(&source, (&DesignOptions::new("y"), None), 3, &out, &ConvertOptions::default(), &mut |_| {})
+        .unwrap();
+    let out = out.to_str().unwrap();
+    for arguments in
+        [vec!["check", out, "--json"], vec!["check", out, "--response", "y", "--features", "x1,x2", "--json"]]
+    {
+        let seen = json(&arguments);
+        assert_eq!(seen["rows"], 3000);
+        assert!((1.0..4.0).contains(&seen["kappa"].as_f64().unwrap()));
+    }
+    for (arguments, word) in [
+        (vec!["check", out, "--response", "x1"], "--response"),
+        (vec!["check", out, "--features", "x1"], "--features"),
+        (vec!["check", out, "--weights", "x1"], "--weights"),
+        (vec!["check", out, "--no-intercept"], "--no-intercept"),
+        (vec!["check", out, "--standardize"], "--standardize"),
+        (vec!["check", out, "--family", "poisson"], "--family"),
+        (vec!["check", path], "--response is missing"),
+    ] {
+        let output = austerity(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(word), "{arguments:?}: {}", text(&output.stderr));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 fn text_of(output: &Output) -> String {
     text(&output.stdout)
 }

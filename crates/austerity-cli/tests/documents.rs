@@ -33,8 +33,11 @@ fn run_page(page: &Path) -> usize {
             .output()
             .unwrap();
         let complaint = String::from_utf8_lossy(&output.stderr);
+        // A line may say that its run is too short to be trusted.
+        let untrusted =
+            text.lines().any(|line| line.contains(&arguments.join(" ")) && line.contains("# exits 1"));
         assert!(
-            output.status.success(),
+            output.status.success() || untrusted && output.status.code() == Some(1),
             "{}: austerity {}: {complaint}",
             page.display(),
             arguments.join(" ")

@@ -90,8 +90,8 @@ pub(crate) struct ShapeOptions {
     /// pocock, obrien-fleming or wang-tsiatis:G0,ALPHA.
     #[arg(long, value_name = "BOUND", help_heading = "Decision")]
     pub(crate) bound: Option<String>,
-    /// Law of the threshold: metropolis, logistic, compensated or compensated:LAMBDA. [default: compensated where a λ
-    /// exists for a test with a given --epsilon, else metropolis]
+    /// Law of the threshold: metropolis, logistic, compensated or compensated:LAMBDA. [default: compensated for a test where a λ
+    /// exists, else metropolis]
     #[arg(long, value_name = "LAW", help_heading = "Decision")]
     pub(crate) law: Option<String>,
     /// Decide once the standard error of the total log ratio is below this.

@@ -9,8 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::parse::{self, BoundChoice, DesignLaw};
 
 mod fit;
+mod runs;
 
 pub(crate) use fit::{FitOptions, LengthOptions, Preset, RuleChoice, ShapeOptions};
+pub(crate) use runs::{
+    CompletionsOptions, ConvertOptions, ExportFormat, ExportOptions, ManOptions, ReportOptions, RunOptions,
+};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
 #[derive(Debug, Parser)]
@@ -56,6 +60,27 @@ pub(crate) enum Command {
     /// What a run found, and whether to trust it: a table and sentences.
     #[command(after_help = "Examples:\n  austerity summary run\n  austerity summary run --json")]
     Summary(RunOptions),
+    /// One page about a run, for a browser, a phone or paper; needs no network.
+    #[command(after_help = "Examples:\n  austerity report run\n  austerity report run --out page.html")]
+    Report(ReportOptions),
+    /// The draws of a run as one table.
+    #[command(
+        after_help = "Examples:\n  austerity export run --format parquet\n  austerity export run --out draws.csv --statistics"
+    )]
+    Export(ExportOptions),
+    /// A table as a block store on disk that is mapped, not loaded: for data larger than memory.
+    #[command(
+        after_help = "Examples:\n  austerity convert data.parquet --response y --out store --memory 500MB\n  austerity fit store --out run"
+    )]
+    Convert(ConvertOptions),
+    /// Completions for a shell, to standard output.
+    #[command(
+        after_help = "Example:\n  austerity completions bash > ~/.local/share/bash-completion/completions/austerity"
+    )]
+    Completions(CompletionsOptions),
+    /// The manual.
+    #[command(after_help = "Examples:\n  austerity man | man -l -\n  austerity man --out man1")]
+    Man(ManOptions),
     /// Compares exact and sequential decisions on built-in data: a table and words, in under a minute.
     #[command(
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000\n  austerity demo --json > demo.json"
@@ -86,13 +111,6 @@ Examples:
   austerity generate logistic --rows 1000000 --features 20 --out data.parquet
   austerity generate poisson --rows 50000 --features 5 --rare 3 --seed 7 --out counts.csv";
 
-/// A run on disk.
-#[derive(Args, Debug)]
-pub(crate) struct RunOptions {
-    /// The folder of a run.
-    pub(crate) run: PathBuf,
-}
-
 /// The likelihood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -112,7 +130,7 @@ pub(crate) enum FamilyChoice {
 pub(crate) struct DataOptions {
     /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, or a store made by `convert`.
     pub(crate) data: PathBuf,
-    /// The column to be explained.
+    /// The column to be explained; a store knows its own.
     #[arg(long, value_name = "COL")]
     pub(crate) response: Option<String>,
     /// The columns that explain it (all others without a role).

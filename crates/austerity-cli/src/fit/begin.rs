@@ -8,6 +8,7 @@ use austerity::design::pilot::{self as piloting, pilot};
 use austerity::proposal::AnyProposal;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings};
+use austerity_io::design::{Recipe, Term};
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::decide::{self, Decided, Wanted};
@@ -112,7 +113,7 @@ impl Task for Begin<'_, '_> {
             },
             model: ModelRecord {
                 family: self.parts.family,
-                standardize: self.options.data.standardize,
+                standardize: standardized(self.parts.recipe),
                 priors: PriorRecord::list(&names, self.parts.priors),
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
@@ -242,6 +243,13 @@ impl Begin<'_, '_> {
         }
         Ok(seen)
     }
+}
+
+/// Whether a recipe shifts or scales a column.
+fn standardized(recipe: &Recipe) -> bool {
+    let changed =
+        |term: &Term| matches!(term, Term::Number { shift, scale, .. } if *shift != 0.0 || *scale != 1.0);
+    recipe.terms.iter().any(changed)
 }
 
 fn beginning(state: &[f64], proposal: &AnyProposal) -> ChainCheckpoint<Vec<f64>, AnyProposal> {

@@ -8,8 +8,8 @@
 //! | `--epsilon`, `--batch`, `--growth`, `--bound` | that test |
 //! | `--preset paper` | Algorithm 1 of the paper with the given ε and m (0.05 and 500 unless told) |
 //!
-//! The threshold of a test with a given ε is compensated where a λ exists (its temperature is then right), unless `--law` says
-//! otherwise; a designed test meets its tolerance with the plain threshold.
+//! A test is designed for its tolerance with the plain threshold; the threshold is then compensated where a λ exists (the temperature
+//! of the draws is right with it), unless `--law` or the preset says otherwise.
 
 use austerity::design::{Pairs, Prediction, choice, choose, compensation, predict};
 use austerity::rule::bound::Base;
@@ -169,14 +169,14 @@ impl Wanted {
         if pairs.as_slice().is_empty() {
             return Ok(self.exact("exact decisions: the pilot was cut short"));
         }
-        let (mut settings, mut reason, given) = match (&self.test, self.rule) {
-            (Some(test), _) => (test.clone(), "the test that was asked for".to_owned(), true),
+        let (mut settings, mut reason) = match (&self.test, self.rule) {
+            (Some(test), _) => (test.clone(), "the test that was asked for".to_owned()),
             (None, RuleChoice::Sequential) => self.designed(pairs)?,
             (None, _) => {
                 let choice = choose(pairs, self.tolerance, self.block_rows)?;
                 match choice.rule {
                     RuleSettings::Exact { .. } => return Ok(self.exact(&choice.reason)),
-                    RuleSettings::Sequential(settings) => (settings, choice.reason, false),
+                    RuleSettings::Sequential(settings) => (settings, choice.reason),
                 }
             }
         };
@@ -192,7 +192,7 @@ impl Wanted {
                     ));
                 }
             },
-            None if given && !self.paper => {
+            None if !self.paper => {
                 if let Some(lambda) = compensation(&settings, pairs)? {
                     settings.law = Law::Compensated { lambda };
                     reason += &format!(", its threshold compensated by λ = {lambda:.3}");
@@ -212,11 +212,11 @@ impl Wanted {
     }
 
     /// The cheapest test within the tolerance, or the nearest.
-    fn designed(&self, pairs: &Pairs) -> Result<(SequentialSettings, String, bool), Failure> {
+    fn designed(&self, pairs: &Pairs) -> Result<(SequentialSettings, String), Failure> {
         let search = choice::search(pairs, Law::Metropolis, self.tolerance, self.block_rows)?;
         let design = search.best.as_ref().unwrap_or(&search.nearest);
         let settings = design.candidate.settings(Statistic::Student, Law::Metropolis, self.block_rows);
-        Ok((settings, format!("designed: {}", search.verdict()), false))
+        Ok((settings, format!("designed: {}", search.verdict())))
     }
 }
 

@@ -127,7 +127,7 @@ fn kept(options: &ShapeOptions, names: &[String]) -> Result<Option<Vec<usize>>, 
 /// What ends the run.
 fn limits(options: &LengthOptions) -> Result<Limits, Failure> {
     let evaluations = match options.evaluations {
-        Some(x) if !(x >= 1.0 && x <= 1e18) => {
+        Some(x) if !(1.0..=1e18).contains(&x) => {
             return Err(Failure::Usage(format!("--evaluations is {x}; allowed: a number from 1 to 1e18")));
         }
         x => x.map(|x| x as u64),

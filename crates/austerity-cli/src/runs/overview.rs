@@ -7,7 +7,7 @@ use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
-use super::{Folder, RunFile, Saved};
+use super::{Folder, RunFile, Saved, scales};
 use crate::fit::progress::duration;
 use crate::output::Failure;
 use crate::table::table;
@@ -22,6 +22,8 @@ pub(crate) struct Overview {
     pub(crate) verdict: Verdict,
     /// Disagreements that the theory predicts for the audited decisions that were recorded.
     pub(crate) predicted: Option<f64>,
+    /// Coefficients of standardised columns, where the run has them.
+    pub(crate) standardized: Vec<Summary>,
 }
 
 impl Overview {
@@ -39,6 +41,8 @@ impl Overview {
         }
         let counters = saved.counters();
         let predicted = predicted_disagreements(&run, &reader, &counters)?;
+        let standardized =
+            if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };
         let ended = saved.failed.then(|| Ended::Unstored {
             error: austerity::Error::Sink { message: saved.ended.clone().unwrap_or_default() },
         });
@@ -50,6 +54,7 @@ impl Overview {
             rule: &run.settings.rule,
             ended: None,
             predicted_disagreements: predicted,
+            predicted_inflation: run.decision.prediction.map(|prediction| prediction.sd_inflation),
         });
         if let Some(Ended::Unstored { .. }) = ended {
             let words = saved.ended.clone().unwrap_or_default();
@@ -61,7 +66,7 @@ impl Overview {
                 "What the run cost and how its decisions went is lost ({why}); its draws are intact, but it cannot go on."
             ));
         }
-        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, predicted })
+        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, predicted, standardized })
     }
 
     /// Share of the data per decision, audits and preparation excluded.
@@ -98,33 +103,20 @@ impl Overview {
             "rule": self.run.settings.rule,
             "prediction": self.run.decision.prediction,
             "audit": audit,
+            "standardized": self.standardized,
         })
     }
 
-    /// The table.
-    pub(crate) fn table(&self) -> String {
-        let mut numbers =
-            table(&["", "mean", "sd", "2.5 %", "50 %", "97.5 %", "MCSE", "ESS bulk", "ESS tail", "R-hat"]);
-        for s in &self.summary {
-            let digits = decimals(s.mcse_mean, s.sd);
-            let value = |v: f64| if v.is_finite() { format!("{v:.digits$}") } else { "–".into() };
-            let whole = |v: f64| if v.is_finite() { format!("{v:.0}") } else { "–".into() };
-            let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };
-            let mcse = if s.mcse_mean.is_finite() { format!("{:.1e}", s.mcse_mean) } else { "–".into() };
-            numbers.add_row([
-                s.name.clone(),
-                value(s.mean),
-                value(s.sd),
-                value(s.q025),
-                value(s.q50),
-                value(s.q975),
-                mcse,
-                whole(s.ess_bulk),
-                whole(s.ess_tail),
-                rhat,
-            ]);
+    /// The tables: on the original scale of the columns and, where they were standardised, on that scale too.
+    pub(crate) fn tables(&self) -> String {
+        let original = numbers(&self.summary);
+        if self.standardized.is_empty() {
+            return original;
         }
-        numbers.to_string()
+        format!(
+            "On the original scale of the columns:\n{original}\nOn the scale of standardised columns:\n{}",
+            numbers(&self.standardized)
+        )
     }
 
     /// What a person would say about it, reasons for distrust first.
@@ -217,6 +209,32 @@ impl Overview {
         let wanted = (2 * self.draws.max(1000)).next_multiple_of(1000);
         format!("Next: `austerity fit … --resume --draws {wanted}` goes on where this run stopped.")
     }
+}
+
+/// One line per parameter.
+fn numbers(summary: &[Summary]) -> String {
+    let mut numbers =
+        table(&["", "mean", "sd", "2.5 %", "50 %", "97.5 %", "MCSE", "ESS bulk", "ESS tail", "R-hat"]);
+    for s in summary {
+        let digits = decimals(s.mcse_mean, s.sd);
+        let value = |v: f64| if v.is_finite() { format!("{v:.digits$}") } else { "–".into() };
+        let whole = |v: f64| if v.is_finite() { format!("{v:.0}") } else { "–".into() };
+        let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };
+        let mcse = if s.mcse_mean.is_finite() { format!("{:.1e}", s.mcse_mean) } else { "–".into() };
+        numbers.add_row([
+            s.name.clone(),
+            value(s.mean),
+            value(s.sd),
+            value(s.q025),
+            value(s.q50),
+            value(s.q975),
+            mcse,
+            whole(s.ess_bulk),
+            whole(s.ess_tail),
+            rhat,
+        ]);
+    }
+    numbers.to_string()
 }
 
 /// Decimals that a Monte Carlo error leaves, at most six more than the sd needs.

@@ -17,5 +17,5 @@ pub(crate) fn print(common: &Common, overview: &Overview) -> Result<(), Failure>
     }
     let head = if overview.verdict.trusted() { "" } else { "NOT TO BE TRUSTED YET:\n" };
     let sentences: Vec<String> = overview.sentences().iter().map(|text| format!("• {text}")).collect();
-    say(format!("{}\n{head}{}", overview.table(), sentences.join("\n")))
+    say(format!("{}\n{head}{}", overview.tables(), sentences.join("\n")))
 }

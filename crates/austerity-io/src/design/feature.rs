@@ -65,7 +65,7 @@ pub(crate) struct Survey {
 struct Levels {
     labels: Vec<String>,
     counts: Vec<usize>,
-    weights: Vec<[u64; 2]>,
+    weights: Vec<u128>,
     /// Whether `true` and `false` may stand for numbers.
     truths: bool,
     /// Codes of numbers that are levels.
@@ -165,20 +165,20 @@ fn number(
 impl Levels {
     fn count(&mut self, first: usize, codes: &[u32]) {
         self.counts.resize(self.labels.len(), 0);
-        self.weights.resize(self.labels.len(), [0; 2]);
+        self.weights.resize(self.labels.len(), 0);
         for (at, &code) in codes.iter().enumerate() {
             let (code, weight) = (code as usize, row_weight(first + at));
             self.counts[code] += 1;
-            self.weights[code] = sum(self.weights[code], weight);
+            self.weights[code] = self.weights[code].wrapping_add(weight);
         }
     }
 
     /// The summary of the numbers that the texts stand for.
     fn of_truths(&self, rows: usize, truths: &[f64]) -> ColumnSummary {
-        let (mut ones, mut weight) = (0, [0; 2]);
+        let (mut ones, mut weight) = (0, 0u128);
         for (code, _) in truths.iter().enumerate().filter(|&(_, &truth)| truth == 1.0) {
             ones += self.counts[code];
-            weight = sum(weight, self.weights[code]);
+            weight = weight.wrapping_add(self.weights[code]);
         }
         ColumnSummary::of_indicator(rows, ones, weight)
     }
@@ -215,10 +215,6 @@ impl Levels {
         let filling = Filling::Levels { columns, known };
         Made::Feature(Feature { term, note: Some(note), summaries, filling, standardized: false })
     }
-}
-
-fn sum(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
-    [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])]
 }
 
 /// What a piece of a file's column is in the design.

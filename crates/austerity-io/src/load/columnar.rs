@@ -5,7 +5,7 @@
 
 use austerity::model::ResponseKind;
 use austerity::model::data::summary::ColumnSummary;
-use austerity::model::store::{Blueprint, Order, StoreBuilder};
+use austerity::model::store::{Blueprint, Order, ShuffledColumn, Shuffler, StoreBuilder};
 
 use super::Loaded;
 use super::intake::{Assembly, Intake, beside, changed, kind_wanted, nothing_left, wish};
@@ -78,6 +78,26 @@ pub(super) fn load(
     }
     let blueprint = Blueprint::new(coded.plan.clone(), width, options.intercept, order).map_err(wrong())?;
     let mut builder = StoreBuilder::new(blueprint);
+    let mut waiting: Vec<&mut Outcome> =
+        outcomes.iter_mut().filter(|outcome| outcome.made.is_none()).collect();
+    let shuffler = builder.shuffler();
+    let prepare = |position: usize, column: Column| {
+        prepare(source, &number_names[position], column, options, &shuffler)
+    };
+    let mut gone = Vec::new();
+    source.each_column(&number_names, threads, &prepare, &mut |position, (made, shuffled)| {
+        let outcome = &mut *waiting[position];
+        outcome.made = Some(made);
+        match shuffled {
+            Some(shuffled) => builder.fill_column(outcome.first, shuffled).map_err(wrong()),
+            None => {
+                gone.push(outcome.first);
+                Ok(())
+            }
+        }
+    })?;
+
+    // The memory of the blocks was taken while the first columns were decoded: what is at hand comes last.
     builder.fill_sides(0, &beside.sides(&values)).map_err(wrong())?;
     drop(chunks);
     drop((sides, values));
@@ -96,29 +116,13 @@ pub(super) fn load(
         builder.fill_levels(&places, 0, &codes).map_err(wrong())?;
     }
 
-    let mut waiting: Vec<&mut Outcome> =
-        outcomes.iter_mut().filter(|outcome| outcome.made.is_none()).collect();
-    let prepare = |position: usize, column: Column| prepare(source, &number_names[position], column, options);
-    source.each_column(&number_names, threads, &prepare, &mut |position, (made, values)| {
-        let outcome = &mut *waiting[position];
-        if let Made::Feature(feature) = &made {
-            plan(source, &mut builder, feature, outcome.first)?;
-        }
-        builder.blueprint().observe(outcome.first, &values);
-        outcome.made = Some(made);
-        builder.fill_columns(&[(outcome.first, values.as_slice())], threads.div_ceil(2)).map_err(wrong())
-    })?;
-
     // Constants are cut out.
     let mut assembly = Assembly::new(&roles, options);
-    let mut gone = Vec::new();
     for (name, outcome) in roles.features.iter().zip(outcomes) {
         let made = outcome.made.ok_or_else(|| changed(source))?;
-        if let (Made::Constant { .. }, false) = (&made, is_levels(name)) {
-            gone.push(outcome.first);
-        }
         assembly.add(source, name, made)?;
     }
+    gone.sort_unstable();
     builder.remove(&gone);
     let intake = Intake::new(source, roles, options, coded, assembly)?;
     let store = builder.finish().map_err(wrong())?;
@@ -141,17 +145,24 @@ fn plan(source: &Source, builder: &mut StoreBuilder, feature: &Feature, first: u
     Ok(())
 }
 
-/// Summarises numbers, and standardises them when that is wanted.
-fn prepare(source: &Source, name: &str, column: Column, options: &DesignOptions) -> Result<(Made, Vec<f64>)> {
+/// Summarises numbers, standardises them when that is wanted, and puts them in order unless they are constant.
+fn prepare(
+    source: &Source,
+    name: &str,
+    column: Column,
+    options: &DesignOptions,
+    shuffler: &Shuffler,
+) -> Result<(Made, Option<ShuffledColumn>)> {
     let Column::Numbers(mut values) = column else { return Err(changed(source)) };
     let mut survey = feature::Survey::new();
     survey.push(source.path(), name, &Chunk::Numbers(&values), false)?;
     let mut made = survey.finish(name, wish(options, false));
-    if let Made::Feature(feature) = &mut made
-        && let (true, Filling::Number { shift, scale }) = (feature.standardized, &feature.filling)
-    {
+    let Made::Feature(feature) = &mut made else { return Ok((made, None)) };
+    if let (true, Filling::Number { shift, scale }) = (feature.standardized, &feature.filling) {
         values.iter_mut().for_each(|value| *value = (*value - shift) / scale);
         feature.summaries = vec![ColumnSummary::of(&values)];
     }
-    Ok((made, values))
+    let shuffled =
+        shuffler.column(name, &feature.summaries[0], &values).map_err(Error::data(source.path()))?;
+    Ok((made, Some(shuffled)))
 }

@@ -49,9 +49,9 @@ impl Laplace {
     fn log_density(&mut self, state: &[f64]) -> f64 {
         self.noise.resize(self.mode.len(), 0.0);
         let (mut square, mut row) = (0.0, 0);
-        for i in 0..self.mode.len() {
+        for (i, (state, mode)) in state.iter().zip(&self.mode).enumerate() {
             let solved: f64 = (0..i).map(|j| self.factor[row + j] * self.noise[j]).sum();
-            let value = (state[i] - self.mode[i] - solved) / self.factor[row + i];
+            let value = (state - mode - solved) / self.factor[row + i];
             self.noise[i] = value;
             square += value * value;
             row += i + 1;

@@ -95,6 +95,7 @@ impl<S, P> Run<S, P> {
             rule: &self.checkpoint.settings.rule,
             ended: Some(&self.ended),
             predicted_disagreements: None,
+            predicted_inflation: None,
         })
     }
 

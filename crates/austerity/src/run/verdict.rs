@@ -4,7 +4,8 @@
 //! |---|---|
 //! | do the chains agree | R-hat of a parameter exceeds 1.01 (Vehtari et al. 2021) |
 //! | are there enough draws | an effective sample size (bulk or tail) is below 100 per chain |
-//! | are the decisions sound | the guard held up more than 1 % of them |
+//! | are the decisions sound | the guard held up more than 5 % of them (above 1 % it is worth a remark) |
+//! | is the posterior the one asked for | the theory predicts standard deviations off by more than 5 % |
 //! | is the test as precise as it says | audits disagree more often than predicted, or miss by more than their standard errors |
 //! | did it run | a chain failed, nothing was accepted, or the run never left its warm-up |
 //!
@@ -18,8 +19,11 @@ use crate::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
 use crate::rule::RuleSettings;
 use crate::run::{Counters, Ended};
 
-/// Share of the decisions that the guard may hold up before it is worth a word.
-pub const GUARD_LIMIT: f64 = 0.01;
+/// Share of the decisions that the guard may hold up before it is worth a word, and before it is a reason.
+const GUARD_REMARK: f64 = 0.01;
+const GUARD_LIMIT: f64 = 0.05;
+/// Relative error of posterior standard deviations that the theory may predict.
+const INFLATION_LIMIT: f64 = 0.05;
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
 const SHARE_LIMIT: f64 = crate::design::choice::BREAK_EVEN;
 /// Root mean square deviation of audits, in claimed standard errors, beyond which the claims are wrong.
@@ -44,6 +48,8 @@ pub struct Evidence<'a> {
     pub ended: Option<&'a Ended>,
     /// Disagreements that the theory predicts for the pairs that were audited.
     pub predicted_disagreements: Option<f64>,
+    /// sd of the draws over sd of the posterior, as the theory predicts it.
+    pub predicted_inflation: Option<f64>,
 }
 
 /// Whether the draws may be used, and what else to know.
@@ -101,11 +107,29 @@ impl Verdict {
             ));
         }
         let guarded = counters.guarded as f64 / counters.steps as f64;
-        if guarded > GUARD_LIMIT {
-            self.reasons.push(format!(
-                "The guard held up {:.1} % of the decisions: a few rows carry most of a difference there. \
-                 Look for outliers, rare features or scales, or use the exact rule.",
+        if guarded > GUARD_REMARK {
+            let list = if guarded > GUARD_LIMIT { &mut self.reasons } else { &mut self.remarks };
+            list.push(format!(
+                "The guard held up {:.1} % of the decisions: a few rows carry much of a difference there. \
+                 Look for outliers, rare features or scales, use a larger first look or the exact rule.",
                 100.0 * guarded
+            ));
+        }
+        if let Some(inflation) = evidence.predicted_inflation
+            && (inflation.is_nan() || (inflation - 1.0).abs() > INFLATION_LIMIT)
+        {
+            let how = if inflation.is_finite() {
+                format!(
+                    "{:.0} % too {}",
+                    100.0 * (inflation - 1.0).abs(),
+                    if inflation > 1.0 { "wide" } else { "narrow" }
+                )
+            } else {
+                "without bound".into()
+            };
+            self.reasons.push(format!(
+                "The theory predicts posterior standard deviations {how} under this test. Use a smaller epsilon, a larger first look, \
+                 a compensated threshold or the exact rule."
             ));
         }
     }
@@ -182,6 +206,14 @@ mod tests {
     }
 
     fn verdict(change: impl Fn(&mut Vec<Summary>, &mut Counters), predicted: Option<f64>) -> Verdict {
+        biased(change, predicted, None)
+    }
+
+    fn biased(
+        change: impl Fn(&mut Vec<Summary>, &mut Counters),
+        predicted: Option<f64>,
+        inflation: Option<f64>,
+    ) -> Verdict {
         let (mut summary, mut counters) = good();
         change(&mut summary, &mut counters);
         let rule = RuleSettings::Sequential(SequentialSettings::constant(32, 0.01));
@@ -193,6 +225,7 @@ mod tests {
             rule: &rule,
             ended: None,
             predicted_disagreements: predicted,
+            predicted_inflation: inflation,
         })
     }
 
@@ -207,7 +240,12 @@ mod tests {
         reason(&|s, _| s[0].rhat = 1.02, None, "Chains disagree");
         reason(&|s, _| s[0].ess_tail = 399.0, None, "399");
         reason(&|s, _| s[0].ess_bulk = f64::NAN, None, "too few draws");
-        reason(&|_, c| c.guarded = 21, None, "guard");
+        reason(&|_, c| c.guarded = 101, None, "guard");
+        let held = verdict(|_, c| c.guarded = 21, None);
+        assert!(held.trusted() && held.remarks[0].contains("guard"), "{held:?}");
+        for (inflation, trusted) in [(1.04, true), (1.06, false), (0.9, false), (f64::INFINITY, false)] {
+            assert_eq!(biased(|_, _| {}, None, Some(inflation)).trusted(), trusted, "{inflation}");
+        }
         reason(&|_, c| c.accepted = 0, None, "not moved");
         reason(&|_, c| c.steps = 0, None, "warm-up");
         reason(&|_, c| (c.deviating, c.deviations) = (4, 4.0 * 25.0), None, "5.0 times");

@@ -123,8 +123,8 @@ pub(crate) fn check_names<'a>(names: impl Iterator<Item = &'a str>, intercept: b
 }
 
 /// Refuses columns whose fingerprints say that they are the same.
-pub(crate) fn check_duplicates<'a>(columns: impl Iterator<Item = (&'a str, [u64; 2])>) -> Result<()> {
-    let mut seen: HashMap<[u64; 2], &str> = HashMap::new();
+pub(crate) fn check_duplicates<'a>(columns: impl Iterator<Item = (&'a str, u128)>) -> Result<()> {
+    let mut seen: HashMap<u128, &str> = HashMap::new();
     for (name, fingerprint) in columns {
         if let Some(first) = seen.insert(fingerprint, name) {
             return Err(Error::DuplicateColumns { first: first.into(), second: name.into() });

@@ -24,11 +24,38 @@ pub struct Blueprint {
     told: Vec<String>,
 }
 
+/// How one column is stored, and what is known of it.
 #[derive(Clone, Debug)]
-struct Planned {
+pub(super) struct Planned {
     column: StoredColumn,
-    fingerprint: Option<[u64; 2]>,
+    fingerprint: Option<u128>,
     rounding: Option<Rounding>,
+}
+
+impl Planned {
+    /// Refuses values that are not finite and constant columns.
+    pub(super) fn new(name: &str, summary: &ColumnSummary, rows: usize, intercept: bool) -> Result<Self> {
+        check_length(&format!("column `{name}`"), rows, summary.rows)?;
+        summary.check(name)?;
+        let transform = transform_of(name, summary, intercept)?;
+        Ok(Self {
+            column: StoredColumn { name: name.into(), transform, sd: summary.sd },
+            fingerprint: Some(summary.fingerprint),
+            rounding: Some(Rounding::of_column(summary, transform)),
+        })
+    }
+
+    /// What is stored of a value.
+    pub(super) fn transform(&self) -> Transform {
+        self.column.transform
+    }
+
+    /// Looks at values while they are stored, for what rounding loses.
+    pub(super) fn observe(&mut self, values: &[f64]) {
+        if let Some(rounding) = &mut self.rounding {
+            rounding.push(values);
+        }
+    }
 }
 
 impl Blueprint {
@@ -46,15 +73,18 @@ impl Blueprint {
 
     /// Decides how column number `column` is stored; refuses values that are not finite and constant columns.
     pub fn plan(&mut self, column: usize, name: &str, summary: &ColumnSummary) -> Result<()> {
-        check_length(&format!("column `{name}`"), self.sides.rows, summary.rows)?;
-        summary.check(name)?;
-        let transform = transform_of(name, summary, self.intercept)?;
-        self.columns[column] = Planned {
-            column: StoredColumn { name: name.into(), transform, sd: summary.sd },
-            fingerprint: Some(summary.fingerprint),
-            rounding: Some(Rounding::of_column(summary, transform)),
-        };
+        self.columns[column] = Planned::new(name, summary, self.sides.rows, self.intercept)?;
         Ok(())
+    }
+
+    /// As [`Blueprint::plan`], of a plan made elsewhere.
+    pub(super) fn set(&mut self, column: usize, planned: Planned) {
+        self.columns[column] = planned;
+    }
+
+    /// Whether the first coefficient is an intercept.
+    pub(super) fn intercept(&self) -> bool {
+        self.intercept
     }
 
     /// Takes over what was decided and checked before.
@@ -103,9 +133,7 @@ impl Blueprint {
 
     /// Looks at the next values of a column while they are stored, for what rounding loses.
     pub fn observe(&mut self, column: usize, values: &[f64]) {
-        if let Some(rounding) = &mut self.columns[column].rounding {
-            rounding.push(values);
-        }
+        self.columns[column].observe(values);
     }
 
     /// As [`Blueprint::observe`], of the side columns.

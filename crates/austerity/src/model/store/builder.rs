@@ -1,13 +1,14 @@
 //! Fills the blocks of a store: whole columns at once, or pieces of rows as they come.
 //!
-//! Whole columns are *gathered*: block after block, the values that the order wants are fetched from the column, which
-//! is small next to the blocks, and every block is written straight through; threads share out the blocks. Pieces of
-//! rows are *scattered* to their places by the inverse of the order. Both write the same bits. Memory beyond the blocks:
-//! 4 bytes per row for the order, dropped at [`StoreBuilder::finish`].
+//! Whole columns are *gathered*: a [`Shuffler`], of which every thread may have one, puts a column into the order of the
+//! storage, reading at random from a column that is small next to the blocks; the blocks then take it piece by piece, 128
+//! bytes each. Pieces of rows are *scattered* to their places by the inverse of the order. Both write the same bits. Memory
+//! beyond the blocks: 4 bytes per row for the order, dropped at [`StoreBuilder::finish`].
 
 use std::sync::Arc;
 
-use super::{Blueprint, Order, Store, StoredColumn};
+use super::blueprint::{Blueprint, Planned};
+use super::{Order, Store, StoredColumn};
 use crate::error::Result;
 use crate::model::data::summary::ColumnSummary;
 use crate::model::data::{SidePlan, Sides, Transform, check_length};
@@ -40,42 +41,60 @@ pub struct StoreBuilder {
     layout: Layout,
     lines: Vec<Line>,
     /// Row of every position, when whole columns come.
-    order: Option<Vec<u32>>,
+    order: Option<Arc<Vec<u32>>>,
     /// Position of every row, when pieces come.
     places: Option<Vec<u32>>,
     /// Rows filled of every column of a block.
     filled: Vec<usize>,
 }
 
-/// A whole column, or something that can stand for one.
-pub trait Values: Sync {
-    /// Rows.
-    fn len(&self) -> usize;
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// The value of a row.
-    fn value(&self, row: usize) -> f64;
+/// Puts whole columns into the order of the storage, on any thread.
+#[derive(Clone, Debug)]
+pub struct Shuffler {
+    order: Arc<Vec<u32>>,
+    intercept: bool,
 }
 
-impl Values for [f64] {
-    fn len(&self) -> usize {
-        <[f64]>::len(self)
+/// A whole column in the order of the storage.
+#[derive(Debug)]
+pub struct ShuffledColumn {
+    planned: Planned,
+    values: Vec<f32>,
+}
+
+impl Shuffler {
+    /// Decides how the column is stored, with the refusals of [`Blueprint::plan`], and puts it in order.
+    pub fn column(&self, name: &str, summary: &ColumnSummary, values: &[f64]) -> Result<ShuffledColumn> {
+        check_length(&format!("column `{name}`"), self.order.len(), values.len())?;
+        let mut planned = Planned::new(name, summary, self.order.len(), self.intercept)?;
+        planned.observe(values);
+        Ok(ShuffledColumn { values: self.shuffled(values, planned.transform()), planned })
     }
-    #[inline(always)]
-    fn value(&self, row: usize) -> f64 {
-        self[row]
+
+    fn shuffled(&self, values: &[f64], transform: Transform) -> Vec<f32> {
+        // Rounded first: random reads from half the memory.
+        let stored: Vec<f32> = values.iter().map(|&value| transform.stored(value)).collect();
+        self.in_order(&stored)
+    }
+
+    fn in_order(&self, stored: &[f32]) -> Vec<f32> {
+        self.order.iter().map(|&row| stored[row as usize]).collect()
     }
 }
 
 impl StoreBuilder {
-    /// Takes the memory of the blocks.
+    /// A store without rows; the memory of the blocks is taken with the first.
     #[must_use]
     pub fn new(blueprint: Blueprint) -> Self {
         let layout = blueprint.layout();
-        let lines = vec![ZERO; blueprint.rows().div_ceil(BLOCK) * layout.lines()];
-        Self { blueprint, layout, lines, order: None, places: None, filled: vec![0; layout.width] }
+        Self {
+            blueprint,
+            layout,
+            lines: Vec::new(),
+            order: None,
+            places: None,
+            filled: vec![0; layout.width],
+        }
     }
 
     /// The plan.
@@ -104,58 +123,48 @@ impl StoreBuilder {
             blueprint.adopt(j, StoredColumn { name: name.clone(), transform, sd });
         }
         let mut builder = Self::new(blueprint);
-        let columns: Vec<(usize, &[f64])> =
-            data.columns.iter().enumerate().map(|(j, column)| (j, column.as_slice())).collect();
-        builder.fill_columns(&columns, 1)?;
+        let shuffler = builder.shuffler();
+        for (j, column) in data.columns.iter().enumerate() {
+            let values = shuffler.shuffled(column, builder.blueprint.transform(j));
+            builder.put_column(j, &values);
+        }
         builder.fill_sides(0, &sides)?;
         builder.finish()
     }
 
-    /// Stores whole columns, given with their numbers.
-    pub fn fill_columns<V: Values + ?Sized>(
-        &mut self,
-        columns: &[(usize, &V)],
-        threads: usize,
-    ) -> Result<()> {
-        let rows = self.blueprint.rows();
-        for &(column, values) in columns {
-            check_length(&format!("column number {column}"), rows, values.len())?;
-            self.filled[column] += rows;
-        }
-        if columns.is_empty() {
-            return Ok(());
-        }
-        let order = match self.order.take() {
-            Some(order) => order,
-            None => self.blueprint.order().list(rows),
-        };
-        let (blueprint, stride) = (&self.blueprint, self.layout.lines());
-        let share = rows.div_ceil(BLOCK).div_ceil(threads.max(1));
-        let gather = |lines: &mut [Line], order: &[u32]| {
-            for (block, rows) in lines.chunks_exact_mut(stride).zip(order.chunks(BLOCK)) {
-                for &(column, values) in columns {
-                    let transform = blueprint.transform(column);
-                    let halves = &mut block[2 * column..][..2];
-                    for (half, rows) in halves.iter_mut().zip(rows.chunks(BLOCK / 2)) {
-                        for (out, &row) in half.0.iter_mut().zip(rows) {
-                            *out = transform.stored(values.value(row as usize));
-                        }
-                    }
-                }
-            }
-        };
-        let parts = self.lines.chunks_mut(share * stride).zip(order.chunks(share * BLOCK));
-        if threads > 1 {
-            std::thread::scope(|scope| {
-                for (lines, order) in parts {
-                    scope.spawn(|| gather(lines, order));
-                }
-            });
-        } else {
-            parts.for_each(|(lines, order)| gather(lines, order));
-        }
-        self.order = Some(order);
+    /// What puts whole columns into the order of this store.
+    pub fn shuffler(&mut self) -> Shuffler {
+        let (rows, order) = (self.blueprint.rows(), self.blueprint.order());
+        let order = self.order.get_or_insert_with(|| Arc::new(order.list(rows)));
+        Shuffler { order: Arc::clone(order), intercept: self.blueprint.intercept() }
+    }
+
+    /// Stores a whole column as column number `column`.
+    pub fn fill_column(&mut self, column: usize, shuffled: ShuffledColumn) -> Result<()> {
+        check_length("rows of the store", self.blueprint.rows(), shuffled.values.len())?;
+        self.blueprint.set(column, shuffled.planned);
+        self.put_column(column, &shuffled.values);
         Ok(())
+    }
+
+    /// The memory of the blocks is there.
+    fn prepare(&mut self) {
+        if self.lines.is_empty() {
+            self.lines = vec![ZERO; self.blueprint.rows().div_ceil(BLOCK) * self.layout.lines()];
+        }
+    }
+
+    /// Writes a column that is in the order of the storage.
+    fn put_column(&mut self, column: usize, values: &[f32]) {
+        self.prepare();
+        let blocks = self.lines.chunks_exact_mut(self.layout.lines());
+        for (block, values) in blocks.zip(values.chunks(BLOCK)) {
+            let halves = &mut block[2 * column..][..2];
+            for (half, values) in halves.iter_mut().zip(values.chunks(BLOCK / 2)) {
+                half.0[..values.len()].copy_from_slice(values);
+            }
+        }
+        self.filled[column] += values.len();
     }
 
     /// Stores `values` as the rows from `first` on of column number `column`.
@@ -201,8 +210,18 @@ impl StoreBuilder {
 
     /// Stores the side columns of the rows from `first` on.
     pub fn fill_sides(&mut self, first: usize, sides: &Sides<'_>) -> Result<()> {
-        self.piece(first, sides.response.len())?;
         self.blueprint.observe_sides(sides);
+        if sides.response.len() == self.blueprint.rows() {
+            let rows = self.blueprint.rows();
+            let mut stored: Vec<Vec<f32>> = vec![Vec::new(); self.layout.width];
+            self.blueprint.each_side(sides, |place, _, value| stored[place].push(value));
+            let shuffler = self.shuffler();
+            for (place, stored) in stored.iter().enumerate().filter(|(_, stored)| stored.len() == rows) {
+                self.put_column(place, &shuffler.in_order(stored));
+            }
+            return Ok(());
+        }
+        self.piece(first, sides.response.len())?;
         let (lines, places, layout) = (&mut self.lines, self.places.as_deref(), &self.layout);
         let filled = &mut self.filled;
         self.blueprint.each_side(sides, |column, at, value| {
@@ -214,20 +233,19 @@ impl StoreBuilder {
 
     /// Prepares for rows from `first` on.
     fn piece(&mut self, first: usize, rows: usize) -> Result<()> {
+        self.prepare();
         let all = self.blueprint.rows();
         if first + rows > all {
             check_length("rows of the store", all, first + rows)?;
         }
         if self.places.is_none() && self.blueprint.order() != Order::AsGiven {
-            let order = match self.order.take() {
-                Some(order) => order,
-                None => self.blueprint.order().list(all),
-            };
+            let order = self.shuffler().order;
             let mut places = vec![0; all];
             for (position, &row) in order.iter().enumerate() {
                 places[row as usize] = position as u32;
             }
             self.places = Some(places);
+            self.order = None;
         }
         Ok(())
     }
@@ -237,6 +255,7 @@ impl StoreBuilder {
         if gone.is_empty() {
             return;
         }
+        self.prepare();
         let old = self.layout;
         self.blueprint.remove(gone);
         self.layout = self.blueprint.layout();

@@ -25,7 +25,7 @@ use crate::model::glm::blocks::{Blocks, Layout, Memory};
 use crate::model::{CheckedData, Prior, ResponseKind};
 
 pub use blueprint::Blueprint;
-pub use builder::StoreBuilder;
+pub use builder::{ShuffledColumn, Shuffler, StoreBuilder};
 
 /// How a column is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -131,19 +131,18 @@ fn levels_columns_and_removal_leave_no_trace() {
     let mut blueprint = Blueprint::new(plan, 4, true, Order::Shuffled { seed: 3 }).unwrap();
     for (column, code) in [(0, 1), (1, 2)] {
         let members = (0..rows).filter(|&row| codes[row] == code);
-        let weight = members
-            .clone()
-            .map(row_weight)
-            .fold([0u64; 2], |a, b| [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])]);
+        let weight = members.clone().map(row_weight).fold(0, u128::wrapping_add);
         let summary = ColumnSummary::of_indicator(rows, members.count(), weight);
         blueprint.plan(column, &checked.names[column], &summary).unwrap();
     }
-    blueprint.plan(3, "x", &ColumnSummary::of(&checked.columns[2])).unwrap();
     let mut builder = StoreBuilder::new(blueprint);
     builder.fill_levels(&[None, Some(0), Some(1)], 0, &codes).unwrap();
     builder.fill_sides(0, &sides).unwrap();
     let column = checked.columns[2].as_slice();
-    builder.fill_columns(&[(3, column), (2, column)], 3).unwrap();
+    let shuffled = |shuffler: &Shuffler| shuffler.column("x", &ColumnSummary::of(column), column).unwrap();
+    let shuffler = builder.shuffler();
+    builder.fill_column(3, shuffled(&shuffler)).unwrap();
+    builder.fill_column(2, shuffled(&shuffler)).unwrap();
     builder.remove(&[2]);
     let found = builder.finish().unwrap();
     assert_eq!(found.description(), expected.description());
