@@ -76,7 +76,7 @@ fn killed_runs_of_the_other_families_go_on_to_the_same_draws() {
     }
     fs::write(scratch.path().join("binomial.csv"), binomial).unwrap();
     for line in [
-        "fit linear.csv --response y --draws 600000 --standardize",
+        "fit linear.csv --response y --draws 120000 --standardize",
         "fit linear.csv --response y --family linear --preset paper --epsilon 0.1 --draws 4000 --proposal adaptive",
         "fit student.csv --response y --family student --rule exact --draws 4000",
         "fit poisson.csv --response y --family poisson --rule sequential --draws 8000",

@@ -9,7 +9,7 @@ use common::{Scratch, text};
 use serde_json::Value;
 
 const FIT: &str =
-    "fit data.csv --response y --rule exact --proposal adaptive --warmup 200 --chains 3 --first-chain 4";
+    "fit data.csv --response y --rule exact --proposal adaptive --warmup 2000 --chains 3 --first-chain 4";
 
 fn scratch(name: &str) -> Scratch {
     let scratch = Scratch::new(name);
