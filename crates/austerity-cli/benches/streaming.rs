@@ -40,7 +40,7 @@ fn in_memory(data: &Path) -> Result<f64, Box<dyn Error>> {
     let loaded = load(&open(data)?, &DesignOptions::new("y"), None, 1, &LoadOptions::default())?;
     let noise = Noise::Unknown { prior: Prior::Normal { sd: 10.0 } };
     let model = Linear::from_store(&loaded.store, &loaded.store.default_priors(), noise)?;
-    let mode = find_mode(&model, &vec![0.0; FEATURES + 2])?;
+    let mode = find_mode(&model, &[0.0; FEATURES + 2])?;
     let settings = Settings { chains: CHAINS, warmup: 100, draws: DRAWS, ..Settings::default() };
     let walk: AnyProposal = RandomWalk::isotropic(FEATURES + 2, STEP)?.into();
     let run = Sampler::new(&model, &settings, &walk, &[mode.state])?.run(&Control::new(), &mut Silent);

@@ -16,8 +16,8 @@ use std::process::{Command, Output, Stdio};
 
 use common::{Scratch, text};
 
-const LIMIT: usize = 96 << 20;
-const ROWS: usize = 1_200_000;
+const LIMIT: usize = 64 << 20;
+const ROWS: usize = 800_000;
 const FEATURES: usize = 63;
 
 /// A control group of its own for the children, where the system lets us.
@@ -114,7 +114,7 @@ fn a_store_three_times_the_memory_is_made_and_fitted() {
         assert!(code.is_some_and(|code| codes.contains(&code)), "{what}: {code:?} {}", text(&output.stderr));
     };
     let response = format!("x{}", FEATURES + 1);
-    let convert = format!("convert table.npy --response {response} --out store --memory 40MB");
+    let convert = format!("convert table.npy --response {response} --out store --memory 24MB");
     ok(&limited(&scratch, group.as_ref(), &convert), &[0], "convert");
     let bytes = fs::metadata(scratch.path().join("store/blocks.npy")).unwrap().len();
     assert!(bytes as usize >= 3 * LIMIT, "the store has {bytes} bytes");

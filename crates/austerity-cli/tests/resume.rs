@@ -24,18 +24,18 @@ const DELAYS: [u64; 5] = [350, 2700, 1300, 3100, 5200];
 /// Runs `line` undisturbed, and again killed after each of the delays and resumed with other threads; both must end alike.
 fn killed_and_resumed(scratch: &Scratch, line: &str) {
     scratch.fit(&format!("{line} --out whole --threads 2"));
-    let (mut kills, mut resume) = (0, "");
+    // Killed before its settings were written, a run begins again.
+    let begun = scratch.path().join("killed/run.toml");
+    let resume = || if begun.exists() { "--resume" } else { "" };
+    let mut kills = 0;
     for (turn, wait) in DELAYS.into_iter().enumerate() {
-        let again = format!("{line} --out killed --threads {} {resume}", 1 + turn % 3);
+        let again = format!("{line} --out killed --threads {} {}", 1 + turn % 3, resume());
         if scratch.killed_after(&again, Duration::from_millis(wait)) {
             break;
         }
         kills += 1;
-        if scratch.path().join("killed/run.toml").exists() {
-            resume = "--resume";
-        }
     }
-    scratch.fit(&format!("{line} --out killed {resume}"));
+    scratch.fit(&format!("{line} --out killed {}", resume()));
     eprintln!("{kills} kills: {line}");
     assert!(kills >= 1, "{line}: never killed, the run is too short");
     scratch.draws("killed").assert_equal(&scratch.draws("whole"), line);
@@ -78,9 +78,9 @@ fn killed_runs_of_the_other_families_go_on_to_the_same_draws() {
     for line in [
         "fit linear.csv --response y --draws 120000 --standardize",
         "fit linear.csv --response y --family linear --preset paper --epsilon 0.1 --draws 4000 --proposal adaptive",
-        "fit student.csv --response y --family student --rule exact --draws 4000",
-        "fit poisson.csv --response y --family poisson --rule sequential --draws 8000",
-        "fit binomial.csv --response wins --trials games --rule exact --draws 8000",
+        "fit student.csv --response y --family student --rule exact --draws 10000",
+        "fit poisson.csv --response y --family poisson --rule sequential --draws 15000",
+        "fit binomial.csv --response wins --trials games --rule exact --draws 15000",
     ] {
         killed_and_resumed(&scratch, line);
     }

@@ -59,8 +59,10 @@ pub struct Sampler<'m, M: Parameters, P> {
 struct View {
     names: Vec<String>,
     /// Appends it, given all numbers of the draw.
-    of: Box<dyn Fn(&[f64], &mut Vec<f64>) + Send + Sync>,
+    of: Box<Seen>,
 }
+
+type Seen = dyn Fn(&[f64], &mut Vec<f64>) + Send + Sync;
 
 /// A chain and what it has drawn.
 struct Worker<'m, M: Parameters, P> {
