@@ -16,7 +16,7 @@ use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::open;
 
-const DRAWS: u64 = 250_000;
+const DRAWS: u64 = 150_000;
 const CHAINS: u32 = 4;
 const ROUNDS: usize = 5;
 const FEATURES: usize = 5;
