@@ -33,6 +33,8 @@ fn main() -> ExitCode {
             Ok(false) => return ExitCode::from(1),
             Err(failure) => Err(failure),
         },
+        Command::Predict(options) => runs::predict::run(&arguments.common, options),
+        Command::Merge(options) => runs::merge::run(&arguments.common, options),
         Command::Summary(options) => runs::summary::run(&arguments.common, options),
         Command::Demo(options) => demo::run(&arguments.common, options),
         Command::Analyze(options) => analyze::run(&arguments.common, options),

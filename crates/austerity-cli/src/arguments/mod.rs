@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::parse::{self, BoundChoice, DesignLaw};
 
 mod fit;
+mod predict;
 
 pub(crate) use fit::{FitOptions, LengthOptions, Preset, RuleChoice, ShapeOptions};
+pub(crate) use predict::{MergeOptions, PredictOptions};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
 #[derive(Debug, Parser)]
@@ -56,6 +58,12 @@ pub(crate) enum Command {
     /// What a run found, and whether to trust it: a table and sentences.
     #[command(after_help = "Examples:\n  austerity summary run\n  austerity summary run --json")]
     Summary(RunOptions),
+    /// Expected responses and intervals for new rows, from the draws of a run.
+    #[command(after_help = predict::PREDICT_EXAMPLES)]
+    Predict(PredictOptions),
+    /// Makes one run of several that drew other chains of the same posterior.
+    #[command(after_help = predict::MERGE_EXAMPLES)]
+    Merge(MergeOptions),
     /// Compares exact and sequential decisions on built-in data: a table and words, in under a minute.
     #[command(
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000\n  austerity demo --json > demo.json"

@@ -7,7 +7,9 @@
 //! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
 
 mod folder;
+pub(crate) mod merge;
 mod overview;
+pub(crate) mod predict;
 pub(crate) mod summary;
 
 pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
