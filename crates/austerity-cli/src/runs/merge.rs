@@ -92,8 +92,14 @@ fn compare(a: &Part, b: &Part) -> Result<(), Failure> {
     differ("the seed", one.settings.seed.to_string(), other.settings.seed.to_string())?;
     let coefficients = |run: &RunFile| run.recipe.coefficient_names().join(", ");
     differ("the list of coefficients", coefficients(one), coefficients(other))?;
-    for (one, other) in one.model.priors.iter().zip(&other.model.priors) {
-        differ(&format!("the prior of {}", one.parameter), one.prior.clone(), other.prior.clone())?;
+    // Default priors follow from the data: where they differ and nothing else was typed, the data do.
+    let typed = |run: &RunFile| {
+        (run.options.prior.clone(), run.options.prior_intercept.clone(), run.options.priors.clone())
+    };
+    if typed(one) != typed(other) {
+        for (one, other) in one.model.priors.iter().zip(&other.model.priors) {
+            differ(&format!("the prior of {}", one.parameter), one.prior.clone(), other.prior.clone())?;
+        }
     }
     differ("--standardize", one.model.standardize.to_string(), other.model.standardize.to_string())?;
     for (one, other) in one.recipe.terms.iter().zip(&other.recipe.terms) {
@@ -101,7 +107,11 @@ fn compare(a: &Part, b: &Part) -> Result<(), Failure> {
     }
     let roles = |run: &RunFile| austerity_io::design::Recipe { terms: Vec::new(), ..run.recipe.clone() };
     differ("the response or another role", text(&roles(one)), text(&roles(other)))?;
-    differ("the fingerprint of the data", one.data.fingerprint.clone(), other.data.fingerprint.clone())?;
+    differ(
+        "the fingerprint of data and priors",
+        one.data.fingerprint.clone(),
+        other.data.fingerprint.clone(),
+    )?;
     fields(&comparable(&one.settings), &comparable(&other.settings))
         .map_or(Ok(()), |(name, one, other)| differ(&name, one, other))?;
     differ("the proposal", one.proposal.clone(), other.proposal.clone())?;

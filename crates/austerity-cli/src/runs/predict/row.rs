@@ -15,6 +15,9 @@ use super::draws::Draws;
 use super::product::{Product, TILE};
 use crate::model::{FREEDOM, Family};
 
+/// Chance below which 1 − mean has lost digits that its logarithm would show.
+const CANCELLED: f64 = 1e-3;
+
 /// Predicts rows.
 #[derive(Debug)]
 pub(super) struct Predictor<'a> {
@@ -106,7 +109,7 @@ impl<'a> Predictor<'a> {
         let mut made = [f64::NAN; 6];
         made[0] = eta.iter().map(|&eta| self.mean(eta, trials)).sum::<f64>() / eta.len() as f64;
         if let Some(y) = response {
-            made[5] = self.log_density(eta, trials, y, scratch);
+            made[5] = self.log_density(eta, made[0], trials, y, scratch);
         }
         if self.is_predictive() {
             for (d, (new, &eta)) in scratch.iter_mut().zip(&*eta).enumerate() {
@@ -144,9 +147,12 @@ impl<'a> Predictor<'a> {
     }
 
     /// log of the average density of y.
-    fn log_density(&self, eta: &[f64], trials: f64, y: f64, scratch: &mut [f64]) -> f64 {
+    fn log_density(&self, eta: &[f64], mean: f64, trials: f64, y: f64, scratch: &mut [f64]) -> f64 {
         if self.family == Family::Logistic {
-            let sign = if y == 1.0 { 1.0 } else { -1.0 };
+            let (chance, sign) = if y == 1.0 { (mean, 1.0) } else { (1.0 - mean, -1.0) };
+            if chance > CANCELLED {
+                return chance.ln();
+            }
             let mean = eta.iter().map(|eta| sigmoid(sign * eta)).sum::<f64>() / eta.len() as f64;
             return mean.max(f64::MIN_POSITIVE).ln();
         }
