@@ -127,6 +127,7 @@ impl Task for Begin<'_, '_> {
         let run = RunFile {
             version: env!("CARGO_PKG_VERSION").into(),
             created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            merged: Vec::new(),
             data: DataRecord {
                 file: self.options.data.data.clone(),
                 rows: model.len(),

@@ -21,6 +21,14 @@ use crate::runs::{Folder, RunFile, Saved};
 pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Result<bool, Failure> {
     let begun = Instant::now();
     let mut run = folder.read_run()?;
+    if !run.merged.is_empty() {
+        let parts: Vec<String> = run.merged.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::Usage(format!(
+            "{} was merged from other runs and cannot go on: resume those ({}) and merge them again into a new folder",
+            folder.path().display(),
+            parts.join(", ")
+        )));
+    }
     let lock = RunLock::acquire(folder.path())?;
     if let Some(seed) = common.given_seed()
         && seed != run.settings.seed

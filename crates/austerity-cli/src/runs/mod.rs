@@ -9,8 +9,10 @@
 
 pub(crate) mod export;
 mod folder;
+pub(crate) mod merge;
 mod overview;
 pub(crate) mod page;
+pub(crate) mod predict;
 mod scales;
 pub(crate) mod summary;
 

@@ -200,6 +200,9 @@ impl Overview {
             return "Next: `austerity report` shows traces and marginals, `export` writes the draws as a table, `predict` applies them."
                 .into();
         }
+        if !self.run.merged.is_empty() {
+            return "Next: go on with the runs it was merged from (`austerity fit … --resume`) and merge them again.".into();
+        }
         let wanted = (2 * self.draws.max(1000)).next_multiple_of(1000);
         format!("Next: `austerity fit … --resume --draws {wanted}` goes on where this run stopped.")
     }
