@@ -2,7 +2,7 @@
 
 use austerity::diagnostics::Summary;
 use austerity::rule::{Law, RuleSettings};
-use austerity::run::{Counters, Ended, Evidence, Verdict};
+use austerity::run::{Counters, Evidence, Verdict};
 use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
@@ -43,9 +43,6 @@ impl Overview {
         let predicted = predicted_disagreements(&run, &reader, &counters)?;
         let standardized =
             if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };
-        let ended = saved.failed.then(|| Ended::Unstored {
-            error: austerity::Error::Sink { message: saved.ended.clone().unwrap_or_default() },
-        });
         let mut verdict = Verdict::new(&Evidence {
             summary: &summary,
             counters: &counters,
@@ -56,7 +53,7 @@ impl Overview {
             predicted_disagreements: predicted,
             predicted_inflation: run.decision.prediction.map(|prediction| prediction.sd_inflation),
         });
-        if let Some(Ended::Unstored { .. }) = ended {
+        if saved.failed {
             let words = saved.ended.clone().unwrap_or_default();
             verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept."));
         }
