@@ -14,6 +14,8 @@ pub(crate) struct Loaded {
     pub(crate) store: Store,
     pub(crate) recipe: Recipe,
     pub(crate) remarks: Vec<String>,
+    /// Of every stored number: other data have another.
+    pub(crate) checksum: String,
 }
 
 /// Reads and checks the data; `seed` shuffles the storage. A store on disk was shuffled when it was made.
@@ -27,7 +29,8 @@ pub(crate) fn load(options: &DataOptions, seed: u64, common: &Common) -> Result<
     let loaded = load_table(&open(&options.data)?, &wanted, kind, seed, &how)?;
     let mut remarks = loaded.notes;
     remarks.extend(loaded.warnings);
-    Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks })
+    let checksum = store::checksum(&loaded.store);
+    Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum })
 }
 
 /// Which column is what.
@@ -108,6 +111,7 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
             &kind.to_string(),
         ));
     }
+    let checksum = opened.checksum().to_owned();
     let mut remarks = opened.notes;
     remarks.extend(opened.warnings);
     if let Some(shard) = opened.shard {
@@ -116,5 +120,5 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
             shard.number, shard.of, shard.rows
         ));
     }
-    Ok(Loaded { store: opened.store, recipe: opened.recipe, remarks })
+    Ok(Loaded { store: opened.store, recipe: opened.recipe, remarks, checksum })
 }

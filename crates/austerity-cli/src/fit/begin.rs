@@ -9,7 +9,7 @@ use austerity::proposal::AnyProposal;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings};
 use austerity_io::design::{Recipe, Term};
-use austerity_io::run::{DrawsWriter, Layout, RunLock};
+use austerity_io::run::{DrawsWriter, Layout};
 
 use super::decide::{self, Decided, Wanted};
 use super::start::{FindMode, INDEPENDENT, ProposalChoice, Start, smooth, starts, typical};
@@ -20,7 +20,7 @@ use crate::interrupt;
 use crate::model::{Family, Regression, Task, with_model};
 use crate::output::{Failure, say};
 use crate::progress::Line;
-use crate::runs::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
+use crate::runs::{DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, PriorRecord, RunFile, Saved};
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
 const EFFECTIVE: f64 = 600.0;
@@ -34,7 +34,6 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let proposal = ProposalChoice::read(options.shape.proposal.as_deref())?;
     settings(common, options)?;
     let mut fresh = Fresh::create(folder)?;
-    let lock = RunLock::acquire(folder.path())?;
     let mut line = Line::new("fit");
     line.note("reading the data");
     let loaded = data::load(&options.data, common.seed(), common)?;
@@ -47,7 +46,7 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
     let mut remarks = loaded.remarks.clone();
     remarks.extend(start.remarks.iter().cloned());
-    let sampled = family == Family::Linear && wanted.needs_pilot() && options.shape.rule.is_some();
+    let sampled = wanted.wants_test();
     let task = Begin {
         common,
         options,
@@ -59,32 +58,9 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
         remarks,
         line,
         fresh: &mut fresh,
-        lock,
+        checksum: loaded.checksum,
     };
     with_model(family, &loaded.store, &priors, sampled, task)
-}
-
-/// A folder that disappears again unless the run gets as far as its first checkpoint.
-struct Fresh<'a> {
-    folder: &'a Folder,
-    kept: bool,
-}
-
-impl<'a> Fresh<'a> {
-    fn create(folder: &'a Folder) -> Result<Self, Failure> {
-        folder.create()?;
-        Ok(Self { folder, kept: false })
-    }
-}
-
-impl Drop for Fresh<'_> {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nothing can be done about what cannot be removed.
-            let _ = std::fs::remove_file(self.folder.file("lock"));
-            let _ = std::fs::remove_dir(self.folder.path());
-        }
-    }
 }
 
 struct Begin<'a, 'f> {
@@ -98,7 +74,7 @@ struct Begin<'a, 'f> {
     remarks: Vec<String>,
     line: Line,
     fresh: &'a mut Fresh<'f>,
-    lock: RunLock,
+    checksum: String,
 }
 
 impl Task for Begin<'_, '_> {
@@ -132,6 +108,7 @@ impl Task for Begin<'_, '_> {
                 file: self.options.data.data.clone(),
                 rows: model.len(),
                 fingerprint: format!("{:016x}", model.fingerprint()),
+                checksum: self.checksum.clone(),
                 bytes: self.parts.store.bytes(),
                 remarks: self.remarks.clone(),
             },
@@ -167,12 +144,12 @@ impl Task for Begin<'_, '_> {
         if let Some(pairs) = &pairs {
             write_pairs(&self.folder.file("pairs.csv"), pairs)?;
         }
-        self.fresh.kept = true;
         let writer = DrawsWriter::create(self.folder.draws(), &layout)?;
         austerity_io::run::checkpoint::write(self.folder.checkpoint(), &saved)?;
         self.folder.write_run(&run)?;
-        let Self { common, options, folder, lock, .. } = self;
-        sample(Session { common, options, folder, run: &run, sampler, writer, saved }, &lock)
+        self.fresh.keep();
+        let Self { common, options, folder, fresh, .. } = self;
+        sample(Session { common, options, folder, run: &run, sampler, writer, saved }, fresh.lock())
     }
 }
 

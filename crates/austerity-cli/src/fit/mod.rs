@@ -54,6 +54,11 @@ fn sample<M: Regression>(session: Session<'_, M>, _lock: &RunLock) -> Result<boo
     let Session { common, options, folder, run, sampler, writer, saved } = session;
     let recipe = run.model.standardize.then_some(&run.recipe);
     let coefficients = run.recipe.coefficient_names().len();
+    let sampler = if run.settings.limits.target_ess.is_some() {
+        as_stored(sampler, run, &saved.checkpoint.names)?
+    } else {
+        sampler
+    };
     let mut sink = sink::FolderSink::new(folder, writer, recipe, coefficients, saved);
     sink.save()?;
     let control = interrupt::control();
@@ -71,6 +76,27 @@ fn sample<M: Regression>(session: Session<'_, M>, _lock: &RunLock) -> Result<boo
     austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes())?;
     summary::print(common, &overview)?;
     Ok(overview.verdict.trusted())
+}
+
+/// Lets a target ESS look at the draws as they are stored, on the original scale and without parameters that are not kept: a resumed
+/// run has nothing else to look back on.
+fn as_stored<'m, M: Regression>(
+    sampler: Sampler<'m, M, AnyProposal>,
+    run: &RunFile,
+    names: &[String],
+) -> Result<Sampler<'m, M, AnyProposal>, Failure> {
+    let kept = layout(run, names.to_vec(), kept(&run.options, names)?).kept();
+    let recipe = run.model.standardize.then(|| run.recipe.clone());
+    let coefficients = run.recipe.coefficient_names().len();
+    let shown = kept.iter().map(|&index| names[index].clone()).collect();
+    Ok(sampler.with_view(shown, move |draw, out| match &recipe {
+        None => out.extend(kept.iter().map(|&index| draw[index])),
+        Some(recipe) => {
+            let mut draw = draw.to_vec();
+            recipe.to_original(&mut draw[..coefficients]);
+            out.extend(kept.iter().map(|&index| draw[index]));
+        }
+    }))
 }
 
 /// The layout of the draws of a run.

@@ -1,5 +1,6 @@
 //! Going on with a run: the same data and settings or a difference in words, from the newest checkpoint whose draws are on disk.
 
+use std::path::Path;
 use std::time::Instant;
 
 use austerity::model::Prior;
@@ -9,13 +10,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::decide::Wanted;
 use super::{Session, UNBOUNDED, kept, layout, limits, sample};
-use crate::arguments::{Common, FitOptions};
-use crate::data;
+use crate::arguments::{Common, FitOptions, LengthOptions};
+use crate::data::{self, Loaded};
 use crate::model::{Regression, Task, with_model};
 use crate::output::{Failure, say};
 use crate::progress::Line;
-use crate::runs::{Folder, RunFile, Saved};
+use crate::runs::{Folder, Overview, RunFile, Saved, summary};
 
 /// Goes on with a run.
 pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Result<bool, Failure> {
@@ -41,7 +43,7 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     line.note("reading the data");
     let data_options = crate::arguments::DataOptions { data: options.data.data.clone(), ..data_options };
     let loaded = data::load(&data_options, run.settings.seed, common)?;
-    compare_recipes(&run, &loaded.recipe)?;
+    compare_data(&run, &options.data.data, &loaded)?;
     let priors = run
         .model
         .priors
@@ -50,7 +52,8 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
         .collect::<Result<Vec<_>, _>>()?;
     length(&mut run, options)?;
     run.settings.threads = common.threads;
-    let by_rows = matches!(run.settings.rule, austerity::rule::RuleSettings::Sequential(_));
+    // As at the beginning: the same sums in the same order.
+    let by_rows = Wanted::read(&run.options)?.wants_test();
     let family = run.model.family;
     let task = Resume { common, options, folder, run, line, lock, begun };
     with_model(family, &loaded.store, &priors, by_rows, task)
@@ -58,14 +61,32 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
 
 /// The new length: in total, as far as it was given.
 fn length(run: &mut RunFile, options: &FitOptions) -> Result<(), Failure> {
-    run.settings.limits = limits(&options.length)?;
-    let limited = run.settings.limits != austerity::run::Limits::default();
-    match options.length.draws {
-        Some(draws) => run.settings.draws = draws,
-        None if limited => run.settings.draws = UNBOUNDED,
-        None => {}
+    if !typed(&options.length) {
+        return Ok(());
     }
+    run.settings.limits = limits(&options.length)?;
+    run.settings.draws = options.length.draws.unwrap_or(UNBOUNDED);
     Ok(run.settings.check()?)
+}
+
+/// Whether something was said about the length; else the run goes on to the end that it had.
+fn typed(length: &LengthOptions) -> bool {
+    let LengthOptions { draws, budget, evaluations, target_ess } = length;
+    draws.is_some() || budget.is_some() || evaluations.is_some() || target_ess.is_some()
+}
+
+/// Why there is nothing left to do, if so.
+fn finished(run: &RunFile, saved: &Saved, length: &LengthOptions, shortest: u64) -> Option<&'static str> {
+    if shortest >= run.settings.draws {
+        return Some("all draws that were asked for are made");
+    }
+    match saved.ended.as_deref() {
+        _ if typed(length) => None,
+        Some("seconds") => Some("its time was up"),
+        Some("evaluations") => Some("its likelihood evaluations are spent"),
+        Some("target_ess") => Some("its target of effective draws is reached"),
+        _ => None,
+    }
 }
 
 struct Resume<'a> {
@@ -82,7 +103,7 @@ impl Task for Resume<'_> {
     type Output = bool;
 
     fn run<M: Regression>(self, model: &M) -> Result<bool, Failure> {
-        let Self { common, options, folder, mut run, mut line, lock, begun } = self;
+        let Self { common, options, folder, run, mut line, lock, begun } = self;
         let names = model.names();
         let keep = kept(&run.options, &names)?;
         line.note("looking for the newest checkpoint whose draws are on disk");
@@ -121,19 +142,25 @@ impl Task for Resume<'_> {
                     "The newest checkpoint could not be used ({failure}): going on from the one before."
                 ))?;
             }
-            say(format!(
-                "{}: going on after {shortest} draws per chain{}.",
-                folder.path().display(),
-                if shortest >= run.settings.draws {
-                    ", which is all that was asked for (--draws makes more)"
-                } else {
-                    ""
-                }
-            ))?;
+        }
+        let shown = folder.path().display();
+        if let Some(why) = finished(&run, &saved, &options.length, shortest) {
+            if !common.json {
+                say(format!(
+                    "{shown}: nothing left to do after {shortest} draws per chain: {why}. A larger --draws (in total), or --budget, \
+                     --evaluations or --target-ess make more."
+                ))?;
+            }
+            let overview = Overview::read(folder)?;
+            summary::print(common, &overview)?;
+            return Ok(overview.verdict.trusted());
+        }
+        if !common.json {
+            say(format!("{shown}: going on after {shortest} draws per chain."))?;
         }
         saved.preparation += begun.elapsed().as_secs_f64();
         saved.checkpoint.settings = run.settings.clone();
-        run.settings.threads = common.threads;
+        (saved.ended, saved.failed) = (None, false);
         folder.write_run(&run)?;
         sample(Session { common, options, folder, run: &run, sampler, writer, saved }, &lock)
     }
@@ -178,19 +205,29 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Refuses data that are coded in another way, naming what differs.
-fn compare_recipes(run: &RunFile, found: &austerity_io::design::Recipe) -> Result<(), Failure> {
-    let old = &run.recipe;
-    if old == found {
-        return Ok(());
-    }
-    let file = &run.data.file;
+/// Refuses other data, naming what differs.
+fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failure> {
     let differ = |what: &str, stored: String, now: String| {
+        let old = &run.data.file;
+        let begun = if old == file { String::new() } else { format!(", which began with {}", old.display()) };
         Failure::Usage(format!(
-            "the data differ from those of the run ({}): {what} was {stored} and is {now} now; a run goes on with its own data only",
+            "{}: the data differ from those of the run{begun}: {what} was {stored} and is {now} now; a run goes on with its own data \
+             only: restore the file, or begin a new run in another folder",
             file.display()
         ))
     };
+    let (old, found) = (&run.recipe, &loaded.recipe);
+    let rows = loaded.store.rows();
+    if rows != run.data.rows {
+        return Err(differ("the number of rows", run.data.rows.to_string(), rows.to_string()));
+    }
+    if old == found {
+        if run.data.checksum.is_empty() || run.data.checksum == loaded.checksum {
+            return Ok(());
+        }
+        let what = "the number and names of rows and columns are the same, some values are not: the checksum";
+        return Err(differ(what, run.data.checksum.clone(), loaded.checksum.clone()));
+    }
     let (a, b) = (old.coefficient_names(), found.coefficient_names());
     if a != b {
         let gone: Vec<&String> = a.iter().filter(|name| !b.contains(name)).collect();

@@ -48,6 +48,9 @@ pub(crate) struct DataRecord {
     pub(crate) rows: usize,
     /// Fingerprint of data and prior, in hexadecimal.
     pub(crate) fingerprint: String,
+    /// Checksum of every stored number, in hexadecimal.
+    #[serde(default)]
+    pub(crate) checksum: String,
     /// Bytes in memory or mapped.
     pub(crate) bytes: usize,
     /// What was noticed while reading.
@@ -103,6 +106,19 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
+    /// In place of a checkpoint that cannot be read.
+    fn lost(run: &RunFile) -> Self {
+        let checkpoint = Checkpoint {
+            version: run.version.clone(),
+            settings: run.settings.clone(),
+            rows: run.data.rows,
+            fingerprint: 0,
+            names: Vec::new(),
+            chains: Vec::new(),
+        };
+        Self { checkpoint, seconds: f64::NAN, preparation: f64::NAN, ended: None, failed: false }
+    }
+
     /// Counts of all chains after warm-up.
     pub(crate) fn counters(&self) -> Counters {
         let mut all = Counters::default();
@@ -156,29 +172,6 @@ impl Folder {
         self.file("checkpoint")
     }
 
-    /// Makes the folder; one that holds anything is refused.
-    pub(crate) fn create(&self) -> Result<(), Failure> {
-        let shown = self.path.display();
-        match fs::read_dir(&self.path) {
-            Ok(mut entries) => {
-                if self.file("run.toml").exists() {
-                    return Err(Failure::Usage(format!(
-                        "{shown} holds a run already: add --resume to go on with it, or name another folder"
-                    )));
-                }
-                if entries.next().is_some() {
-                    return Err(Failure::Usage(format!(
-                        "{shown} exists and is not empty: name a new folder with --out"
-                    )));
-                }
-                Ok(())
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => fs::create_dir_all(&self.path)
-                .map_err(|error| Failure::Usage(format!("cannot make the folder {shown}: {error}"))),
-            Err(error) => Err(Failure::Usage(format!("{shown} cannot be the folder of a run: {error}"))),
-        }
-    }
-
     pub(crate) fn write_run(&self, run: &RunFile) -> Result<(), Failure> {
         let text = toml::to_string_pretty(run)
             .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))?;
@@ -189,6 +182,7 @@ impl Folder {
     pub(crate) fn read_run(&self) -> Result<RunFile, Failure> {
         let path = self.file("run.toml");
         let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound if self.has_draws() => self.without_settings(),
             std::io::ErrorKind::NotFound => Failure::Usage(format!(
                 "{} holds no run (there is no run.toml); make one with `austerity fit … --out {}`",
                 self.path.display(),
@@ -197,13 +191,45 @@ impl Folder {
             _ => Failure::Usage(format!("cannot read {}: {error}", path.display())),
         })?;
         toml::from_str(&text).map_err(|error| {
-            Failure::Usage(format!("{} is damaged or of another version: {error}", path.display()))
+            Failure::Usage(format!(
+                "{} is damaged or of another version: {error}. The draws beside it are as they were; put a copy of the file back, or \
+                 begin a new run in another folder, which makes the same draws again with the same data, options and seed",
+                path.display()
+            ))
         })
+    }
+
+    /// Whether a chain of a run here has made a step; what cannot be told counts as one.
+    pub(crate) fn has_draws(&self) -> bool {
+        let made = |saved: austerity_io::Result<Saved>| {
+            saved.map_or(true, |saved| saved.checkpoint.chains.iter().any(|chain| chain.step > 0))
+        };
+        let checkpoint = self.checkpoint();
+        let there = checkpoint.exists() || checkpoint::previous(&checkpoint).exists();
+        let stored = || self.reader().is_ok_and(|reader| reader.draws() > 0);
+        there && checkpoint::candidates(checkpoint).into_iter().any(made) || stored()
+    }
+
+    /// The run is here, its settings are not.
+    pub(crate) fn without_settings(&self) -> Failure {
+        Failure::Usage(format!(
+            "{} holds the draws of a run whose run.toml is lost, so it cannot go on: put a copy of the file back, or begin a new run in \
+             another folder, which makes the same draws again with the same data, options and seed",
+            self.path.display()
+        ))
     }
 
     /// The newest intact checkpoint.
     pub(crate) fn saved(&self) -> Result<Saved, Failure> {
         Ok(checkpoint::read(self.checkpoint())?.value)
+    }
+
+    /// What to show of a run's checkpoint: that, or one that knows nothing and why.
+    pub(crate) fn saved_or_lost(&self, run: &RunFile) -> (Saved, Option<String>) {
+        match self.saved() {
+            Ok(saved) => (saved, None),
+            Err(failure) => (Saved::lost(run), Some(failure.to_string())),
+        }
     }
 
     pub(crate) fn reader(&self) -> Result<DrawsReader, Failure> {

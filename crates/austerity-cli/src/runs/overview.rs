@@ -30,7 +30,7 @@ impl Overview {
     /// Reads a run's folder.
     pub(crate) fn read(folder: &Folder) -> Result<Self, Failure> {
         let run = folder.read_run()?;
-        let saved = folder.saved()?;
+        let (saved, lost) = folder.saved_or_lost(&run);
         let reader = folder.reader()?;
         let names = reader.names();
         let mut summary = Vec::with_capacity(names.len());
@@ -57,6 +57,12 @@ impl Overview {
             let words = saved.ended.clone().unwrap_or_default();
             verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept."));
         }
+        if let Some(why) = lost {
+            verdict.reasons.clear();
+            verdict.reasons.push(format!(
+                "What the run cost and how its decisions went is lost ({why}); its draws are intact, but it cannot go on."
+            ));
+        }
         Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, predicted, standardized })
     }
 
@@ -80,8 +86,8 @@ impl Overview {
             "parameters": self.summary,
             "data_share": number(self.data_share()),
             "acceptance": number(self.counters.acceptance()),
-            "seconds": self.saved.seconds,
-            "preparation_seconds": self.saved.preparation,
+            "seconds": number(self.saved.seconds),
+            "preparation_seconds": number(self.saved.preparation),
             "evaluations": self.saved.evaluations(),
             "trusted": self.verdict.trusted(),
             "reasons": self.verdict.reasons,

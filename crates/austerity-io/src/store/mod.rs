@@ -158,13 +158,25 @@ pub fn open(path: impl AsRef<Path>) -> Result<StoreOnDisk> {
     })
 }
 
+/// The checksum of all numbers of a store, in hexadecimal digits; reads all of them.
+#[must_use]
+pub fn checksum(store: &Store) -> String {
+    let mut sum = Fingerprint::default();
+    let lines = store.blocks().lines().iter();
+    sum.push(lines.flat_map(|line| line.0.iter().map(|value| value.to_bits())));
+    format!("{:016x}", sum.finish())
+}
+
 impl StoreOnDisk {
+    /// The checksum of all numbers, as it was when the store was made; reads none of them.
+    #[must_use]
+    pub fn checksum(&self) -> &str {
+        &self.checksum
+    }
+
     /// Reads every number and compares the checksum.
     pub fn verify(&self) -> Result<()> {
-        let mut found = Fingerprint::default();
-        let lines = self.store.blocks().lines().iter();
-        found.push(lines.flat_map(|line| line.0.iter().map(|value| value.to_bits())));
-        if format!("{:016x}", found.finish()) == self.checksum {
+        if checksum(&self.store) == self.checksum {
             return Ok(());
         }
         Err(Error::format(&self.folder.join(BLOCKS), "is damaged: its checksum is another", REMEDY))

@@ -51,6 +51,15 @@ pub struct Sampler<'m, M: Parameters, P> {
     memory: Memory,
     /// Draws of earlier sessions, for the target ESS.
     earlier: Option<Trace>,
+    /// What of a draw the target ESS is about.
+    view: Option<View>,
+}
+
+/// What is looked at of a draw.
+struct View {
+    names: Vec<String>,
+    /// Appends it, given all numbers of the draw.
+    of: Box<dyn Fn(&[f64], &mut Vec<f64>) + Send + Sync>,
 }
 
 /// A chain and what it has drawn.
@@ -121,14 +130,25 @@ where
                 }))
             })
             .collect::<Result<_>>()?;
-        Ok(Self { model, settings, names, chains, memory, earlier: None })
+        Ok(Self { model, settings, names, chains, memory, earlier: None, view: None })
     }
 
     /// Tells a resumed run the draws of its earlier sessions, so that a target ESS is reached where the uninterrupted run
-    /// would have reached it.
+    /// would have reached it. They are draws as the view shows them, where there is one.
     #[must_use]
     pub fn with_earlier(self, trace: Trace) -> Self {
         Self { earlier: Some(trace), ..self }
+    }
+
+    /// Lets the target ESS look at `view` of each draw instead of all its numbers: a sink that keeps some of them, or keeps them on
+    /// another scale, can then hand back as earlier draws what it has stored. `view` appends one number for each of `names`.
+    #[must_use]
+    pub fn with_view(
+        self,
+        names: Vec<String>,
+        view: impl Fn(&[f64], &mut Vec<f64>) + Send + Sync + 'static,
+    ) -> Self {
+        Self { view: Some(View { names, of: Box::new(view) }), ..self }
     }
 
     /// The memory the run will take.
@@ -364,19 +384,36 @@ where
             return Some(Ended::Seconds);
         }
         let wanted = self.settings.limits.target_ess?;
-        let mut all =
-            self.earlier.clone().unwrap_or_else(|| Trace { names: self.names.clone(), chains: Vec::new() });
-        all.append(Trace {
-            names: self.names.clone(),
-            chains: self.chains.iter().map(|worker| lock(worker).trace.clone()).collect(),
-        });
+        let recent = self.recent();
+        let all = match self.earlier.clone() {
+            Some(mut earlier) => {
+                earlier.append(recent);
+                earlier
+            }
+            None => recent,
+        };
         let reached = !all.is_empty()
-            && (0..self.names.len()).all(|parameter| {
+            && (0..all.names.len()).all(|parameter| {
                 let columns = all.parameter(parameter);
                 let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
                 ess_bulk(&columns) >= wanted
             });
         reached.then_some(Ended::TargetEss)
+    }
+
+    /// The draws of this session, as far as the target ESS looks at them.
+    fn recent(&self) -> Trace {
+        let seen = |trace: &ChainTrace| {
+            let Some(view) = &self.view else { return trace.clone() };
+            let mut values = Vec::with_capacity(trace.len() * view.names.len());
+            let draws = trace.values.chunks_exact(self.names.len().max(1));
+            draws.for_each(|draw| (view.of)(draw, &mut values));
+            ChainTrace { values, decisions: trace.decisions.clone() }
+        };
+        Trace {
+            names: self.view.as_ref().map_or(&self.names, |view| &view.names).clone(),
+            chains: self.chains.iter().map(|worker| seen(&lock(worker).trace)).collect(),
+        }
     }
 
     fn snapshot(&self, board: &Board, start: Instant) -> Progress {

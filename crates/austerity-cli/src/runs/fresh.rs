@@ -1,0 +1,100 @@
+//! The folder of a new run: locked from the beginning, and gone again unless the run gets as far as its `run.toml`.
+//!
+//! `run.toml` is written last, so a folder without it holds no run, only what a beginning that was killed left behind. Such a folder is
+//! taken over. Nothing else is ever removed: a file that no run makes, or a checkpoint of a chain that has moved, is refused.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use austerity_io::run::RunLock;
+
+use super::Folder;
+use crate::output::Failure;
+
+/// What a beginning may leave behind, beside temporary files.
+const MADE: [&str; 5] = ["checkpoint", "checkpoint.previous", "draws.zarr", "pairs.csv", "lock"];
+
+/// A folder that is to become that of a run.
+pub(crate) struct Fresh<'a> {
+    folder: &'a Folder,
+    lock: RunLock,
+    /// Whether the folder itself was made here.
+    created: bool,
+    kept: bool,
+}
+
+impl<'a> Fresh<'a> {
+    /// Makes and locks the folder; one that holds anything of worth is refused.
+    pub(crate) fn create(folder: &'a Folder) -> Result<Self, Failure> {
+        let shown = folder.path().display();
+        let refused = |why: String| Err(Failure::Usage(why));
+        let created = match fs::read_dir(folder.path()) {
+            Ok(entries) => {
+                let foreign = entries.filter_map(Result::ok).map(|entry| entry.file_name()).find(|name| {
+                    let name = name.to_string_lossy();
+                    name != "run.toml" && !MADE.contains(&&*name) && !name.ends_with(".part")
+                });
+                if foreign.is_some() && !folder.file("run.toml").exists() && !folder.has_draws() {
+                    return refused(format!("{shown} exists and is not empty: name a new folder with --out"));
+                }
+                false
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                fs::create_dir_all(folder.path())
+                    .map_err(|error| Failure::Usage(format!("cannot make the folder {shown}: {error}")))?;
+                true
+            }
+            Err(error) => return refused(format!("{shown} cannot be the folder of a run: {error}")),
+        };
+        // Whoever is at work here is named first.
+        let lock = RunLock::acquire(folder.path())?;
+        if folder.file("run.toml").exists() {
+            return refused(format!(
+                "{shown} holds a run already: add --resume to go on with it, or name another folder"
+            ));
+        }
+        if folder.has_draws() {
+            return Err(folder.without_settings());
+        }
+        let fresh = Self { folder, lock, created, kept: false };
+        fresh.clear();
+        Ok(fresh)
+    }
+
+    /// The lock of the folder.
+    pub(crate) fn lock(&self) -> &RunLock {
+        &self.lock
+    }
+
+    /// The run has begun: the folder stays.
+    pub(crate) fn keep(&mut self) {
+        self.kept = true;
+    }
+
+    /// Removes what a beginning makes, but the lock. Nothing can be done about what cannot be removed.
+    fn clear(&self) {
+        let Ok(entries) = fs::read_dir(self.folder.path()) else { return };
+        for entry in entries.filter_map(Result::ok) {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if name == "draws.zarr" {
+                let _ = fs::remove_dir_all(path);
+            } else if name != "lock" && (MADE.contains(&&*name) || name.ends_with(".part")) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+impl Drop for Fresh<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.clear();
+            // The lock is still held: nobody else can be at work here.
+            let _ = fs::remove_file(self.folder.file("lock"));
+            if self.created {
+                let _ = fs::remove_dir(self.folder.path());
+            }
+        }
+    }
+}
