@@ -108,7 +108,7 @@ fn runs_that_do_not_fit_together_are_refused_with_the_difference() {
         ("all.csv", "--first-chain 2 --family student", &["family", "linear", "student"]),
         ("all.csv", "--first-chain 2 --warmup 50", &["`warmup`", "100", "50"]),
         ("all.csv", "--first-chain 2 --thin 2", &["`thin`", "1", "2"]),
-        ("all.csv", "--first-chain 2 --rule sequential --epsilon 0.1 --batch 50", &["`rule`", "0.1"]),
+        ("all.csv", "--first-chain 2 --rule sequential --epsilon 0.1 --batch 50", &["the rule", "0.1"]),
         ("all.csv", "--first-chain 2 --proposal random-walk:0.01", &["proposal", "0.01"]),
         ("all.csv", "--first-chain 2 --keep x1", &["kept parameters", "x1"]),
         ("all.csv", "--first-chain 2 --prior normal:5 --standardize", &["prior of x1"]),

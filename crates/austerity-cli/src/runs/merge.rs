@@ -112,6 +112,8 @@ fn compare(a: &Part, b: &Part) -> Result<(), Failure> {
         one.data.fingerprint.clone(),
         other.data.fingerprint.clone(),
     )?;
+    // Before the audits, which follow from it.
+    differ("the rule", text(&one.settings.rule), text(&other.settings.rule))?;
     fields(&comparable(&one.settings), &comparable(&other.settings))
         .map_or(Ok(()), |(name, one, other)| differ(&name, one, other))?;
     differ("the proposal", one.proposal.clone(), other.proposal.clone())?;

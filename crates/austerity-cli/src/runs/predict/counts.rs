@@ -13,6 +13,9 @@ const SMALL: f64 = 10.0;
 
 /// The smallest k with P(K ≤ k) ≥ u for a Poisson count of this mean; `w` is the normal quantile of u.
 pub(super) fn poisson(mean: f64, u: f64, w: f64) -> f64 {
+    if mean == f64::INFINITY {
+        return mean;
+    }
     if mean >= SMALL {
         return expansion(mean, mean.sqrt(), 1.0, 1.0, w).max(0.0);
     }
