@@ -15,7 +15,7 @@ use austerity_io::run::{DrawsReader, checkpoint, write_file};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Folder, Overview, RunFile, Saved, summary};
+use super::{Folder, Fresh, Overview, RunFile, Saved, summary};
 use crate::arguments::{Common, MergeOptions};
 use crate::output::{Failure, json as print_json, say};
 
@@ -47,12 +47,10 @@ pub(crate) fn run(common: &Common, options: &MergeOptions) -> Result<(), Failure
     overlap(&parts)?;
     parts.sort_by_key(|part| part.reader.chain_numbers().first().copied());
     let folder = Folder::new(&options.out);
-    folder.create()?;
+    let mut fresh = Fresh::create(&folder)?;
     let lengths: Vec<usize> = parts.iter().map(|part| part.reader.draws()).collect();
-    let made = write(&folder, parts).inspect_err(|_| {
-        // The folder was made or empty, so all in it is ours; nothing can be done about what cannot be removed.
-        let _ = std::fs::remove_dir_all(folder.path());
-    })?;
+    let made = write(&folder, parts)?;
+    fresh.keep();
     let cut = lengths.iter().any(|&draws| draws != made.draws);
     if common.json {
         let mut value = made.json();
