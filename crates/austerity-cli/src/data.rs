@@ -98,6 +98,9 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
     if options.no_intercept && recipe.intercept {
         return Err(differs("--no-intercept", "not given", "given"));
     }
+    if options.standardize && !recipe.is_standardized() {
+        return Err(differs("--standardize", "not given", "given"));
+    }
     let text: Vec<String> = recipe.text_columns();
     if let Some(name) = options.categorical.iter().find(|name| !text.contains(name)) {
         return Err(differs("--categorical", &text.join(","), name));

@@ -35,6 +35,8 @@ fn main() -> ExitCode {
             Ok(false) => return ExitCode::from(1),
             Err(failure) => Err(failure),
         },
+        Command::Predict(options) => runs::predict::run(&arguments.common, options),
+        Command::Merge(options) => runs::merge::run(&arguments.common, options),
         Command::Summary(options) => runs::summary::run(&arguments.common, options),
         Command::Report(options) => runs::page::run(&arguments.common, options),
         Command::Export(options) => runs::export::run(&arguments.common, options),

@@ -290,6 +290,24 @@ impl Error {
         }
     }
 
+    /// The column that the error is about, where it is about one.
+    #[must_use]
+    pub fn column(&self) -> Option<&str> {
+        match self {
+            Self::MissingValue { place, .. }
+            | Self::NotFinite { place, .. }
+            | Self::MixedColumn { place, .. }
+            | Self::DecimalComma { place, .. }
+            | Self::NotUtf8 { place, .. }
+            | Self::Value { place, .. } => Some(&place.column),
+            Self::UnknownColumn { column, .. }
+            | Self::DuplicateName { column, .. }
+            | Self::UnsupportedColumn { column, .. }
+            | Self::Role { column, .. } => Some(column),
+            _ => None,
+        }
+    }
+
     /// Shorthand for [`Error::Format`].
     pub(crate) fn format(file: &Path, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Format { file: file.into(), problem: problem.into(), remedy: remedy.into() }

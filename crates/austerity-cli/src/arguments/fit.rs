@@ -100,6 +100,9 @@ pub(crate) struct ShapeOptions {
     /// Mean error of the acceptance probability that is allowed. [default: 0.01]
     #[arg(long, value_name = "D", allow_hyphen_values = true, help_heading = "Decision")]
     pub(crate) tolerance: Option<f64>,
+    /// Control variate of the decision: none so far. [default: auto]
+    #[arg(long, value_name = "SURROGATE", help_heading = "Decision")]
+    pub(crate) surrogate: Option<String>,
     /// Share of the decisions that are audited on all rows: auto, off or a number. [default: auto]
     #[arg(long, value_name = "RATE", help_heading = "Decision")]
     pub(crate) audit: Option<String>,
@@ -134,7 +137,7 @@ pub(crate) struct LengthOptions {
     /// draws by the pilot, 2000 to 200000; no end with another limit]
     #[arg(long, value_name = "N", help_heading = "Length")]
     pub(crate) draws: Option<u64>,
-    /// Wall-clock time of the chains, such as 60s, 5m or 1h.
+    /// Wall-clock time of the chains in this session, such as 60s, 5m or 1h.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "Length")]
     pub(crate) budget: Option<std::time::Duration>,
     /// Likelihood evaluations, such as 1e9.

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::parse::{self, BoundChoice, DesignLaw};
 
 mod fit;
+mod predict;
 mod runs;
 
 pub(crate) use fit::{FitOptions, LengthOptions, Preset, RuleChoice, ShapeOptions};
+pub(crate) use predict::{MergeOptions, PredictOptions};
 pub(crate) use runs::{
     CompletionsOptions, ConvertOptions, ExportFormat, ExportOptions, ManOptions, ReportOptions, RunOptions,
 };
@@ -81,6 +83,12 @@ pub(crate) enum Command {
     /// The manual.
     #[command(after_help = "Examples:\n  austerity man | man -l -\n  austerity man --out man1")]
     Man(ManOptions),
+    /// Expected responses and intervals for new rows, from the draws of a run.
+    #[command(after_help = predict::PREDICT_EXAMPLES)]
+    Predict(PredictOptions),
+    /// Makes one run of several that drew other chains of the same posterior.
+    #[command(after_help = predict::MERGE_EXAMPLES)]
+    Merge(MergeOptions),
     /// Compares exact and sequential decisions on built-in data: a table and words, in under a minute.
     #[command(
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000\n  austerity demo --json > demo.json"

@@ -5,16 +5,15 @@ use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
 use austerity::design::pilot::{self as piloting, pilot};
-use austerity::proposal::AnyProposal;
+use austerity::proposal::{AnyProposal, Laplace};
 use austerity::rule::RuleSettings;
-use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings};
-use austerity_io::design::{Recipe, Term};
+use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::decide::{self, Decided, Wanted};
 use super::start::{FindMode, INDEPENDENT, ProposalChoice, Start, smooth, starts, typical};
-use super::{Parts, Session, UNBOUNDED, kept, layout, priors, sample, settings};
-use crate::arguments::{Common, FitOptions, ShapeOptions};
+use super::{Parts, Session, kept, layout, priors, sample, settings, unless_closed};
+use crate::arguments::{Common, FitOptions, RuleChoice, ShapeOptions};
 use crate::data;
 use crate::interrupt;
 use crate::model::{Family, Regression, Task, with_model};
@@ -39,9 +38,20 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let loaded = data::load(&options.data, common.seed(), common)?;
     let family = Family::of(options.data.family, loaded.store.description().kind);
     wanted.check(loaded.store.rows())?;
+    let mut names = loaded.store.coefficient_names();
+    if family.has_sigma() {
+        if names.iter().any(|name| name == "sigma") {
+            return Err(Failure::Usage(format!(
+                "{}: a column is called sigma, as the spread of the noise is: rename it or leave it out with --features",
+                options.data.data.display()
+            )));
+        }
+        names.push("sigma".into());
+    }
+    kept(&options.shape, &names)?;
     let priors = priors(&options.shape, &loaded.store, family)?;
     line.note("finding the mode");
-    let find = FindMode { family, priors: &priors };
+    let find = FindMode { family, priors: &priors, offset: loaded.recipe.offset.is_some() };
     let start = with_model(family, &loaded.store, &smooth(&priors), false, find)?;
     let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
     let mut remarks = loaded.remarks.clone();
@@ -91,18 +101,20 @@ impl Task for Begin<'_, '_> {
         }
         (settings.rule, settings.audit) = (rule, audit);
         let chains = settings.first_chain..settings.first_chain + settings.chains;
-        let starts = starts(&self.start.mode, settings.seed, chains)?;
+        let mut starts = starts(&self.start.mode, settings.seed, chains)?;
         let sampler = match Sampler::new(model, &settings, &proposal, &starts) {
             Ok(sampler) => sampler,
             // A start far out that is impossible: all begin at the mode.
             Err(austerity::Error::ImpossibleStart { .. }) => {
-                Sampler::new(model, &settings, &proposal, std::slice::from_ref(&self.start.mode.state))?
+                starts = vec![self.start.mode.state.clone()];
+                Sampler::new(model, &settings, &proposal, &starts)?
             }
             Err(error) => return Err(error.into()),
         };
         let run = RunFile {
             version: env!("CARGO_PKG_VERSION").into(),
             created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            merged: Vec::new(),
             data: DataRecord {
                 file: self.options.data.data.clone(),
                 rows: model.len(),
@@ -113,7 +125,7 @@ impl Task for Begin<'_, '_> {
             },
             model: ModelRecord {
                 family: self.parts.family,
-                standardize: standardized(self.parts.recipe),
+                standardize: self.parts.recipe.is_standardized(),
                 priors: PriorRecord::list(&names, self.parts.priors),
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
@@ -126,7 +138,7 @@ impl Task for Begin<'_, '_> {
         self.line.clear();
         let layout = layout(&run, names.clone(), keep);
         if !self.common.json {
-            say(plan(&run, &names, &layout, &sampler.memory(), self.parts.store.is_mapped()))?;
+            unless_closed(say(plan(&run, &names, &layout, &sampler.memory(), self.parts.store.is_mapped())))?;
         }
         let checkpoint = Checkpoint {
             version: run.version.clone(),
@@ -183,7 +195,7 @@ impl Begin<'_, '_> {
         if self.wanted.needs_pilot() && !closed && typed != ProposalChoice::Laplace {
             let (proposal, proposal_words) = walks.build(&self.start.mode)?;
             let seen = self.pilot(model, &proposal, seed)?;
-            let decided = self.wanted.decide(&seen.pairs)?;
+            let decided = self.wanted.decide(&seen.pairs, true)?;
             let cost = decided.prediction.map_or(1.0, |p| 2.0 * p.data_share);
             let chosen =
                 Chosen { proposal, proposal_words, decided, pairs: Some(seen.pairs), worth: by_walk };
@@ -197,7 +209,8 @@ impl Begin<'_, '_> {
             return Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: by_walk });
         }
         let (proposal, proposal_words) = ProposalChoice::Laplace.build(&self.start.mode)?;
-        let seen = self.pilot(model, &proposal, seed)?;
+        let draws = Laplace::new(&self.start.mode.state, &self.start.mode.covariance)?;
+        let seen = self.pilot(model, &draws.into(), seed)?;
         let worth = INDEPENDENT * seen.acceptance / (2.0 - seen.acceptance);
         if let Some((chosen, cost)) = walk {
             if chosen.worth / cost >= worth {
@@ -218,7 +231,7 @@ impl Begin<'_, '_> {
             return Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: by_walk });
         }
         let decided = if self.wanted.needs_pilot() && !closed {
-            self.wanted.decide(&seen.pairs)?
+            self.wanted.decide(&seen.pairs, false)?
         } else {
             self.wanted.exact(exact)
         };
@@ -245,13 +258,6 @@ impl Begin<'_, '_> {
     }
 }
 
-/// Whether a recipe shifts or scales a column.
-fn standardized(recipe: &Recipe) -> bool {
-    let changed =
-        |term: &Term| matches!(term, Term::Number { shift, scale, .. } if *shift != 0.0 || *scale != 1.0);
-    recipe.terms.iter().any(changed)
-}
-
 fn beginning(state: &[f64], proposal: &AnyProposal) -> ChainCheckpoint<Vec<f64>, AnyProposal> {
     ChainCheckpoint {
         state: state.to_vec(),
@@ -270,6 +276,11 @@ fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
         warmup: Some(settings.warmup),
         thin: Some(settings.thin),
         tolerance: Some(options.tolerance.unwrap_or(decide::TOLERANCE)),
+        rule: options.rule.or(Some(RuleChoice::Auto)),
+        proposal: options.proposal.clone().or_else(|| Some("auto".into())),
+        audit: options.audit.clone().or_else(|| Some("auto".into())),
+        surrogate: options.surrogate.clone().or_else(|| Some("auto".into())),
+        block_rows: options.block_rows.or(Some(settings.rule.block_rows())),
         ..options.clone()
     }
 }
@@ -306,10 +317,10 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
     lines.push(format!("  Why: {}.", run.decision.reason));
     if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &run.decision.prediction) {
         lines.push(format!(
-            "  Expected: mean error {:.4}, {:.0} % of the data per decision, posterior sds × {:.3}; {:.2} % of the decisions are audited.",
+            "  Expected: mean error {:.4}, {:.0} % of the data per decision, posterior sds {}; {:.2} % of the decisions are audited.",
             p.error,
             100.0 * p.data_share,
-            p.sd_inflation,
+            p.sd_inflation.map_or("unknown".to_owned(), |ratio| format!("× {ratio:.3}")),
             100.0 * settings.audit
         ));
     }
@@ -319,11 +330,14 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
         format!("{} draws", settings.draws)
     };
     lines.push(format!(
-        "Length: {} chains, {} warm-up steps and {draws} each, seed {}.",
-        settings.chains, settings.warmup, settings.seed
+        "Length: {}, {} warm-up steps and {draws} each, seed {}.",
+        if settings.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", settings.chains) },
+        settings.warmup,
+        settings.seed
     ));
     let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
-    let resident = memory.order + memory.scratch + if mapped { 0 } else { memory.data };
+    let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
+    let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };
     let data = if mapped {
         format!("{} of data mapped from disk, read through the system's cache", mega(memory.data as f64))
     } else {

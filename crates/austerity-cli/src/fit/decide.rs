@@ -63,6 +63,11 @@ impl Wanted {
     /// Reads the options.
     pub(crate) fn read(options: &ShapeOptions) -> Result<Self, Failure> {
         let paper = options.preset == Some(Preset::Paper);
+        if let Some(text) = options.surrogate.as_deref()
+            && !matches!(text, "auto" | "none")
+        {
+            return Err(usage(format!("--surrogate {text} is not in this version; known are auto and none")));
+        }
         let tolerance = options.tolerance.unwrap_or(TOLERANCE);
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(usage(format!("--tolerance is {tolerance}; allowed: a number above 0 and below 1")));
@@ -108,8 +113,16 @@ impl Wanted {
         }
         let test = (paper || test_given).then(|| Self::test(options, paper, block_rows)).transpose()?;
         let wanted = Self { rule, test, law, stop_at: options.stop_at, audit, tolerance, block_rows, paper };
-        if rule == RuleChoice::Exact && law == Some(LawChoice::Compensated) {
+        let compensated =
+            matches!(law, Some(LawChoice::Compensated | LawChoice::Given(Law::Compensated { .. })));
+        if rule == RuleChoice::Exact && compensated {
             return Err(usage("--law compensated belongs to a test; exact decisions need none: drop it"));
+        }
+        if rule == RuleChoice::Exact && (options.tolerance.is_some() || audit.is_some_and(|rate| rate > 0.0))
+        {
+            return Err(usage(
+                "--rule exact makes no error to be tolerated or audited: drop --tolerance and --audit",
+            ));
         }
         Ok(wanted)
     }
@@ -157,23 +170,37 @@ impl Wanted {
 
     /// Exact decisions.
     pub(crate) fn exact(&self, reason: &str) -> Decided {
-        let law = match self.law {
-            Some(LawChoice::Given(law)) => law,
-            _ => Law::Metropolis,
+        // A compensated threshold is right only for the test that it compensates.
+        let law = match self.plain_law() {
+            Law::Compensated { .. } => Law::Metropolis,
+            law => law,
         };
         Decided { rule: RuleSettings::Exact { law }, audit: 0.0, prediction: None, reason: reason.into() }
     }
 
-    /// Completes the choice with the pairs of a pilot.
-    pub(crate) fn decide(&self, pairs: &Pairs) -> Result<Decided, Failure> {
+    /// The law to design for: that which was typed, unless its λ is to be found.
+    fn plain_law(&self) -> Law {
+        match self.law {
+            Some(LawChoice::Given(law)) => law,
+            _ => Law::Metropolis,
+        }
+    }
+
+    /// Completes the choice with the pairs of a pilot, which are those of a random walk or not.
+    pub(crate) fn decide(&self, pairs: &Pairs, walk: bool) -> Result<Decided, Failure> {
         if pairs.as_slice().is_empty() {
-            return Ok(self.exact("exact decisions: the pilot was cut short"));
+            if self.wants_test() {
+                return Err(usage(
+                    "the pilot met no move that could be decided by a test; use --rule exact or another --proposal",
+                ));
+            }
+            return Ok(self.exact("exact decisions: the pilot met no move that a test could decide"));
         }
         let (mut settings, mut reason) = match (&self.test, self.rule) {
             (Some(test), _) => (test.clone(), "the test that was asked for".to_owned()),
             (None, RuleChoice::Sequential) => self.designed(pairs)?,
             (None, _) => {
-                let choice = choose(pairs, self.tolerance, self.block_rows)?;
+                let choice = choose(pairs, self.plain_law(), self.tolerance, self.block_rows)?;
                 match choice.rule {
                     RuleSettings::Exact { .. } => return Ok(self.exact(&choice.reason)),
                     RuleSettings::Sequential(settings) => (settings, choice.reason),
@@ -183,6 +210,11 @@ impl Wanted {
         settings.stop_at = self.stop_at.or(settings.stop_at);
         match self.law {
             Some(LawChoice::Given(law)) => settings.law = law,
+            Some(LawChoice::Compensated) if !walk => {
+                return Err(usage(
+                    "--law compensated: λ is known for random walks only; use --proposal adaptive or give λ",
+                ));
+            }
             Some(LawChoice::Compensated) => match compensation(&settings, pairs)? {
                 Some(lambda) => settings.law = Law::Compensated { lambda },
                 None => {
@@ -192,7 +224,7 @@ impl Wanted {
                     ));
                 }
             },
-            None if !self.paper => {
+            None if walk && !self.paper => {
                 if let Some(lambda) = compensation(&settings, pairs)? {
                     settings.law = Law::Compensated { lambda };
                     reason += &format!(", its threshold compensated by λ = {lambda:.3}");
@@ -202,7 +234,7 @@ impl Wanted {
             }
             None => {}
         }
-        let prediction = predict(&settings, pairs)?;
+        let prediction = predict(&settings, pairs, walk)?;
         Ok(Decided {
             rule: RuleSettings::Sequential(settings),
             audit: self.audit.unwrap_or_else(|| audit::rate(prediction.data_share)),
@@ -213,9 +245,9 @@ impl Wanted {
 
     /// The cheapest test within the tolerance, or the nearest.
     fn designed(&self, pairs: &Pairs) -> Result<(SequentialSettings, String), Failure> {
-        let search = choice::search(pairs, Law::Metropolis, self.tolerance, self.block_rows)?;
+        let search = choice::search(pairs, self.plain_law(), self.tolerance, self.block_rows)?;
         let design = search.best.as_ref().unwrap_or(&search.nearest);
-        let settings = design.candidate.settings(Statistic::Student, Law::Metropolis, self.block_rows);
+        let settings = design.candidate.settings(Statistic::Student, self.plain_law(), self.block_rows);
         Ok((settings, format!("designed: {}", search.verdict())))
     }
 }

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use austerity::model::{Prior, Store};
 use austerity::proposal::AnyProposal;
-use austerity::run::{Ended, Limits, Run, Sampler, Settings};
+use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
 
@@ -27,10 +27,7 @@ use crate::arguments::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::interrupt;
 use crate::model::{Family, Regression, SCALE_PRIOR};
 use crate::output::Failure;
-use crate::runs::{Folder, Overview, RunFile, Saved, summary};
-
-/// More draws than any run makes.
-const UNBOUNDED: u64 = 1_000_000_000_000;
+use crate::runs::{Folder, Overview, RunFile, Saved, page, summary};
 
 /// Runs the fit; tells whether its result may be trusted.
 pub(crate) fn run(common: &Common, options: &FitOptions) -> Result<bool, Failure> {
@@ -60,7 +57,9 @@ fn sample<M: Regression>(session: Session<'_, M>, _lock: &RunLock) -> Result<boo
         sampler
     };
     let mut sink = sink::FolderSink::new(folder, writer, recipe, coefficients, saved);
-    sink.save()?;
+    if options.resume {
+        sink.save()?;
+    }
     let control = interrupt::control();
     let bounded = run.settings.draws < UNBOUNDED;
     let mut display = progress::Display::new(options.json_progress, run.settings.first_chain, bounded);
@@ -71,11 +70,33 @@ fn sample<M: Regression>(session: Session<'_, M>, _lock: &RunLock) -> Result<boo
         eprintln!("austerity: {error}");
         eprintln!("austerity: what was stored before is intact; make room and go on with --resume");
     }
-    let overview = Overview::read(folder)?;
+    let mut overview = Overview::read(folder)?;
+    if let Ended::Unstored { error } = &ended
+        && !overview.saved.failed
+    {
+        overview
+            .verdict
+            .reasons
+            .insert(0, format!("The last session failed: {error}. Draws stored before are kept."));
+    }
     let text = serde_json::to_string_pretty(&overview.json()).map_err(std::io::Error::from)?;
-    austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes())?;
-    summary::print(common, &overview)?;
+    let written = austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes());
+    let page = page::write(folder, &overview, &folder.file("report.html"));
+    // A reader that went away, or a disk that is full already, does not change what the run is worth.
+    unless_closed(summary::print(common, &overview))?;
+    if !matches!(ended, Ended::Unstored { .. }) {
+        written?;
+        page?;
+    }
     Ok(overview.verdict.trusted())
+}
+
+/// A reader of the output that went away is no reason to give up a run.
+fn unless_closed(outcome: Result<(), Failure>) -> Result<(), Failure> {
+    match outcome {
+        Err(failure) if failure.is_closed_pipe() => Ok(()),
+        other => other,
+    }
 }
 
 /// Lets a target ESS look at the draws as they are stored, on the original scale and without parameters that are not kept: a resumed
@@ -115,10 +136,10 @@ fn kept(options: &ShapeOptions, names: &[String]) -> Result<Option<Vec<usize>>, 
     let Some(keep) = &options.keep else { return Ok(None) };
     let place = |name: &String| {
         names.iter().position(|known| known == name).ok_or_else(|| {
-            Failure::Usage(format!(
-                "--keep {name}: there is no such parameter; there are {}",
-                names.join(", ")
-            ))
+            let shown = names.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
+            let more =
+                if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() };
+            Failure::Usage(format!("--keep {name}: there is no such parameter; there are {shown}{more}"))
         })
     };
     keep.iter().map(place).collect::<Result<_, _>>().map(Some)
@@ -183,6 +204,9 @@ fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<P
 /// Settings that all runs share.
 fn settings(common: &Common, options: &FitOptions) -> Result<Settings, Failure> {
     let shape = &options.shape;
+    if options.length.draws.is_some_and(|draws| draws >= UNBOUNDED) {
+        return Err(Failure::Usage(format!("--draws is too large; allowed: below {UNBOUNDED}")));
+    }
     let settings = Settings {
         chains: shape.chains.unwrap_or(4),
         first_chain: shape.first_chain.unwrap_or(0),

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use austerity::model::Prior;
-use austerity::run::Sampler;
+use austerity::run::{Sampler, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::decide::Wanted;
-use super::{Session, UNBOUNDED, kept, layout, limits, sample};
+use super::{Session, kept, layout, limits, sample, unless_closed};
 use crate::arguments::{Common, FitOptions, LengthOptions};
 use crate::data::{self, Loaded};
 use crate::model::{Regression, Task, with_model};
@@ -23,6 +23,14 @@ use crate::runs::{Folder, Overview, RunFile, Saved, summary};
 pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Result<bool, Failure> {
     let begun = Instant::now();
     let mut run = folder.read_run()?;
+    if !run.merged.is_empty() {
+        let parts: Vec<String> = run.merged.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::Usage(format!(
+            "{} was merged from other runs and cannot go on: resume those ({}) and merge them again into a new folder",
+            folder.path().display(),
+            parts.join(", ")
+        )));
+    }
     let lock = RunLock::acquire(folder.path())?;
     if let Some(seed) = common.given_seed()
         && seed != run.settings.seed
@@ -42,6 +50,7 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
         .iter()
         .map(|record| record.prior.parse::<Prior>().map_err(Failure::from))
         .collect::<Result<Vec<_>, _>>()?;
+    compare_priors(&run, options, &loaded, &priors)?;
     length(&mut run, options)?;
     run.settings.threads = common.threads;
     // As at the beginning: the same sums in the same order.
@@ -49,6 +58,33 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let family = run.model.family;
     let task = Resume { common, options, folder, run, line, lock, begun };
     with_model(family, &loaded.store, &priors, by_rows, task)
+}
+
+/// Refuses priors that were typed again and are others now, such as those of a file that changed.
+fn compare_priors(
+    run: &RunFile,
+    options: &FitOptions,
+    loaded: &Loaded,
+    stored: &[Prior],
+) -> Result<(), Failure> {
+    let shape = &options.shape;
+    if shape.prior.is_none() && shape.prior_intercept.is_none() && shape.priors.is_none() {
+        return Ok(());
+    }
+    let typed = crate::arguments::ShapeOptions {
+        prior: shape.prior.clone().or_else(|| run.options.prior.clone()),
+        prior_intercept: shape.prior_intercept.clone().or_else(|| run.options.prior_intercept.clone()),
+        priors: shape.priors.clone().or_else(|| run.options.priors.clone()),
+        ..run.options.clone()
+    };
+    let now = super::priors(&typed, &loaded.store, run.model.family)?;
+    let names = run.model.priors.iter().map(|record| &record.parameter);
+    match names.zip(stored).zip(&now).find(|((_, old), new)| old != new) {
+        Some(((name, old), new)) => {
+            Err(differs(&format!("the prior of {name}"), &old.to_string(), &new.to_string()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The new length: in total, as far as it was given.
@@ -128,12 +164,10 @@ impl Task for Resume<'_> {
             sampler = sampler.with_earlier(folder.reader()?.trace_until(&drawn)?);
         }
         line.clear();
-        if !common.json {
-            for failure in &refused {
-                say(format!(
-                    "The newest checkpoint could not be used ({failure}): going on from the one before."
-                ))?;
-            }
+        for failure in &refused {
+            eprintln!(
+                "austerity: the newest checkpoint could not be used ({failure}): going on from the one before"
+            );
         }
         let shown = folder.path().display();
         if let Some(why) = finished(&run, &saved, &options.length, shortest) {
@@ -148,7 +182,7 @@ impl Task for Resume<'_> {
             return Ok(overview.verdict.trusted());
         }
         if !common.json {
-            say(format!("{shown}: going on after {shortest} draws per chain."))?;
+            unless_closed(say(format!("{shown}: going on after {shortest} draws per chain.")))?;
         }
         saved.preparation += begun.elapsed().as_secs_f64();
         saved.checkpoint.settings = run.settings.clone();

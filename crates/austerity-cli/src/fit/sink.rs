@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use austerity::proposal::AnyProposal;
-use austerity::run::{Checkpoint, Part, Sink};
+use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
 
@@ -24,6 +24,8 @@ pub(super) struct FolderSink<'a> {
     coefficients: usize,
     width: usize,
     saved: Saved,
+    /// What the newest checkpoint file holds.
+    durable: Saved,
     /// Seconds of the chains before this session.
     earlier: f64,
     start: Instant,
@@ -41,7 +43,8 @@ impl<'a> FolderSink<'a> {
         let now = Instant::now();
         let width = saved.checkpoint.names.len();
         let earlier = saved.seconds;
-        Self { folder, writer, recipe, coefficients, width, saved, earlier, start: now, last: now }
+        let durable = saved.clone();
+        Self { folder, writer, recipe, coefficients, width, saved, durable, earlier, start: now, last: now }
     }
 
     /// Makes everything durable, with a checkpoint that counts it.
@@ -49,6 +52,7 @@ impl<'a> FolderSink<'a> {
         self.writer.flush()?;
         self.saved.seconds = self.earlier + self.start.elapsed().as_secs_f64();
         checkpoint::write(self.folder.checkpoint(), &self.saved)?;
+        self.durable.clone_from(&self.saved);
         self.last = Instant::now();
         Ok(())
     }
@@ -57,17 +61,20 @@ impl<'a> FolderSink<'a> {
     pub(super) fn finish(
         mut self,
         checkpoint: Checkpoint<Vec<f64>, AnyProposal>,
-        ended: &austerity::run::Ended,
+        ended: &Ended,
         seconds: f64,
-    ) -> austerity_io::Result<Saved> {
-        self.saved.end(ended);
-        if !matches!(ended, austerity::run::Ended::Unstored { .. }) {
-            self.saved.checkpoint = checkpoint;
-            self.save()?;
-            self.saved.seconds = self.earlier + seconds;
-            checkpoint::write(self.folder.checkpoint(), &self.saved)?;
+    ) -> austerity_io::Result<()> {
+        if matches!(ended, Ended::Unstored { .. }) {
+            // The checkpoint on disk counts what is stored; that the run failed is added to it where there is room.
+            self.durable.end(ended);
+            let _ = checkpoint::write(self.folder.checkpoint(), &self.durable);
+            return Ok(());
         }
-        Ok(self.saved)
+        self.saved.end(ended);
+        self.saved.checkpoint = checkpoint;
+        self.writer.flush()?;
+        self.saved.seconds = self.earlier + seconds;
+        checkpoint::write(self.folder.checkpoint(), &self.saved)
     }
 
     fn store(&mut self, mut part: Part<Vec<f64>, AnyProposal>) -> austerity_io::Result<()> {

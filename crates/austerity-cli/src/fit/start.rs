@@ -31,6 +31,8 @@ pub(super) struct Start {
 pub(super) struct FindMode<'a> {
     pub(super) family: Family,
     pub(super) priors: &'a [Prior],
+    /// Whether rows have an offset: 0 is then not the state of even odds.
+    pub(super) offset: bool,
 }
 
 impl Task for FindMode<'_> {
@@ -49,7 +51,7 @@ impl Task for FindMode<'_> {
             Failure::Usage(format!("the posterior has no mode that could be found: {error}; {why}"))
         })?;
         let mut remarks = Vec::new();
-        if self.family == Family::Logistic && separable(model, &mode.state)? {
+        if self.family == Family::Logistic && !self.offset && separable(model, &mode.state)? {
             remarks.push(
                 "the data are separable: every row is on its side at the mode, so the prior decides how large the coefficients are"
                     .into(),

@@ -25,6 +25,9 @@ pub(crate) struct RunFile {
     pub(crate) version: String,
     /// When it began.
     pub(crate) created: String,
+    /// The runs it was merged from; such a run cannot go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) merged: Vec<PathBuf>,
     pub(crate) data: DataRecord,
     pub(crate) model: ModelRecord,
     pub(crate) decision: DecisionRecord,

@@ -11,8 +11,10 @@
 pub(crate) mod export;
 mod folder;
 mod fresh;
+pub(crate) mod merge;
 mod overview;
 pub(crate) mod page;
+pub(crate) mod predict;
 mod scales;
 pub(crate) mod summary;
 

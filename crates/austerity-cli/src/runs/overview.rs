@@ -2,7 +2,7 @@
 
 use austerity::diagnostics::Summary;
 use austerity::rule::{Law, RuleSettings};
-use austerity::run::{Counters, Ended, Evidence, Verdict};
+use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
 use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
@@ -43,9 +43,6 @@ impl Overview {
         let predicted = predicted_disagreements(&run, &reader, &counters)?;
         let standardized =
             if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };
-        let ended = saved.failed.then(|| Ended::Unstored {
-            error: austerity::Error::Sink { message: saved.ended.clone().unwrap_or_default() },
-        });
         let mut verdict = Verdict::new(&Evidence {
             summary: &summary,
             counters: &counters,
@@ -54,12 +51,15 @@ impl Overview {
             rule: &run.settings.rule,
             ended: None,
             predicted_disagreements: predicted,
-            predicted_inflation: run.decision.prediction.map(|prediction| prediction.sd_inflation),
+            predicted_inflation: run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
+            draws: reader.draws(),
         });
-        if let Some(Ended::Unstored { .. }) = ended {
+        if saved.failed {
             let words = saved.ended.clone().unwrap_or_default();
             verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept."));
+            verdict.short = false;
         }
+        verdict.remarks.extend(remarks(&run, &counters));
         if let Some(why) = lost {
             verdict.reasons.clear();
             verdict.reasons.push(format!(
@@ -143,11 +143,11 @@ impl Overview {
 
     fn cost(&self) -> String {
         format!(
-            "{} draws per chain in {}; {:.0} % of the candidates were accepted, a decision read {} of the {} rows; {} likelihood \
+            "{} draws per chain in {}; {} of the candidates were accepted, a decision read {} of the {} rows; {} likelihood \
              evaluations in all.",
             self.draws,
             duration(self.saved.seconds),
-            100.0 * self.counters.acceptance(),
+            percent(self.counters.acceptance()),
             percent(self.data_share()),
             self.run.data.rows,
             large(self.saved.evaluations() as f64),
@@ -156,6 +156,9 @@ impl Overview {
 
     /// What the theory predicts for these settings.
     fn theory(&self) -> Option<String> {
+        if self.draws == 0 {
+            return None;
+        }
         let RuleSettings::Sequential(test) = &self.run.settings.rule else {
             return Some("Decisions were exact: the draws have no error but Monte Carlo.".into());
         };
@@ -165,7 +168,12 @@ impl Overview {
         } else {
             "a mean error of the acceptance probability"
         };
-        let inflation = prediction.sd_inflation;
+        let Some(inflation) = prediction.sd_inflation else {
+            return Some(format!(
+                "The theory predicts {what} of {:.4} for this test; how wide the posterior comes out it cannot tell for this proposal.",
+                prediction.error
+            ));
+        };
         let spread = if !inflation.is_finite() {
             "the posterior would have no finite spread under this test".into()
         } else if (inflation - 1.0).abs() < 5e-4 {
@@ -206,8 +214,21 @@ impl Overview {
             return "Next: `austerity report` shows traces and marginals, `export` writes the draws as a table, `predict` applies them."
                 .into();
         }
-        let wanted = (2 * self.draws.max(1000)).next_multiple_of(1000);
-        format!("Next: `austerity fit … --resume --draws {wanted}` goes on where this run stopped.")
+        if !self.run.merged.is_empty() {
+            return "Next: go on with the runs it was merged from (`austerity fit … --resume`) and merge them again.".into();
+        }
+        if self.saved.failed {
+            return "Next: mend what the session failed of, then `austerity fit … --resume` goes on where it stopped.".into();
+        }
+        if !self.verdict.short {
+            return "Next: change what the sentences above name and begin a new run in another folder; more draws alone do not help.".into();
+        }
+        let asked = if self.run.settings.draws < UNBOUNDED { self.run.settings.draws } else { 0 };
+        let wanted = if (self.draws as u64) < asked { asked } else { (2 * self.draws as u64).max(2000) };
+        format!(
+            "Next: `austerity fit … --resume --draws {}` goes on where this run stopped.",
+            wanted.next_multiple_of(1000)
+        )
     }
 }
 
@@ -260,6 +281,29 @@ pub(crate) fn large(value: f64) -> String {
     }
 }
 
+/// What else a careful person would mention.
+fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
+    let mut said = Vec::new();
+    if run.options.keep.is_some() {
+        said.push("R-hat and effective sample sizes are those of the kept parameters only.".to_owned());
+    }
+    if let (RuleSettings::Sequential(_), Some(prediction)) = (&run.settings.rule, &run.decision.prediction) {
+        if run.options.epsilon.is_none()
+            && run.options.preset.is_none()
+            && prediction.error > 1.05 * run.decision.tolerance
+        {
+            said.push(format!(
+                "No test within the tolerance {} was found: the predicted error of the one that ran is {:.4}.",
+                run.decision.tolerance, prediction.error
+            ));
+        }
+        if counters.audited == 0 {
+            said.push("No decision was audited: what the test claims was not compared with all rows (--audit RATE).".to_owned());
+        }
+    }
+    said
+}
+
 /// Σ E((μ − μ0)√(N−1)/σ) over the audited decisions that the store holds: what the theory says of exactly these pairs and thresholds,
 /// scaled to all audited decisions where thinning left some out.
 fn predicted_disagreements(
@@ -271,7 +315,10 @@ fn predicted_disagreements(
     if counters.audited == 0 || !reader.statistic_names().iter().any(|name| name == "audit_mean") {
         return Ok(None);
     }
-    let plan = Plan::of_settings(settings, run.data.rows)?;
+    let mut plan = Plan::of_settings(settings, run.data.rows)?;
+    if let (Some(tau), Some(prediction)) = (settings.stop_at, &run.decision.prediction) {
+        plan = plan.with_absolute_stop(prediction.kappa, tau)?;
+    }
     let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
     let root = (run.data.rows as f64 - 1.0).sqrt();
     let [mean, sd, threshold] = ["audit_mean", "audit_sd", "mu_threshold"].map(|name| reader.statistic(name));

@@ -7,6 +7,7 @@
 //! | `feature` | how a feature becomes columns: a number, standardised or not, or its levels one-hot |
 //! | `terms` | a feature as plain data |
 //! | `recipe` | all of it as plain data: back to the original scale, and the same coding for new rows |
+//! | `apply` | that coding applied to a file piece by piece, on the original scale |
 //!
 //! **Levels.** Text columns, and columns named as categorical, become one 0/1 column `column=level` per level but the
 //! *reference*: the most frequent level, the first in order among equally frequent ones. Levels are in numeric
@@ -17,6 +18,7 @@
 //! columns (at most 10 % of the values differ from 0) and designs without an intercept are only scaled. Coefficients go
 //! back by [`Recipe::to_original`].
 
+mod apply;
 pub(crate) mod feature;
 mod recipe;
 pub(crate) mod response;
@@ -27,6 +29,7 @@ use std::path::Path;
 
 use crate::error::{Error, Place, Result};
 
+pub use apply::{NewRows, Piece};
 pub use recipe::Recipe;
 pub use response::ResponseCoding;
 pub use terms::{MOST_LEVELS, Term};

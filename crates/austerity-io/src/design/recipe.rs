@@ -34,6 +34,14 @@ impl Recipe {
         intercept.into_iter().chain(self.terms.iter().flat_map(Term::names)).collect()
     }
 
+    /// Whether a column was shifted or scaled.
+    #[must_use]
+    pub fn is_standardized(&self) -> bool {
+        let changed =
+            |term: &Term| matches!(term, Term::Number { shift, scale, .. } if *shift != 0.0 || *scale != 1.0);
+        self.terms.iter().any(changed)
+    }
+
     /// Columns of a file that are needed to predict: features and offset.
     #[must_use]
     pub fn feature_columns(&self) -> Vec<String> {

@@ -341,7 +341,7 @@ fn push(survey: &mut SideSurvey, at: Named<'_>, sides: &Sides<'_>) -> Result<()>
 }
 
 /// Refuses what is no count, with the name of the column and its row.
-fn check_counts(
+pub(super) fn check_counts(
     at: Named<'_>,
     first: usize,
     values: &[f64],

@@ -73,27 +73,35 @@ impl Term {
                 ),
                 remedy: "give the column as it was when the model was fitted".into(),
             }),
-            (Self::Levels { column, reference, levels }, given) => {
+            (Self::Levels { reference, levels, .. }, given) => {
                 let (codes, labels) = as_levels(given);
                 let known = |label: &String| reference.as_ref() == Some(label) || levels.contains(label);
-                let unseen: Vec<bool> = labels.iter().map(|label| !known(label)).collect();
-                if let Some(row) = codes.iter().position(|&code| unseen[code as usize]) {
-                    let all: Vec<&str> =
-                        reference.iter().chain(levels).take(LISTED).map(String::as_str).collect();
-                    return Err(Error::Value {
-                        place: Place::new(file, column, row),
-                        problem: format!(
-                            "the level `{}` was not there when the model was fitted (levels: {}{})",
-                            labels[codes[row] as usize],
-                            all.join(", "),
-                            if levels.len() + 1 > LISTED { ", …" } else { "" }
-                        ),
-                        remedy: "drop the row, or give it a known level".into(),
-                    });
+                let strange: Vec<bool> = labels.iter().map(|label| !known(label)).collect();
+                if let Some(row) = codes.iter().position(|&code| strange[code as usize]) {
+                    return Err(unseen(self, file, row, &labels[codes[row] as usize]));
                 }
                 Ok(levels.iter().map(|level| indicator(&codes, &labels, level)).collect())
             }
         }
+    }
+}
+
+/// The error for a level that was not there when the model was fitted; `row` from 0.
+pub(super) fn unseen(term: &Term, file: &Path, row: usize, level: &str) -> Error {
+    let known: Vec<&str> = match term {
+        Term::Number { .. } => Vec::new(),
+        Term::Levels { reference, levels, .. } => {
+            reference.iter().chain(levels).map(String::as_str).collect()
+        }
+    };
+    let more = if known.len() > LISTED { ", …" } else { "" };
+    Error::Value {
+        place: Place::new(file, term.column(), row),
+        problem: format!(
+            "the level `{level}` was not there when the model was fitted (levels: {}{more})",
+            known[..known.len().min(LISTED)].join(", ")
+        ),
+        remedy: "drop the row, or give it a known level".into(),
     }
 }
 

@@ -29,8 +29,10 @@ pub struct Layout {
     pub keep: Option<Vec<usize>>,
     /// Number of chains.
     pub chains: u32,
-    /// Number of the first chain.
+    /// Number of the first chain; the others follow it.
     pub first_chain: u32,
+    /// Numbers of the chains, where they do not follow each other: one per chain.
+    pub chain_numbers: Option<Vec<u32>>,
     /// Draws per chain that are expected: a short run gets small chunks. More may come.
     pub draws: u64,
     /// What is kept of each decision.
@@ -53,6 +55,7 @@ impl Layout {
             keep: None,
             chains: settings.chains,
             first_chain: settings.first_chain,
+            chain_numbers: None,
             draws: settings.draws,
             statistics: StatisticField::standard(),
             seed: settings.seed,
@@ -82,6 +85,13 @@ impl Layout {
         let kept = self.kept();
         if self.chains == 0 {
             return refuse("cannot hold draws of 0 chains".into(), "run at least one chain");
+        }
+        if let Some(numbers) = &self.chain_numbers
+            && (numbers.len() != self.chains as usize
+                || numbers.iter().collect::<BTreeSet<_>>().len() != numbers.len())
+        {
+            let problem = format!("cannot number {} chains {numbers:?}", self.chains);
+            return refuse(problem, "give each chain a number of its own");
         }
         if let Some(index) = kept.iter().find(|&&index| index >= self.names.len()) {
             let problem = format!("cannot keep parameter {} of {}", index + 1, self.names.len());

@@ -90,6 +90,9 @@ fn attributes(layout: &Layout) -> Map<String, Value> {
     ] {
         attributes.insert(name.into(), value);
     }
+    if let Some(numbers) = &layout.chain_numbers {
+        attributes.insert("chain_numbers".into(), json!(numbers));
+    }
     attributes
 }
 
@@ -137,9 +140,16 @@ pub(super) fn understand(
     let first_chain =
         u32::try_from(number(&attributes.get("first_chain").cloned().unwrap_or_default(), "first chain")?)
             .map_err(|_| strange("first chain"))?;
+    let chains = size(&nodes["posterior/chain"]["shape"][0], "number of chains")?;
+    let numbers = attributes.get("chain_numbers").map(|value| {
+        let list: Option<Vec<u32>> =
+            value.as_array().and_then(|list| list.iter().map(|n| u32::try_from(n.as_u64()?).ok()).collect());
+        list.filter(|list| list.len() == chains).ok_or_else(|| strange("numbers of the chains"))
+    });
     let mut plan = Plan {
-        chains: size(&nodes["posterior/chain"]["shape"][0], "number of chains")?,
+        chains,
         first_chain,
+        numbers: numbers.transpose()?,
         coefficients: labels.to_vec(),
         scalars: texts(&nodes["posterior"]["attributes"]["scalars"]),
         statistics,

@@ -8,6 +8,7 @@
 //! | [`checkpoint`] | where a run stands, two generations, every bit |
 //! | [`lock`] | [`RunLock`]: one process per run |
 //! | [`export`](mod@export) | draws as a long table, CSV or Parquet |
+//! | [`merge`](mod@merge) | the chains of several stores in one |
 //! | `zarr`, `plan`, `metadata`, `chunk`, `atomic` | the format, and files that are there whole or not at all |
 //!
 //! `draws.zarr` opens in xarray and ArviZ: group `posterior` with `coefficients` (chain, draw, feature) and scalars (chain, draw), group
@@ -19,6 +20,7 @@ mod chunk;
 pub mod export;
 pub mod layout;
 pub mod lock;
+pub mod merge;
 mod metadata;
 mod plan;
 pub mod reader;
@@ -31,6 +33,7 @@ pub use atomic::write_file;
 pub use export::{ExportOptions, export};
 pub use layout::{Layout, Source, StatisticField};
 pub use lock::RunLock;
+pub use merge::merge;
 pub use reader::{DrawsReader, Thinned};
 pub use writer::DrawsWriter;
 pub use zarr::NumberType;

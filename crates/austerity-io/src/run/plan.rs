@@ -60,6 +60,8 @@ impl Block {
 pub(super) struct Plan {
     pub(super) chains: usize,
     pub(super) first_chain: u32,
+    /// Numbers of the chains that do not follow the first.
+    pub(super) numbers: Option<Vec<u32>>,
     pub(super) coefficients: Vec<String>,
     pub(super) scalars: Vec<String>,
     pub(super) statistics: Vec<(String, NumberType)>,
@@ -76,6 +78,7 @@ impl Plan {
         let mut plan = Self {
             chains: layout.chains as usize,
             first_chain: layout.first_chain,
+            numbers: layout.chain_numbers.clone(),
             coefficients: coefficients.iter().map(name).collect(),
             scalars: scalars.iter().map(name).collect(),
             statistics: layout.statistics.iter().map(|field| (field.name.clone(), field.number)).collect(),
@@ -145,7 +148,8 @@ impl Plan {
 
     /// Number of a chain as the run counts it.
     pub(super) fn chain_number(&self, chain: usize) -> u64 {
-        u64::from(self.first_chain) + chain as u64
+        let listed = self.numbers.as_ref().and_then(|numbers| numbers.get(chain));
+        listed.map_or(u64::from(self.first_chain) + chain as u64, |&number| u64::from(number))
     }
 
     /// Bytes of all chunks after so many draws.

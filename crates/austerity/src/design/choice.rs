@@ -24,8 +24,9 @@ pub struct Prediction {
     pub error: f64,
     /// Mean share of the data per decision.
     pub data_share: f64,
-    /// sd of a chain's draws over sd of the posterior, for a Gaussian posterior and steps like the pairs'.
-    pub sd_inflation: f64,
+    /// sd of a chain's draws over sd of the posterior, for a Gaussian posterior and a random walk with steps like the pairs'; `None`
+    /// for proposals that are no walk, whose log ratios follow another law.
+    pub sd_inflation: Option<f64>,
     /// Typical κ of the pairs.
     pub kappa: f64,
 }
@@ -41,11 +42,11 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// The cheapest rule whose mean error over `pairs` is within `tolerance`.
-pub fn choose(pairs: &Pairs, tolerance: f64, block_rows: usize) -> Result<Choice> {
-    let search = search(pairs, Law::Metropolis, tolerance, block_rows)?;
+/// The cheapest rule whose mean error over `pairs`, those of a random walk, is within `tolerance` under `law`.
+pub fn choose(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Result<Choice> {
+    let search = search(pairs, law, tolerance, block_rows)?;
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let exact = |reason| Choice { rule: RuleSettings::default(), prediction: None, reason };
+    let exact = |reason| Choice { rule: RuleSettings::Exact { law }, prediction: None, reason };
     let Some(best) = search.best else {
         return Ok(exact(format!(
             "exact decisions: no test that was searched has a mean error within {tolerance} (the nearest: {:.4})",
@@ -59,8 +60,8 @@ pub fn choose(pairs: &Pairs, tolerance: f64, block_rows: usize) -> Result<Choice
             percent(best.data_usage)
         )));
     }
-    let settings = best.candidate.settings(Statistic::Student, Law::Metropolis, block_rows);
-    let prediction = predict(&settings, pairs)?;
+    let settings = best.candidate.settings(Statistic::Student, law, block_rows);
+    let prediction = predict(&settings, pairs, true)?;
     Ok(Choice {
         reason: format!(
             "a sequential test, the cheapest with a mean error within {tolerance}: first look {}, growth {}, epsilon {:.4}; \
@@ -81,16 +82,18 @@ pub fn search(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Res
     average(&space, pairs, law, tolerance)
 }
 
-/// What the theory expects of `settings` on decisions like `pairs`.
-pub fn predict(settings: &SequentialSettings, pairs: &Pairs) -> Result<Prediction> {
+/// What the theory expects of `settings` on decisions like `pairs`, which are those of a random walk or not.
+pub fn predict(settings: &SequentialSettings, pairs: &Pairs, walk: bool) -> Result<Prediction> {
     let kappa = typical_kappa(pairs)?;
     let table = table(settings, pairs.rows(), kappa)?;
     let [error, data_share] = evaluate(&table, pairs, settings.law)?;
-    let bias = table.bias(settings.law, Moves::plain(kappa.clamp(1e-6, 1e3)))?;
-    Ok(Prediction { error, data_share, sd_inflation: bias.sd_inflation, kappa })
+    let bias = || table.bias(settings.law, Moves::plain(kappa.clamp(1e-6, 1e3)));
+    let sd_inflation = if walk { Some(bias()?.sd_inflation) } else { None };
+    Ok(Prediction { error, data_share, sd_inflation, kappa })
 }
 
-/// The λ that cancels the temperature of `settings` for steps like the pairs', if there is one.
+/// The λ that cancels the temperature of `settings` for a random walk with steps like the pairs', if there is one. By the information
+/// equality D = κ there; κ, a mean of squares, is the better known of the two.
 pub fn compensation(settings: &SequentialSettings, pairs: &Pairs) -> Result<Option<f64>> {
     let kappa = typical_kappa(pairs)?;
     table(settings, pairs.rows(), kappa)?.compensation(Moves::plain(kappa.clamp(1e-6, 1e3)))
@@ -131,25 +134,26 @@ mod tests {
 
     #[test]
     fn long_steps_are_decided_exactly_and_short_ones_by_a_test() {
-        let long = choose(&pairs(100_000, 2.38), 0.01, 32).unwrap();
+        let long = choose(&pairs(100_000, 2.38), Law::Metropolis, 0.01, 32).unwrap();
         assert_eq!(long.rule, RuleSettings::default());
         assert!(long.reason.contains("exact decisions"), "{}", long.reason);
-        let short = choose(&pairs(100_000, 0.2), 0.01, 32).unwrap();
+        let short = choose(&pairs(100_000, 0.2), Law::Metropolis, 0.01, 32).unwrap();
         let prediction = short.prediction.unwrap();
         assert!(matches!(short.rule, RuleSettings::Sequential(_)));
         assert!(prediction.error <= 0.0101 && prediction.data_share < BREAK_EVEN, "{prediction:?}");
-        assert!(prediction.sd_inflation > 1.0 && (prediction.kappa - 0.2).abs() < 1e-6);
+        assert!(prediction.sd_inflation.unwrap() > 1.0 && (prediction.kappa - 0.2).abs() < 1e-6);
     }
 
     #[test]
     fn a_compensated_test_is_predicted_to_have_the_right_temperature() {
         let pairs = pairs(100_000, 1.0);
         let mut settings = SequentialSettings::constant(4_000, 0.05);
-        let plain = predict(&settings, &pairs).unwrap();
+        let plain = predict(&settings, &pairs, true).unwrap();
         let lambda = compensation(&settings, &pairs).unwrap().unwrap();
         settings.law = Law::Compensated { lambda };
-        let compensated = predict(&settings, &pairs).unwrap();
-        assert!(plain.sd_inflation > 1.02 && (compensated.sd_inflation - 1.0).abs() < 1e-3);
+        let compensated = predict(&settings, &pairs, true).unwrap();
+        assert!(plain.sd_inflation.unwrap() > 1.02 && (compensated.sd_inflation.unwrap() - 1.0).abs() < 1e-3);
+        assert_eq!(predict(&settings, &pairs, false).unwrap().sd_inflation, None);
     }
 
     #[test]

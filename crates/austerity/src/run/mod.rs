@@ -33,7 +33,7 @@ pub use memory::Memory;
 pub use outcome::{Ended, Run};
 pub use progress::{ChainProgress, Observer, Progress, Silent};
 pub use sampler::Sampler;
-pub use settings::{Limits, Settings};
+pub use settings::{Limits, Settings, UNBOUNDED};
 pub use sink::{Part, Sink};
 pub use trace::{ChainTrace, Trace};
 pub use verdict::{Evidence, Verdict};

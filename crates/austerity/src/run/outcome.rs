@@ -96,13 +96,14 @@ impl<S, P> Run<S, P> {
             ended: Some(&self.ended),
             predicted_disagreements: None,
             predicted_inflation: None,
+            draws: self.trace.len(),
         })
     }
 
     /// Sentences about what a careful person would want to know before using the draws.
     #[must_use]
     pub fn warnings(&self, summary: &[Summary]) -> Vec<String> {
-        let Verdict { mut reasons, remarks } = self.verdict(summary);
+        let Verdict { mut reasons, remarks, .. } = self.verdict(summary);
         reasons.extend(remarks);
         reasons
     }

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, setting};
 use crate::rule::RuleSettings;
 
+/// More draws than any run makes: a run that only its limits end.
+pub const UNBOUNDED: u64 = 1_000_000_000_000;
+
 /// Everything about a run but the model, the proposal and the start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {

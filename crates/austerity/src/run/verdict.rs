@@ -10,7 +10,7 @@
 //! | did it run | a chain failed, nothing was accepted, or the run never left its warm-up |
 //!
 //! Audits: with k disagreements where the theory expects e, the run is doubted when a Poisson variable of mean e reaches k
-//! with probability below 10⁻³ (the sum of rare independent errors; false alarm 10⁻³ per run); and when the root mean square of the
+//! with probability below 10⁻³ (the sum of rare independent errors; false alarm 10⁻³ each time a run is judged); and when the root mean square of the
 //! deviations exceeds 3. Decisions that a bound stopped are selected, so 1 to 1.5 is normal there.
 
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,8 @@ pub struct Evidence<'a> {
     pub predicted_disagreements: Option<f64>,
     /// sd of the draws over sd of the posterior, as the theory predicts it.
     pub predicted_inflation: Option<f64>,
+    /// Draws of every chain.
+    pub draws: usize,
 }
 
 /// Whether the draws may be used, and what else to know.
@@ -59,6 +61,9 @@ pub struct Verdict {
     pub reasons: Vec<String>,
     /// What may be improved.
     pub remarks: Vec<String>,
+    /// Whether more draws are all that is wanting.
+    #[serde(default)]
+    pub short: bool,
 }
 
 impl Verdict {
@@ -80,7 +85,8 @@ impl Verdict {
             _ => None,
         };
         verdict.reasons.extend(failure);
-        if evidence.counters.steps == 0 {
+        if evidence.counters.steps == 0 || evidence.draws == 0 {
+            verdict.short = verdict.reasons.is_empty();
             verdict.reasons.push(
                 "The run ended during warm-up: there is no draw yet. Give it more time or resume it.".into(),
             );
@@ -88,6 +94,7 @@ impl Verdict {
         }
         verdict.decisions(evidence);
         verdict.audits(evidence);
+        verdict.short = verdict.reasons.is_empty();
         verdict.chains(evidence);
         verdict
     }
@@ -226,6 +233,7 @@ mod tests {
             ended: None,
             predicted_disagreements: predicted,
             predicted_inflation: inflation,
+            draws: 500,
         })
     }
 
@@ -233,6 +241,7 @@ mod tests {
     fn each_reason_is_found_and_nothing_else() {
         let fine = verdict(|_, _| {}, Some(1.0));
         assert!(fine.trusted() && fine.remarks.is_empty(), "{fine:?}");
+        assert!(verdict(|s, _| s[0].rhat = 1.02, None).short && !verdict(|_, c| c.guarded = 101, None).short);
         let reason = |change: &dyn Fn(&mut Vec<Summary>, &mut Counters), predicted, word: &str| {
             let found = verdict(change, predicted);
             assert!(found.reasons.len() == 1 && found.reasons[0].contains(word), "{word}: {found:?}");

@@ -173,7 +173,7 @@ fn streamed_data_are_refused_and_warned_of_like_others() {
     refused(base(), binary, &|data| data.response[55] = 0.5);
     refused(base(), binary, &|data| data.response[55] = f64::INFINITY);
     refused(base().weights(vec![1.0; 100]), binary, &|data| data.weights.as_mut().unwrap()[99] = 0.0);
-    let stamps: Vec<f64> = (0..3000).map(|i| 1.6e9 + f64::from(i * 1000 + i % 3)).collect();
+    let stamps: Vec<f64> = (0..3000).map(|i| 1.6e9 + 1e6 * f64::from(i) + f64::from(i % 3)).collect();
     let given = Data::new(["when"], vec![stamps], wave(3000, 0.2)).offset(vec![1e9; 3000]);
     let checked = given.check(ResponseKind::Real).unwrap();
     assert_eq!(checked.warnings.len(), 1);

@@ -7,7 +7,7 @@ use crate::diagnostics::{Streaming, combine};
 use crate::model::Model;
 use crate::proposal::Proposal;
 use crate::run::progress::{ChainProgress, Progress};
-use crate::run::{Chain, Settings};
+use crate::run::{Chain, Settings, UNBOUNDED};
 
 /// Shared by the chains of a run and their watcher.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ struct Slot {
     evaluations: AtomicU64,
     /// Steps the chain had made when this session first heard of it, plus one; 0 before.
     first: AtomicU64,
+    /// Evaluations it had made then.
+    before: AtomicU64,
     /// The last wish fulfilled.
     fulfilled: AtomicU64,
     streaming: Mutex<Option<Streaming>>,
@@ -96,6 +98,7 @@ impl Board {
         slot.evaluations.store(chain.evaluations(), Relaxed);
         if slot.first.load(Relaxed) == 0 {
             slot.first.store(chain.steps(), Relaxed);
+            slot.before.store(chain.evaluations(), Relaxed);
         }
         let wish = self.wish.load(Relaxed);
         if slot.fulfilled.load(Relaxed) != wish {
@@ -139,14 +142,21 @@ impl Board {
             })
             .sum();
         let left: u64 = chains.iter().map(|chain| self.steps_wanted.saturating_sub(chain.steps)).sum();
-        let by_steps = (made > 0).then(|| elapsed * left as f64 / made as f64);
+        let by_steps = (made > 0 && settings.draws < UNBOUNDED).then(|| elapsed * left as f64 / made as f64);
         let by_clock = settings.limits.seconds.map(|limit| (limit - elapsed).max(0.0));
-        let remaining = match (by_steps, by_clock) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let by_cost = settings.limits.evaluations.and_then(|limit| self.by_cost(limit, elapsed));
+        let remaining = [by_steps, by_clock, by_cost].into_iter().flatten().reduce(f64::min);
         let (rhat, ess) = self.diagnostics();
         Progress { chains, steps_wanted: self.steps_wanted, elapsed, remaining, rhat, ess }
+    }
+
+    /// Seconds until `limit` evaluations are spent, at the pace of this session.
+    fn by_cost(&self, limit: u64, elapsed: f64) -> Option<f64> {
+        let sum = |value: fn(&Slot) -> u64| self.slots.iter().map(value).sum::<u64>();
+        let all = sum(|slot| slot.evaluations.load(Relaxed));
+        let before = sum(|slot| slot.before.load(Relaxed));
+        let spent = all.saturating_sub(before);
+        (spent > 0).then(|| elapsed * limit.saturating_sub(all) as f64 / spent as f64)
     }
 
     /// Largest running R-hat and smallest running ESS, once every chain has published enough.
