@@ -171,8 +171,14 @@ impl Folder {
                 Ok(())
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => fs::create_dir_all(&self.path)
-                .map_err(|error| Failure::Usage(format!("cannot make the folder {shown}: {error}"))),
-            Err(error) => Err(Failure::Usage(format!("{shown} cannot be the folder of a run: {error}"))),
+                .map_err(|error| {
+                    Failure::Usage(format!(
+                        "cannot make the folder {shown}: {error}; name another with --out"
+                    ))
+                }),
+            Err(error) => Err(Failure::Usage(format!(
+                "{shown} cannot be the folder of a run: {error}; name another with --out"
+            ))),
         }
     }
 
@@ -194,7 +200,12 @@ impl Folder {
             _ => Failure::Usage(format!("cannot read {}: {error}", path.display())),
         })?;
         toml::from_str(&text).map_err(|error| {
-            Failure::Usage(format!("{} is damaged or of another version: {error}", path.display()))
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let (line, why) = (before.lines().count().max(1), error.message().replace('\n', " "));
+            Failure::Usage(format!(
+                "{} is damaged or of another version: line {line}: {why}; make the run again, or use the version that made it",
+                path.display()
+            ))
         })
     }
 
