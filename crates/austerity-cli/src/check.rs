@@ -27,6 +27,8 @@ use crate::progress::Line;
 use crate::table::table;
 use influence::{Influences, of_glm};
 
+/// Rows of the first look unless told otherwise, where there are enough.
+const BATCH: usize = 500;
 /// Exact steps of the pilot between two pairs.
 const SPACING: u64 = 5;
 /// Beyond this, blocks are no substitute for rows: √1.25 is 12 % too small a standard error.
@@ -90,6 +92,12 @@ pub(crate) fn run(common: &Common, options: &CheckOptions) -> Result<(), Failure
     }
 }
 
+/// 500 rows, or as many whole blocks as there are in half of fewer than 1000 rows.
+fn batch(rows: usize, block_rows: usize) -> usize {
+    let block = block_rows.max(1);
+    (rows / 2 / block * block).clamp(2, BATCH)
+}
+
 /// Looks at moves of a short pilot; `extra` parameters follow the coefficients; `influences` asks all rows, given the mode.
 fn look<M>(
     model: &M,
@@ -105,7 +113,7 @@ where
     let dimension = data.coefficients() + extra;
     let rows = model.len();
     let settings = NormalitySettings {
-        batch: options.batch,
+        batch: options.batch.unwrap_or_else(|| batch(rows, options.block_rows)),
         block_rows: options.block_rows,
         repetitions: options.repetitions,
         seed: common.seed(),

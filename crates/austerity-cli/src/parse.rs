@@ -99,6 +99,24 @@ pub(crate) fn design_law(text: &str) -> Result<DesignLaw, String> {
 mod tests {
     use super::*;
 
+    proptest::proptest! {
+        /// Whatever is typed is read or explained; what is read has the numbers that were typed.
+        #[test]
+        fn anything_may_be_typed(name in "(pocock|obrien-fleming|wang-tsiatis|metropolis|logistic|compensated|.{0,4})",
+                                 rest in "(:[-+0-9.,eEinfaN ]{0,12}|.{0,6})") {
+            let text = name + &rest;
+            for why in [bound(&text).err(), law(&text).err(), design_law(&text).err()].into_iter().flatten() {
+                proptest::prop_assert!(why.contains("known") || why.contains("write it as"), "{}", why);
+            }
+            if let Ok(BoundChoice::WangTsiatis { critical, alpha }) = bound(&text) {
+                // NaN is a number to the parser and refused by the rule.
+                let again = bound(&format!("wang-tsiatis:{critical},{alpha}"));
+                proptest::prop_assert!(critical.is_nan() || alpha.is_nan() || again == bound(&text));
+            }
+            let _ = text.parse::<austerity::model::Prior>();
+        }
+    }
+
     #[test]
     fn bounds_and_laws_are_read_or_explained() {
         assert_eq!(bound("wang-tsiatis:2, .75"), Ok(BoundChoice::WangTsiatis { critical: 2.0, alpha: 0.75 }));

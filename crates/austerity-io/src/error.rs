@@ -99,7 +99,9 @@ pub enum Error {
         value: String,
     },
     /// A column that holds numbers and text.
-    #[error("{place}: `{value}` {problem}; mend the cell, leave the column out, or name it as categorical")]
+    #[error(
+        "{place}: `{value}` {problem}; mend the cell, leave the column out, or name it as categorical if it is a feature"
+    )]
     MixedColumn {
         /// The first cell that differs from those before it.
         place: Box<Place>,
@@ -306,6 +308,21 @@ impl Error {
             | Self::Role { column, .. } => Some(column),
             _ => None,
         }
+    }
+
+    /// The library knows the response by its role: here it gets the name it has in the file.
+    pub(crate) fn naming_response(mut self, response: &str) -> Self {
+        use austerity::Error::{NotFinite, OutOfRange};
+        if let Self::Data { source, .. } = &mut self {
+            match source {
+                NotFinite { column, .. } if column == "response" => *column = response.into(),
+                OutOfRange { what, .. } if what == "column `response`" => {
+                    *what = format!("column `{response}`");
+                }
+                _ => {}
+            }
+        }
+        self
     }
 
     /// Shorthand for [`Error::Format`].

@@ -64,7 +64,7 @@ pub enum Error {
         second: String,
     },
     /// A value outside the range of its role.
-    #[error("{what}, row {row}: {value} is outside the allowed range ({allowed})")]
+    #[error("{what}, row {row}: {} is outside the allowed range ({allowed})", shown(*value))]
     OutOfRange {
         /// Role of the value, such as "response of the logistic family".
         what: String,
@@ -183,4 +183,9 @@ pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
         .map(ToString::to_string)
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".into())
+}
+
+/// A number as people write it: with an exponent where it would have more digits than it knows.
+fn shown(value: f64) -> String {
+    if value.abs() < 1e16 { value.to_string() } else { format!("{value:e}") }
 }

@@ -82,7 +82,7 @@ pub(crate) struct ShapeOptions {
     #[arg(long, value_name = "E", allow_hyphen_values = true, help_heading = "Decision")]
     pub(crate) epsilon: Option<f64>,
     /// Rows of the first look.
-    #[arg(long, value_name = "M", help_heading = "Decision")]
+    #[arg(long, value_name = "M", allow_hyphen_values = true, help_heading = "Decision")]
     pub(crate) batch: Option<usize>,
     /// Factor between looks; 1 is the paper's constant steps.
     #[arg(long, value_name = "F", allow_hyphen_values = true, help_heading = "Decision")]
@@ -104,7 +104,7 @@ pub(crate) struct ShapeOptions {
     #[arg(long, value_name = "SURROGATE", help_heading = "Decision")]
     pub(crate) surrogate: Option<String>,
     /// Share of the decisions that are audited on all rows: auto, off or a number. [default: auto]
-    #[arg(long, value_name = "RATE", help_heading = "Decision")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, help_heading = "Decision")]
     pub(crate) audit: Option<String>,
     /// Rows that are drawn together. [default: 32; 1 with --preset paper]
     #[arg(long, value_name = "ROWS", help_heading = "Decision")]
@@ -114,13 +114,13 @@ pub(crate) struct ShapeOptions {
     #[arg(long, value_name = "PROPOSAL", help_heading = "Proposal")]
     pub(crate) proposal: Option<String>,
     /// Chains. [default: 4]
-    #[arg(long, value_name = "C", help_heading = "Length")]
+    #[arg(long, value_name = "C", allow_hyphen_values = true, help_heading = "Length")]
     pub(crate) chains: Option<u32>,
     /// Number of the first chain, for runs on several machines. [default: 0]
     #[arg(long, value_name = "K", help_heading = "Length")]
     pub(crate) first_chain: Option<u32>,
     /// Warm-up steps per chain. [default: 1000]
-    #[arg(long, value_name = "N", help_heading = "Length")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
     pub(crate) warmup: Option<u64>,
     /// Steps per draw. [default: 1]
     #[arg(long, value_name = "K", help_heading = "Length")]
@@ -135,10 +135,10 @@ pub(crate) struct ShapeOptions {
 pub(crate) struct LengthOptions {
     /// Draws per chain, in total over all resumptions. [default: enough for about 600 effective
     /// draws by the pilot, 2000 to 200000; no end with another limit]
-    #[arg(long, value_name = "N", help_heading = "Length")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
     pub(crate) draws: Option<u64>,
     /// Wall-clock time of the chains in this session, such as 60s, 5m or 1h.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "Length")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, help_heading = "Length")]
     pub(crate) budget: Option<std::time::Duration>,
     /// Likelihood evaluations, such as 1e9.
     #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Length")]

@@ -172,9 +172,9 @@ pub(crate) struct DataOptions {
 pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,
-    /// Rows of the first look to be checked.
-    #[arg(long, value_name = "M", default_value_t = 500)]
-    pub(crate) batch: usize,
+    /// Rows of the first look to be checked. [default: 500, or half of fewer than 1000 rows]
+    #[arg(long, value_name = "M")]
+    pub(crate) batch: Option<usize>,
     /// Rows that are drawn together.
     #[arg(long, value_name = "ROWS", default_value_t = austerity::BLOCK_ROWS)]
     pub(crate) block_rows: usize,

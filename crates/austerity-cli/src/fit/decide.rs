@@ -80,6 +80,14 @@ impl Wanted {
                 Some(LawChoice::Given(law))
             }
         };
+        if let Some(LawChoice::Given(law)) = law {
+            law.check()?;
+        }
+        if let Some(tau) = options.stop_at
+            && !(tau >= 0.0 && tau.is_finite())
+        {
+            return Err(usage(format!("--stop-at is {tau}; allowed: a finite number, 0 or more")));
+        }
         let audit = match options.audit.as_deref() {
             None | Some("auto") => None,
             Some("off") => Some(0.0),

@@ -22,12 +22,18 @@ use austerity::proposal::AnyProposal;
 use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
+use austerity_io::table::nearest;
 
 use crate::arguments::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::interrupt;
 use crate::model::{Family, Regression, SCALE_PRIOR};
 use crate::output::Failure;
 use crate::runs::{Folder, Overview, RunFile, Saved, page, summary};
+
+/// More chains than any machine has use for; each holds a state and a shape of its own.
+const MOST_CHAINS: u32 = 4096;
+/// Names in a message before it says how many there are.
+const LISTED: usize = 12;
 
 /// Runs the fit; tells whether its result may be trusted.
 pub(crate) fn run(common: &Common, options: &FitOptions) -> Result<bool, Failure> {
@@ -134,12 +140,21 @@ fn layout(run: &RunFile, names: Vec<String>, keep: Option<Vec<usize>>) -> Layout
 /// Positions of the parameters to keep.
 fn kept(options: &ShapeOptions, names: &[String]) -> Result<Option<Vec<usize>>, Failure> {
     let Some(keep) = &options.keep else { return Ok(None) };
+    if let Some((_, twice)) = keep.iter().enumerate().find(|(at, name)| keep[..*at].contains(name)) {
+        return Err(Failure::Usage(format!(
+            "--keep {}: {twice} is named twice; name it once",
+            keep.join(",")
+        )));
+    }
     let place = |name: &String| {
         names.iter().position(|known| known == name).ok_or_else(|| {
-            let shown = names.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
+            let near = nearest(names, name).map(|near| format!(", did you mean {near}?")).unwrap_or_default();
             let more =
-                if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() };
-            Failure::Usage(format!("--keep {name}: there is no such parameter; there are {shown}{more}"))
+                if names.len() > LISTED { format!(", … ({} in all)", names.len()) } else { String::new() };
+            Failure::Usage(format!(
+                "--keep {name}: there is no such parameter{near}; there are {}{more}",
+                names[..names.len().min(LISTED)].join(", ")
+            ))
         })
     };
     keep.iter().map(place).collect::<Result<_, _>>().map(Some)
@@ -219,6 +234,12 @@ fn settings(common: &Common, options: &FitOptions) -> Result<Settings, Failure> 
         ..Settings::default()
     };
     settings.check()?;
+    if settings.chains > MOST_CHAINS {
+        return Err(Failure::Usage(format!(
+            "--chains is {}; allowed: at most {MOST_CHAINS}; ask for more --draws instead",
+            settings.chains
+        )));
+    }
     Ok(settings)
 }
 

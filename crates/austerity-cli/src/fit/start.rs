@@ -43,8 +43,17 @@ impl Task for FindMode<'_> {
         let zero = vec![0.0; names.len()];
         let mode = find_mode(model, &zero).map_err(|error| {
             let flat = self.priors.contains(&Prior::Flat);
+            let (width, rows) = (names.len(), model.len());
+            if self.family.has_sigma() && width > rows {
+                return Failure::Usage(format!(
+                    "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; name fewer \
+                     columns with --features, or give sigma a prior such as normal:1 in a file for --priors"
+                ));
+            }
             let why = if flat && self.family == Family::Logistic {
                 "with a flat prior this happens when the data are separable; use a proper prior such as --prior normal:2.5"
+            } else if flat {
+                "a flat prior leaves open what the data do not tell; use a proper prior such as --prior normal:2.5"
             } else {
                 "look for columns that repeat each other or differ wildly in scale, or use a tighter prior"
             };

@@ -191,9 +191,11 @@ impl Folder {
             _ => Failure::Usage(format!("cannot read {}: {error}", path.display())),
         })?;
         toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let (line, why) = (before.lines().count().max(1), error.message().replace('\n', " "));
             Failure::Usage(format!(
-                "{} is damaged or of another version: {error}. The draws beside it are as they were; put a copy of the file back, or \
-                 begin a new run in another folder, which makes the same draws again with the same data, options and seed",
+                "{} is damaged or of another version: line {line}: {why}. The draws beside it are as they were; put a copy of the file \
+                 back, or begin a new run in another folder, which makes the same draws again with the same data, options and seed",
                 path.display()
             ))
         })

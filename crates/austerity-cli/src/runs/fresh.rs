@@ -40,11 +40,18 @@ impl<'a> Fresh<'a> {
                 false
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(folder.path())
-                    .map_err(|error| Failure::Usage(format!("cannot make the folder {shown}: {error}")))?;
+                fs::create_dir_all(folder.path()).map_err(|error| {
+                    Failure::Usage(format!(
+                        "cannot make the folder {shown}: {error}; name another with --out"
+                    ))
+                })?;
                 true
             }
-            Err(error) => return refused(format!("{shown} cannot be the folder of a run: {error}")),
+            Err(error) => {
+                return refused(format!(
+                    "{shown} cannot be the folder of a run: {error}; name another with --out"
+                ));
+            }
         };
         // Whoever is at work here is named first.
         let lock = RunLock::acquire(folder.path())?;

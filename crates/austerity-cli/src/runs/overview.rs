@@ -94,7 +94,7 @@ impl Overview {
             "evaluations": self.saved.evaluations(),
             "trusted": self.verdict.trusted(),
             "reasons": self.verdict.reasons,
-            "remarks": self.verdict.remarks,
+            "remarks": self.run.data.remarks.iter().chain(&self.verdict.remarks).collect::<Vec<_>>(),
             "chains": self.run.settings.chains,
             "draws": self.draws,
             "rows": self.run.data.rows,

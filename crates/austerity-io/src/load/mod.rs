@@ -68,9 +68,21 @@ pub fn load(
     how: &LoadOptions,
 ) -> Result<Loaded> {
     let order = Order::Shuffled { seed };
-    if source.is_columnar() {
-        return columnar::load(source, options, kind, order, how.threads.unwrap_or(source.threads()));
-    }
+    let loaded = if source.is_columnar() {
+        columnar::load(source, options, kind, order, how.threads.unwrap_or(source.threads()))
+    } else {
+        by_pieces(source, options, kind, order)
+    };
+    loaded.map_err(|error| error.naming_response(&options.response))
+}
+
+/// Loads rows piece after piece, twice.
+fn by_pieces(
+    source: &Source,
+    options: &DesignOptions,
+    kind: Option<ResponseKind>,
+    order: Order,
+) -> Result<Loaded> {
     let intake = Intake::survey(source, options, kind)?;
     let wrong = || Error::data(source.path());
     let mut builder = StoreBuilder::new(intake.blueprint(order).map_err(wrong())?);

@@ -10,10 +10,12 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::layout::Layout;
-use super::plan::{COEFFICIENTS, Plan};
+use super::plan::{COEFFICIENTS, MOST_DRAWS, Plan};
 use super::zarr::{self, Grid, NumberType};
 use crate::error::{Error, Result};
 
+/// More chains than any run has: a damaged count must not ask for memory.
+const MOST_CHAINS: usize = 1 << 20;
 /// Numbers in a chunk of the coordinate `draw`.
 pub(super) const DRAWS_IN_CHUNK: u64 = 1 << 16;
 /// The groups.
@@ -155,10 +157,18 @@ pub(super) fn understand(
         statistics,
         blocks: Vec::new(),
     };
+    if plan.chains > MOST_CHAINS {
+        return Err(strange(&format!("{} chains", plan.chains)));
+    }
+    if plan.parameters() == 0 {
+        return Err(strange("no parameters"));
+    }
     plan.lay_out(|_| 0);
     for block in &mut plan.blocks {
         (block.chunk_draws, block.width) = chunk(&nodes[&block.array])
-            .filter(|&(draws, width)| draws > 0 && width >= block.columns && width == block.width)
+            .filter(|&(draws, width)| {
+                (1..=MOST_DRAWS).contains(&draws) && width >= block.columns && width == block.width
+            })
             .ok_or_else(|| strange(&format!("chunks of `{}`", block.array)))?;
     }
     let draws = number(&nodes["posterior/draw"]["shape"][0], "number of draws")?;

@@ -12,7 +12,7 @@ const FEATURES: usize = 256;
 /// Most and fewest bytes of a chunk, and most draws.
 const LARGEST: usize = 1 << 20;
 const SMALLEST: usize = 1 << 16;
-const MOST_DRAWS: usize = 1 << 16;
+pub(super) const MOST_DRAWS: usize = 1 << 16;
 
 /// The array of the coefficients.
 pub(super) const COEFFICIENTS: &str = "posterior/coefficients";

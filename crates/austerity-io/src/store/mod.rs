@@ -107,6 +107,13 @@ pub fn open(path: impl AsRef<Path>) -> Result<StoreOnDisk> {
             "open one of them, such as its folder shard-1",
         ));
     }
+    if !meta_path.is_file() && folder.is_dir() {
+        return Err(Error::format(
+            folder,
+            "is a folder and holds no store (there is no meta.json)",
+            "give a file, or a store made by `austerity convert`",
+        ));
+    }
     let text = std::fs::read(&meta_path).map_err(Error::io("read", &meta_path))?;
     let damaged = |file: &str, problem: String| Error::format(&folder.join(file), problem, REMEDY);
     let value: serde_json::Value = serde_json::from_slice(&text)
@@ -146,6 +153,9 @@ pub fn open(path: impl AsRef<Path>) -> Result<StoreOnDisk> {
     let rows = map::Rows::open(&folder.join(ROWS))?;
     let store =
         Store::mapped(meta.description, Arc::new(lines), Arc::new(rows)).map_err(Error::data(folder))?;
+    if meta.recipe.coefficient_names() != store.coefficient_names() {
+        return Err(damaged(META, "is damaged: its recipe and its columns disagree".into()));
+    }
     Ok(StoreOnDisk {
         store,
         recipe: meta.recipe,

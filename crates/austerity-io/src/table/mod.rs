@@ -24,6 +24,7 @@ mod source;
 
 use std::path::PathBuf;
 
+pub use names::nearest;
 pub use scan::{CHUNK_ROWS, Chunk, Visit};
 pub use source::{OpenOptions, Source, open, open_with};
 

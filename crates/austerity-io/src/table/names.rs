@@ -46,7 +46,11 @@ pub(crate) fn unknown(file: &Path, names: &[String], column: &str) -> Error {
 
 /// The name with the fewest edits from `given`, at most a third of its letters (at least one edit, which
 /// may be a capital letter).
-fn nearest<'a>(names: &'a [String], given: &str) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(names: &'a [String], given: &str) -> Option<&'a str> {
+    if given.is_empty() {
+        return None;
+    }
     let folded = given.to_lowercase();
     let allowed = (folded.chars().count() / 3).max(1);
     names

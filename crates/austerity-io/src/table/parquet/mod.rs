@@ -7,8 +7,8 @@
 
 mod chunks;
 mod decode;
+mod guard;
 
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -203,8 +203,7 @@ fn open(path: &Path) -> Result<SerializedFileReader<Chunks>> {
 
 /// Runs `read`; a decoder that panics on damaged bytes is an error.
 fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    std::panic::catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(damaged(path, "it cannot be decoded")))
+    guard::guarded(read).unwrap_or_else(|| Err(damaged(path, "it cannot be decoded")))
 }
 
 /// What a leaf holds, for the schema.
