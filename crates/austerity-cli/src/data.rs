@@ -109,7 +109,7 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
         && kind != opened.store.description().kind
     {
         return Err(differs(
-            "the kind of response",
+            "the kind of response (--family)",
             &opened.store.description().kind.to_string(),
             &kind.to_string(),
         ));

@@ -218,7 +218,7 @@ fn changed_data_and_settings_are_refused_by_name_and_nothing_is_touched() {
     before.remove(&run.join("lock"));
     for (change, words) in [
         ("--prior laplace:1", ["--prior", "normal:1", "laplace:1"]),
-        ("--rule exact", ["--rule", "not given", "exact"]),
+        ("--rule exact", ["--rule", "auto", "exact"]),
         ("--epsilon 0.01", ["--epsilon", "0.05", "0.01"]),
         ("--batch 600", ["--batch", "500", "600"]),
         ("--chains 3", ["--chains", "2", "3"]),
@@ -230,7 +230,7 @@ fn changed_data_and_settings_are_refused_by_name_and_nothing_is_touched() {
         ("--keep x1", ["--keep", "not given", "x1"]),
         ("--no-intercept", ["--no-intercept", "not given", "true"]),
         ("--standardize", ["--standardize", "not given", "true"]),
-        ("--proposal laplace", ["--proposal", "not given", "laplace"]),
+        ("--proposal laplace", ["--proposal", "auto", "laplace"]),
         ("--response x1", ["--response", "y", "x1"]),
     ] {
         let line = format!("fit data.csv --response y --out run --resume --draws 200 {change}");

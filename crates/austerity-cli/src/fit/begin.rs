@@ -275,7 +275,10 @@ fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
         first_chain: Some(settings.first_chain),
         warmup: Some(settings.warmup),
         thin: Some(settings.thin),
-        tolerance: Some(options.tolerance.unwrap_or(decide::TOLERANCE)),
+        // Exact decisions tolerate nothing.
+        tolerance: options
+            .tolerance
+            .or((options.rule != Some(RuleChoice::Exact)).then_some(decide::TOLERANCE)),
         rule: options.rule.or(Some(RuleChoice::Auto)),
         proposal: options.proposal.clone().or_else(|| Some("auto".into())),
         audit: options.audit.clone().or_else(|| Some("auto".into())),
