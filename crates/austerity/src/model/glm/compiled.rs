@@ -74,16 +74,34 @@ fn summarize<F: Family>(
     moments: &mut Moments,
 ) -> Result<()> {
     match cache {
-        Cache::Fresh => {
-            dispatched!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, task, list, &mut [], moments))
-        }
-        Cache::Known(eta) => {
-            dispatched!(level, simd => kernel::summarize::<_, F, { eta::CACHED }>(simd, blocks, task, list, eta, moments))
-        }
-        Cache::Kept(eta) => {
-            dispatched!(level, simd => kernel::summarize::<_, F, { eta::STORED }>(simd, blocks, task, list, eta, moments))
-        }
+        Cache::Fresh => fresh::<F>(level, blocks, task, list, moments),
+        Cache::Known(eta) => moments_of::<F, { eta::CACHED }>(level, blocks, task, list, eta, moments),
+        Cache::Kept(eta) => moments_of::<F, { eta::STORED }>(level, blocks, task, list, eta, moments),
     }
+}
+
+/// The loop without a cache.
+fn fresh<F: Family>(
+    level: Level,
+    blocks: &View<'_>,
+    task: &Move<'_, F::Step>,
+    list: List<'_>,
+    moments: &mut Moments,
+) -> Result<()> {
+    dispatched!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, task, list, &mut [], moments))
+}
+
+/// The loops with a cache, each in a function of its own.
+#[inline(never)]
+fn moments_of<F: Family, const ETA: u8>(
+    level: Level,
+    blocks: &View<'_>,
+    task: &Move<'_, F::Step>,
+    list: List<'_>,
+    eta: &mut [f32],
+    moments: &mut Moments,
+) -> Result<()> {
+    dispatched!(level, simd => kernel::summarize::<_, F, ETA>(simd, blocks, task, list, eta, moments))
 }
 
 /// Moments of single rows.

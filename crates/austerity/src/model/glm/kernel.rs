@@ -368,6 +368,8 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     cache: &mut [f32],
     moments: &mut Moments,
 ) -> Result<()> {
+    // Copies of its own: what is reached through references would be read again after every store.
+    let (blocks, task) = (&{ *blocks }, &{ *task });
     let layout = blocks.layout();
     let near = blocks.bytes() <= NEAR;
     let mut list = list;
