@@ -1,7 +1,7 @@
 //! How a column is stored in single precision: its shift and scale, and what rounding loses.
 //!
 //! See the table of [`crate::model::data`]. What rounding can lose at most follows from the range of a column; only where
-//! that is too much the values are looked at a second time ([`Rounding`], whole or in pieces).
+//! that is too much the values are looked at a second time (`Rounding`, whole or in pieces).
 
 use serde::{Deserialize, Serialize};
 

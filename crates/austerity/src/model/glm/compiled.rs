@@ -1,6 +1,6 @@
 //! The hot loops of a family as plain functions, compiled where the family is.
 //!
-//! [`Glm`](super::Glm) is generic, so its methods are compiled again in every crate that uses them; the loops below are large
+//! [`Glm`] is generic, so its methods are compiled again in every crate that uses them; the loops below are large
 //! (three instruction sets each) and would be compiled again with them. A family instead holds one `static` [`Compiled`] of
 //! itself: pointers to functions that exist once, in the crate that defines the family. A call through a pointer costs a
 //! nanosecond per look, which the loops do not notice.
