@@ -147,6 +147,8 @@ struct Measured {
 
 /// Solved errors are at most this share below the tolerance.
 const CLOSE: f64 = 1e-4;
+/// Neighbours of the grid between which a solution is looked for, the most promising first.
+const SOLVED: usize = 3;
 /// Steps of the solution; regula falsi takes three or four.
 const STEPS: usize = 12;
 
@@ -172,33 +174,39 @@ fn search(
         }))
     };
     let families = space.families();
-    // What solutions must beat: they read no less than their looser neighbour.
-    let mut cheapest = f64::INFINITY;
     let (mut designs, mut tried) = (Vec::new(), 0);
+    // Neighbours between which the tolerance lies, with the data use that a straight line gives there.
+    let mut brackets: Vec<(f64, Design, Design)> = Vec::new();
     for (&first, &growth) in space.first.iter().flat_map(|m| space.growth.iter().map(move |g| (m, g))) {
         for family in &families {
             let mut before: Option<Design> = None;
             for &bound in family {
                 tried += 1;
                 let found = evaluate(Candidate { first, growth, bound })?;
-                let solved = match (before, found) {
-                    (Some(fits), Some(misses))
-                        if fits.error < tolerance
-                            && misses.error > tolerance
-                            && misses.data_usage < cheapest =>
-                    {
-                        solve(fits, misses, tolerance, evaluate)?
-                    }
-                    _ => None,
-                };
-                for design in [solved, found].into_iter().flatten() {
-                    if design.error <= tolerance {
-                        cheapest = cheapest.min(design.data_usage);
-                    }
-                    designs.push(design);
+                if let (Some(fits), Some(misses)) = (before, found)
+                    && fits.error < tolerance
+                    && misses.error > tolerance
+                {
+                    let way = (tolerance / fits.error.max(f64::MIN_POSITIVE)).ln()
+                        / (misses.error / fits.error.max(f64::MIN_POSITIVE)).ln();
+                    let usage = fits.data_usage + way * (misses.data_usage - fits.data_usage);
+                    brackets.push((usage, fits, misses));
                 }
+                designs.extend(found);
                 before = found;
             }
+        }
+    }
+    // The cheapest few are solved for; a solution reads no less than its looser neighbour.
+    brackets.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let fitting = designs.iter().filter(|design| design.error <= tolerance);
+    let mut cheapest = fitting.map(|design| design.data_usage).fold(f64::INFINITY, f64::min);
+    for (_, fits, misses) in brackets.into_iter().take(SOLVED) {
+        if misses.data_usage < cheapest
+            && let Some(design) = solve(fits, misses, tolerance, evaluate)?
+        {
+            cheapest = cheapest.min(design.data_usage);
+            designs.push(design);
         }
     }
     if designs.is_empty() {
