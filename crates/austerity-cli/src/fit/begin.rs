@@ -4,18 +4,17 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::design::pilot::{self as piloting, pilot};
-use austerity::proposal::{AnyProposal, Laplace};
+use austerity::proposal::AnyProposal;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
 
+use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
-use super::start::{FindMode, INDEPENDENT, ProposalChoice, Start, smooth, starts, typical};
+use super::start::{FindMode, ProposalChoice, Start, smooth, starts};
 use super::{Parts, Session, kept, layout, priors, sample, settings, unless_closed};
 use crate::arguments::{Common, FitOptions, RuleChoice, ShapeOptions};
 use crate::data;
-use crate::interrupt;
 use crate::model::{Family, Regression, Task, with_model};
 use crate::output::{Failure, say};
 use crate::progress::Line;
@@ -23,8 +22,8 @@ use crate::runs::{DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, PriorR
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
 const EFFECTIVE: f64 = 600.0;
-const FEWEST: u64 = 2_000;
-const MOST: u64 = 200_000;
+const FEWEST: f64 = 2_000.0;
+const MOST: f64 = 200_000.0;
 
 /// Begins a run.
 pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Result<bool, Failure> {
@@ -94,10 +93,18 @@ impl Task for Begin<'_, '_> {
         let names = model.names();
         let mut settings = settings(self.common, self.options)?;
         let keep = kept(&self.options.shape, &names)?;
-        let Chosen { proposal, proposal_words, decided, pairs, worth } = self.choose(model, settings.seed)?;
+        let mut chooser = Chooser {
+            family: self.parts.family,
+            wanted: &self.wanted,
+            mode: &self.start.mode,
+            line: &mut self.line,
+            seed: settings.seed,
+        };
+        let Chosen { proposal, proposal_words, decided, pairs, worth } =
+            chooser.choose(model, self.proposal)?;
         let Decided { rule, audit, prediction, reason } = decided;
         if self.options.length.draws.is_none() && settings.draws < UNBOUNDED {
-            settings.draws = ((EFFECTIVE / worth) as u64).next_multiple_of(1000).clamp(FEWEST, MOST);
+            settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
         }
         (settings.rule, settings.audit) = (rule, audit);
         let chains = settings.first_chain..settings.first_chain + settings.chains;
@@ -161,100 +168,6 @@ impl Task for Begin<'_, '_> {
         self.fresh.keep();
         let Self { common, options, folder, fresh, .. } = self;
         sample(Session { common, options, folder, run: &run, sampler, writer, saved }, fresh.lock())
-    }
-}
-
-/// A proposal, a rule, and why.
-struct Chosen {
-    proposal: AnyProposal,
-    proposal_words: String,
-    decided: Decided,
-    /// Complete moments of the proposal's moves.
-    pairs: Option<Pairs>,
-    /// Effective draws per draw, roughly.
-    worth: f64,
-}
-
-impl Begin<'_, '_> {
-    /// Proposal and rule. A step of a tuned random walk in d dimensions is worth 0.33/d independent draws (Roberts & Rosenthal 2001),
-    /// an independent draw accepted with probability a about a/(2 − a): the better per likelihood evaluation is taken.
-    fn choose<M: Regression>(&mut self, model: &M, seed: u64) -> Result<Chosen, Failure> {
-        let closed = self.parts.family == Family::Linear && !self.wanted.wants_test();
-        let exact = if closed {
-            "exact decisions from sums of squares and products: no row is read"
-        } else {
-            "exact decisions, as asked for"
-        };
-        let by_walk = 0.33 / model.names().len() as f64;
-        let typed = self.proposal;
-        let walks = match typed {
-            ProposalChoice::Auto => ProposalChoice::Adaptive,
-            other => other,
-        };
-        let mut walk = None;
-        if self.wanted.needs_pilot() && !closed && typed != ProposalChoice::Laplace {
-            let (proposal, proposal_words) = walks.build(&self.start.mode)?;
-            let seen = self.pilot(model, &proposal, seed)?;
-            let decided = self.wanted.decide(&seen.pairs, true)?;
-            let cost = decided.prediction.map_or(1.0, |p| 2.0 * p.data_share);
-            let chosen =
-                Chosen { proposal, proposal_words, decided, pairs: Some(seen.pairs), worth: by_walk };
-            if self.wanted.wants_test() || typed != ProposalChoice::Auto {
-                return Ok(chosen);
-            }
-            walk = Some((chosen, cost));
-        } else if !matches!(typed, ProposalChoice::Auto | ProposalChoice::Laplace) {
-            let (proposal, proposal_words) = walks.build(&self.start.mode)?;
-            let decided = self.wanted.exact(exact);
-            return Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: by_walk });
-        }
-        let (proposal, proposal_words) = ProposalChoice::Laplace.build(&self.start.mode)?;
-        let draws = Laplace::new(&self.start.mode.state, &self.start.mode.covariance)?;
-        let seen = self.pilot(model, &draws.into(), seed)?;
-        let worth = INDEPENDENT * seen.acceptance / (2.0 - seen.acceptance);
-        if let Some((chosen, cost)) = walk {
-            if chosen.worth / cost >= worth {
-                return Ok(chosen);
-            }
-            let reason = format!(
-                "exact decisions: {:.0} % of the draws around the mode are accepted, so one is worth about {:.0} steps of a random walk, \
-                 and moves that long leave a test nothing to save",
-                100.0 * seen.acceptance,
-                worth / by_walk
-            );
-            let decided = self.wanted.exact(&reason);
-            return Ok(Chosen { proposal, proposal_words, decided, pairs: Some(seen.pairs), worth });
-        }
-        if typed == ProposalChoice::Auto && worth < by_walk {
-            let (proposal, proposal_words) = ProposalChoice::Adaptive.build(&self.start.mode)?;
-            let decided = self.wanted.exact(exact);
-            return Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: by_walk });
-        }
-        let decided = if self.wanted.needs_pilot() && !closed {
-            self.wanted.decide(&seen.pairs, false)?
-        } else {
-            self.wanted.exact(exact)
-        };
-        Ok(Chosen { proposal, proposal_words, decided, pairs: (!closed).then_some(seen.pairs), worth })
-    }
-
-    fn pilot<M: Regression>(
-        &mut self,
-        model: &M,
-        proposal: &AnyProposal,
-        seed: u64,
-    ) -> Result<piloting::Pilot<Vec<f64>>, Failure> {
-        let control = interrupt::control();
-        let line = &mut self.line;
-        let mut told =
-            |step: usize| line.note(&format!("pilot: exact step {} of {}", step + 1, piloting::STEPS));
-        let start = typical(&self.start.mode, seed)?;
-        let steps = (piloting::STEPS, seed);
-        let seen = pilot(model, &mut proposal.clone(), &start, steps, &control, &mut told)?;
-        if control.stopped() {
-            return Err(Failure::Usage("interrupted before the first draw; nothing was written".into()));
-        }
-        Ok(seen)
     }
 }
 

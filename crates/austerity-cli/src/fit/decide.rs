@@ -178,11 +178,7 @@ impl Wanted {
 
     /// Exact decisions.
     pub(crate) fn exact(&self, reason: &str) -> Decided {
-        // A compensated threshold is right only for the test that it compensates.
-        let law = match self.plain_law() {
-            Law::Compensated { .. } => Law::Metropolis,
-            law => law,
-        };
+        let law = self.plain_law().uncompensated();
         Decided { rule: RuleSettings::Exact { law }, audit: 0.0, prediction: None, reason: reason.into() }
     }
 

@@ -3,12 +3,14 @@
 //! | file | what it decides or does |
 //! |---|---|
 //! | `decide` | who decides: the rule, by a pilot and the design module |
+//! | `choose` | proposal and rule of a new run, by pilots |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `sink` | draws and checkpoints to the folder while chains run |
 //! | `progress` | what people watch |
 
 mod begin;
+mod choose;
 pub(crate) mod decide;
 pub(crate) mod progress;
 mod resume;

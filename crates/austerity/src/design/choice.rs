@@ -46,7 +46,8 @@ pub struct Choice {
 pub fn choose(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Result<Choice> {
     let search = search(pairs, law, tolerance, block_rows)?;
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let exact = |reason| Choice { rule: RuleSettings::Exact { law }, prediction: None, reason };
+    let exact =
+        |reason| Choice { rule: RuleSettings::Exact { law: law.uncompensated() }, prediction: None, reason };
     let Some(best) = search.best else {
         return Ok(exact(format!(
             "exact decisions: no test that was searched has a mean error within {tolerance} (the nearest: {:.4})",
@@ -136,6 +137,9 @@ mod tests {
     fn long_steps_are_decided_exactly_and_short_ones_by_a_test() {
         let long = choose(&pairs(100_000, 2.38), Law::Metropolis, 0.01, 32).unwrap();
         assert_eq!(long.rule, RuleSettings::default());
+        // A λ without its test would change the posterior.
+        let law = Law::Compensated { lambda: 1.4 };
+        assert_eq!(choose(&pairs(100_000, 2.38), law, 1e-6, 32).unwrap().rule, RuleSettings::default());
         assert!(long.reason.contains("exact decisions"), "{}", long.reason);
         let short = choose(&pairs(100_000, 0.2), Law::Metropolis, 0.01, 32).unwrap();
         let prediction = short.prediction.unwrap();

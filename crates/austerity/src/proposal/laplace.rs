@@ -14,8 +14,8 @@ use rand_distr::{ChiSquared, Distribution as _, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, setting};
-use crate::proposal::random_walk::Shape;
-use crate::proposal::{Proposal, RandomWalk};
+use crate::proposal::Proposal;
+use crate::proposal::random_walk::factor_of;
 use crate::rng::Rng;
 
 /// Smallest degrees of freedom.
@@ -39,10 +39,9 @@ impl Laplace {
         if let Some(&value) = mode.iter().find(|value| !value.is_finite()) {
             return Err(setting("centre of the Laplace proposal", value, "finite numbers"));
         }
-        let walk = RandomWalk::dense(mode.len(), covariance)?;
-        let Shape::Dense { factor } = walk.shape() else { unreachable!("a dense walk has a dense shape") };
+        let factor = factor_of(mode.len(), covariance)?;
         let freedom = FREEDOM.max(2.0 * mode.len() as f64);
-        Ok(Self { mode: mode.to_vec(), factor: factor.clone(), freedom, noise: vec![0.0; mode.len()] })
+        Ok(Self { mode: mode.to_vec(), factor, freedom, noise: vec![0.0; mode.len()] })
     }
 
     /// log q up to a constant: −(ν+d)/2 · log(1 + r²/ν).

@@ -59,28 +59,7 @@ impl RandomWalk {
 
     /// Steps with the d × d covariance given row by row, which must be positive definite.
     pub fn dense(dimension: usize, covariance: &[f64]) -> Result<Self> {
-        if covariance.len() != dimension * dimension {
-            return Err(Error::Dimension {
-                what: "covariance of the random walk".into(),
-                expected: dimension * dimension,
-                found: covariance.len(),
-            });
-        }
-        let matrix = DMatrix::from_row_slice(dimension, dimension, covariance);
-        let not_definite = || Error::NotPositiveDefinite {
-            what: "the covariance of the random walk".into(),
-            remedy: "give a symmetric matrix with positive eigenvalues".into(),
-        };
-        let largest = matrix.amax();
-        let skew = (&matrix - matrix.transpose()).amax();
-        if skew > 1e-9 * largest || covariance.iter().any(|v| !v.is_finite()) {
-            return Err(not_definite());
-        }
-        let factor = matrix.cholesky().ok_or_else(not_definite)?.unpack();
-        if factor.iter().any(|v| !v.is_finite()) {
-            return Err(not_definite());
-        }
-        Ok(Self::of(dimension, Shape::Dense { factor: pack(&factor) }))
+        Ok(Self::of(dimension, Shape::Dense { factor: factor_of(dimension, covariance)? }))
     }
 
     /// Steps with covariance (2.38²/d)·`covariance`, the classical choice for a posterior of that covariance.
@@ -113,6 +92,32 @@ impl RandomWalk {
 
 fn positive(sd: f64) -> Result<()> {
     if sd > 0.0 && sd.is_finite() { Ok(()) } else { Err(setting("step sd", sd, "a positive finite number")) }
+}
+
+/// The packed factor L of the d × d covariance L·Lᵀ, given row by row, which must be positive definite.
+pub(super) fn factor_of(dimension: usize, covariance: &[f64]) -> Result<Vec<f64>> {
+    if covariance.len() != dimension * dimension {
+        return Err(Error::Dimension {
+            what: "covariance of the proposal".into(),
+            expected: dimension * dimension,
+            found: covariance.len(),
+        });
+    }
+    let matrix = DMatrix::from_row_slice(dimension, dimension, covariance);
+    let not_definite = || Error::NotPositiveDefinite {
+        what: "the covariance of the proposal".into(),
+        remedy: "give a symmetric matrix with positive eigenvalues".into(),
+    };
+    let largest = matrix.amax();
+    let skew = (&matrix - matrix.transpose()).amax();
+    if skew > 1e-9 * largest || covariance.iter().any(|v| !v.is_finite()) {
+        return Err(not_definite());
+    }
+    let factor = matrix.cholesky().ok_or_else(not_definite)?.unpack();
+    if factor.iter().any(|v| !v.is_finite()) {
+        return Err(not_definite());
+    }
+    Ok(pack(&factor))
 }
 
 /// The lower triangle of `factor`, row by row.

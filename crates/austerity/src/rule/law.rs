@@ -32,6 +32,15 @@ pub enum Law {
 }
 
 impl Law {
+    /// The same law for exact decisions: compensation is right only together with the test whose noise it cancels.
+    #[must_use]
+    pub fn uncompensated(self) -> Self {
+        match self {
+            Self::Compensated { .. } => Self::Metropolis,
+            other => other,
+        }
+    }
+
     /// Refuses a λ that is not positive and finite.
     pub fn check(&self) -> Result<()> {
         match *self {
