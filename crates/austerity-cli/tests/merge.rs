@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod program;
+mod common;
 
-use program::Folder;
+use common::Scratch;
 
 const FIT: &str =
     "fit all.csv --response y --rule sequential --epsilon 0.05 --batch 100 --proposal adaptive --warmup 200";
@@ -14,8 +14,8 @@ fn bits(chains: &[Vec<f64>]) -> Vec<Vec<u64>> {
 }
 
 /// Every number of both stores is the same.
-fn same_draws(folder: &Folder, one: &str, other: &str) {
-    let (a, b) = (folder.draws(one), folder.draws(other));
+fn same_draws(folder: &Scratch, one: &str, other: &str) {
+    let (a, b) = (folder.reader(one), folder.reader(other));
     assert_eq!((a.names(), a.draws(), a.chain_numbers()), (b.names(), b.draws(), b.chain_numbers()));
     for j in 0..a.names().len() {
         assert_eq!(bits(&a.parameter(j).unwrap()), bits(&b.parameter(j).unwrap()), "{}", a.names()[j]);
@@ -29,7 +29,7 @@ fn same_draws(folder: &Folder, one: &str, other: &str) {
 /// Streams belong to chains, so two half runs are the whole run.
 #[test]
 fn two_half_runs_are_the_whole_run() {
-    let folder = Folder::new("merge-halves");
+    let folder = Scratch::new("merge-halves");
     folder.done("generate logistic --rows 3000 --features 3 --seed 6 --out all.csv");
     folder.done(&format!("{FIT} --draws 500 --chains 4 --out whole"));
     folder.done(&format!("{FIT} --draws 500 --chains 2 --out first"));
@@ -54,18 +54,18 @@ fn two_half_runs_are_the_whole_run() {
     assert_eq!(merged["chains"], 4);
     folder.done("predict whole all.csv --out whole.csv");
     folder.done("predict merged all.csv --out merged.csv");
-    let read = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    let read = |name: &str| std::fs::read(folder.at(name)).unwrap();
     assert!(read("whole.csv") == read("merged.csv"));
-    folder.refused(
+    folder.refused_with(
         "fit all.csv --response y --out merged --resume",
         &["merged", "cannot go on", "first", "second"],
     );
-    folder.refused("merge first second --out merged", &["merged", "holds a run already"]);
+    folder.refused_with("merge first second --out merged", &["merged", "holds a run already"]);
 }
 
 #[test]
 fn chains_need_not_follow_each_other_and_lengths_are_cut() {
-    let folder = Folder::new("merge-gaps");
+    let folder = Scratch::new("merge-gaps");
     folder.done("generate linear --rows 1000 --features 2 --seed 6 --out all.csv");
     let fit = "fit all.csv --response y --warmup 200";
     folder.done(&format!("{fit} --draws 300 --chains 1 --first-chain 7 --out late"));
@@ -74,15 +74,15 @@ fn chains_need_not_follow_each_other_and_lengths_are_cut() {
     let said = folder.json("merge late early --out two");
     assert_eq!((&said["cut"], &said["draws"], &said["chains"]), (&true.into(), &300.into(), &3.into()));
     assert!(folder.done("merge two middle --out three").contains("cut to the shortest of 300, 400"));
-    let merged = folder.draws("three");
+    let merged = folder.reader("three");
     assert_eq!(merged.chain_numbers(), [0, 1, 3, 7]);
     for (run, chain, place) in [("early", 0, 0), ("early", 1, 1), ("middle", 0, 2), ("late", 0, 3)] {
-        let from = folder.draws(run).parameter(1).unwrap();
+        let from = folder.reader(run).parameter(1).unwrap();
         assert_eq!(merged.parameter(1).unwrap()[place], from[chain][..300], "{run}");
     }
     folder.done("predict three all.csv --out made.csv");
     folder.done("summary three");
-    folder.refused(
+    folder.refused_with(
         "fit all.csv --response y --out three --resume",
         &["cannot go on", "late", "early", "middle"],
     );
@@ -90,7 +90,7 @@ fn chains_need_not_follow_each_other_and_lengths_are_cut() {
 
 #[test]
 fn runs_that_do_not_fit_together_are_refused_with_the_difference() {
-    let folder = Folder::new("merge-refused");
+    let folder = Scratch::new("merge-refused");
     folder.done("generate linear --rows 500 --features 2 --seed 6 --out all.csv");
     folder.done("generate linear --rows 500 --features 2 --seed 7 --out other.csv");
     folder.done("generate linear --rows 500 --features 3 --seed 6 --out wide.csv");
@@ -118,12 +118,12 @@ fn runs_that_do_not_fit_together_are_refused_with_the_difference() {
         folder.done(&format!(
             "fit {file} --response y --warmup {warmup} --draws 100 --chains 2 --out another {more}"
         ));
-        folder.refused("merge base another --out merged", words);
-        folder.refused("merge base another --out merged", &["base", "another"]);
-        assert!(!folder.path("merged").exists(), "nothing is left behind");
-        std::fs::remove_dir_all(folder.path("another")).unwrap();
+        folder.refused_with("merge base another --out merged", words);
+        folder.refused_with("merge base another --out merged", &["base", "another"]);
+        assert!(!folder.at("merged").exists(), "nothing is left behind");
+        std::fs::remove_dir_all(folder.at("another")).unwrap();
     }
-    folder.refused("merge base --out merged", &["RUN"]);
-    folder.refused("merge base nothing --out merged", &["nothing", "run.toml"]);
-    folder.refused("merge base base --out merged", &["both hold chain 0, 1"]);
+    folder.refused_with("merge base --out merged", &["RUN"]);
+    folder.refused_with("merge base nothing --out merged", &["nothing", "run.toml"]);
+    folder.refused_with("merge base base --out merged", &["both hold chain 0, 1"]);
 }

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod program;
+mod common;
 
 use std::fmt::Write as _;
 
 use austerity::diagnostics::quantile;
-use program::{Columns, Folder, files};
+use common::{Columns, Scratch, names};
 use statrs::distribution::{
     Binomial, Continuous as _, ContinuousCDF as _, Discrete as _, DiscreteCDF as _, Normal, Poisson,
     StudentsT,
@@ -18,8 +18,8 @@ const FIT: &str = "--chains 2 --draws 300 --warmup 300 --rule exact --proposal l
 const LONG: &str = "--chains 2 --draws 5000 --warmup 300 --rule exact --proposal laplace";
 
 /// All draws, chain after chain.
-fn draws(folder: &Folder, run: &str) -> Vec<Vec<f64>> {
-    let reader = folder.draws(run);
+fn draws(folder: &Scratch, run: &str) -> Vec<Vec<f64>> {
+    let reader = folder.reader(run);
     let parameters: Vec<Vec<f64>> =
         (0..reader.names().len()).map(|j| reader.parameter(j).unwrap().concat()).collect();
     (0..parameters[0].len()).map(|d| parameters.iter().map(|values| values[d]).collect()).collect()
@@ -65,7 +65,7 @@ fn compare_predictive(made: &Columns, row: usize, tail: f64, below: impl Fn(f64)
 #[test]
 fn real_responses_agree_with_a_computation_by_hand() {
     for family in ["linear", "student"] {
-        let folder = Folder::new(&format!("predict-{family}"));
+        let folder = Scratch::new(&format!("predict-{family}"));
         folder.done(&format!("generate {family} --rows 2000 --features 3 --seed 4 --out all.csv"));
         folder.done(&format!("fit all.csv --response y --family {family} --out run {LONG}"));
         folder.part(&folder.table("all.csv"), 0..50, "new.csv");
@@ -103,7 +103,7 @@ fn real_responses_agree_with_a_computation_by_hand() {
 
 #[test]
 fn logistic_predictions_agree_with_a_computation_by_hand() {
-    let folder = Folder::new("predict-logistic");
+    let folder = Scratch::new("predict-logistic");
     folder.done("generate logistic --rows 2000 --features 3 --seed 4 --out all.parquet");
     folder.done(&format!("fit all.parquet --response y --out run {FIT}"));
     folder.part(&folder.table("all.parquet"), 0..50, "new.csv");
@@ -135,7 +135,7 @@ fn logistic_predictions_agree_with_a_computation_by_hand() {
 /// Counts with an offset; large means take another way than small ones.
 #[test]
 fn counts_agree_with_a_computation_by_hand() {
-    let folder = Folder::new("predict-counts");
+    let folder = Scratch::new("predict-counts");
     folder.done("generate poisson --rows 2000 --features 2 --seed 4 --out all.csv");
     let all = folder.table("all.csv");
     let mut rows = String::from("x1,x2,y,exposure\n");
@@ -143,14 +143,14 @@ fn counts_agree_with_a_computation_by_hand() {
         let [x1, x2, y] = ["x1", "x2", "y"].map(|name| all.get(name)[row]);
         writeln!(rows, "{x1},{x2},{y},{}", if row % 2 == 0 { 0.0 } else { 0.1 }).unwrap();
     }
-    folder.write("fitted.csv", &rows);
+    folder.file("fitted.csv", &rows);
     folder.done(&format!("fit fitted.csv --response y --family poisson --offset exposure --out run {LONG}"));
     let mut rows = String::from("exposure,x2,x1,y\n");
     for row in 0..40 {
         let [x1, x2] = ["x1", "x2"].map(|name| all.get(name)[row]);
         writeln!(rows, "{},{x2},{x1},{}", row % 8, row * 3).unwrap();
     }
-    folder.write("new.csv", &rows);
+    folder.file("new.csv", &rows);
     let said = folder.json("predict run new.csv --out made.csv --draws 100000");
     let (new, made, draws) = (folder.table("new.csv"), folder.table("made.csv"), draws(&folder, "run"));
     let (mut score, mut largest) = (0.0, 0.0f64);
@@ -178,7 +178,7 @@ fn counts_agree_with_a_computation_by_hand() {
 
 #[test]
 fn binomial_predictions_are_successes_with_trials_and_probabilities_without() {
-    let folder = Folder::new("predict-binomial");
+    let folder = Scratch::new("predict-binomial");
     let mut rows = String::from("dose,dead,n\n");
     for row in 0..600u32 {
         let (dose, trials) = (f64::from(row % 20) / 10.0, 5 + row % 60);
@@ -188,7 +188,7 @@ fn binomial_predictions_are_successes_with_trials_and_probabilities_without() {
             .clamp(0.0, f64::from(trials));
         writeln!(rows, "{dose},{dead},{trials}").unwrap();
     }
-    folder.write("all.csv", &rows);
+    folder.file("all.csv", &rows);
     folder.done(&format!("fit all.csv --response dead --trials n --out run {LONG}"));
     let said = folder.json("predict run all.csv --out made.csv --draws 100000");
     let (new, made, draws) = (folder.table("all.csv"), folder.table("made.csv"), draws(&folder, "run"));
@@ -208,7 +208,7 @@ fn binomial_predictions_are_successes_with_trials_and_probabilities_without() {
     }
     let found = said["scores"]["log_score"].as_f64().unwrap();
     assert!((found - score).abs() < 1e-6 * score.abs(), "{found} {score}");
-    folder.write("new.csv", "dose\n0.3\n1.7\n");
+    folder.file("new.csv", "dose\n0.3\n1.7\n");
     let said = folder.json("predict run new.csv --out probabilities.csv --draws 100000");
     let made = folder.table("probabilities.csv");
     assert_eq!(made.names, ["row", "mean", "lower", "upper"]);
@@ -220,7 +220,7 @@ fn binomial_predictions_are_successes_with_trials_and_probabilities_without() {
 /// Draws are stored on the original scale, so columns far from 0 must not be standardised a second time.
 #[test]
 fn a_standardised_run_predicts_the_same() {
-    let folder = Folder::new("predict-standardised");
+    let folder = Scratch::new("predict-standardised");
     let mut rows = String::from("year,height,colour,y\n");
     for row in 0..1500u32 {
         let (year, height) = (2000.0 + f64::from(row * 31 % 20), 0.001 * f64::from(row * 7 % 100));
@@ -229,11 +229,11 @@ fn a_standardised_run_predicts_the_same() {
         let y = 0.3 * (year - 2010.0) + 20.0 * height + if colour == "red" { 1.0 } else { 0.0 } + noise;
         writeln!(rows, "{year},{height},{colour},{y}").unwrap();
     }
-    folder.write("all.csv", &rows);
+    folder.file("all.csv", &rows);
     let long = "--chains 2 --draws 2000 --warmup 500 --prior normal:1000 --prior-intercept normal:10000";
     folder.done(&format!("fit all.csv --response y --out plain {long}"));
     folder.done(&format!("fit all.csv --response y --out scaled --standardize {long}"));
-    folder.write("new.csv", "height,colour,year\n0.05,red,2010\n0.01,green,2003\n0.09,blue,2030\n");
+    folder.file("new.csv", "height,colour,year\n0.05,red,2010\n0.01,green,2003\n0.09,blue,2030\n");
     folder.done("predict plain new.csv --out plain.csv");
     folder.done("predict scaled new.csv --out scaled.csv");
     let (plain, scaled) = (folder.table("plain.csv"), folder.table("scaled.csv"));
@@ -247,7 +247,7 @@ fn a_standardised_run_predicts_the_same() {
         }
     }
     // And by hand: intercept, year, height, colour=… in the order of the run.
-    let names = folder.draws("scaled").coefficient_names().to_vec();
+    let names = folder.reader("scaled").coefficient_names().to_vec();
     assert_eq!(names, ["intercept", "year", "height", "colour=green", "colour=red"]);
     let draws = draws(&folder, "scaled");
     let eta: Vec<f64> = draws.iter().map(|b| b[0] + b[1] * 2003.0 + b[2] * 0.01 + b[3]).collect();
@@ -260,7 +260,7 @@ fn a_standardised_run_predicts_the_same() {
 #[test]
 fn predictive_intervals_cover() {
     for (family, most) in [("linear", 0.925), ("student", 0.925), ("poisson", 1.0)] {
-        let folder = Folder::new(&format!("predict-cover-{family}"));
+        let folder = Scratch::new(&format!("predict-cover-{family}"));
         folder.done(&format!("generate {family} --rows 6000 --features 4 --seed 9 --out all.csv"));
         let all = folder.table("all.csv");
         folder.part(&all, 0..3000, "old.csv");
@@ -274,23 +274,23 @@ fn predictive_intervals_cover() {
 
 #[test]
 fn texts_truths_and_levels_are_coded_as_they_were() {
-    let folder = Folder::new("predict-coding");
+    let folder = Scratch::new("predict-coding");
     let mut rows = String::from("size,kind,dark,answer\n");
     for row in 0..900u32 {
         let (size, kind, dark) = (row % 3 + 1, ["a", "b"][row as usize / 3 % 2], row / 6 % 2 == 0);
         let yes = row * 7919 % 100 < 20 + 20 * size + if dark { 10 } else { 0 };
         writeln!(rows, "{size},{kind},{dark},{}", if yes { "yes" } else { "no" }).unwrap();
     }
-    folder.write("all.csv", &rows);
+    folder.file("all.csv", &rows);
     folder.done(&format!("fit all.csv --response answer --categorical size --out run {FIT}"));
-    let names = folder.draws("run").coefficient_names().to_vec();
+    let names = folder.reader("run").coefficient_names().to_vec();
     assert_eq!(names, ["intercept", "size=2", "size=3", "kind=b", "dark"]);
     let draws = draws(&folder, "run");
     let chance = |x: &[f64]| -> Vec<f64> {
         predictors(&draws, x).iter().map(|eta| 1.0 / (1.0 + (-eta).exp())).collect()
     };
     // Other order, only some of the levels, one of them spelled otherwise, a text column that is all numbers here.
-    folder.write("new.csv", "dark,answer,size,kind\ntrue,yes,3.0,b\nfalse,no,1,a\ntrue,no,2,a\n");
+    folder.file("new.csv", "dark,answer,size,kind\ntrue,yes,3.0,b\nfalse,no,1,a\ntrue,no,2,a\n");
     let said = folder.json("predict run new.csv --out made.csv --draws 100000 --threads 2");
     let made = folder.table("made.csv");
     for (row, x) in [[0.0, 1.0, 1.0, 1.0], [0.0; 4], [1.0, 0.0, 0.0, 1.0]].iter().enumerate() {
@@ -299,27 +299,27 @@ fn texts_truths_and_levels_are_coded_as_they_were() {
     assert!(said["scores"]["error_rate"].as_f64().is_some());
     // A response that cannot be scored costs the scores only.
     for answer in ["maybe", "", "NA"] {
-        folder.write("unknown.csv", &format!("dark,answer,size,kind\ntrue,yes,3,b\nfalse,{answer},1,a\n"));
+        folder.file("unknown.csv", format!("dark,answer,size,kind\ntrue,yes,3,b\nfalse,{answer},1,a\n"));
         let said = folder.json("predict run unknown.csv --out unscored.csv");
         assert!(said["scores"].is_null());
         assert!(said["remarks"][0].as_str().unwrap().starts_with("not scored"), "{said}");
         assert_eq!(said["rows"], 2);
     }
-    folder.write("bare.csv", "dark,size,kind\nfalse,1,a\n");
+    folder.file("bare.csv", "dark,size,kind\nfalse,1,a\n");
     let said = folder.done("predict run bare.csv --out bare-made.csv");
     assert!(said.contains("1 rows") && !said.contains("Scored"), "{said}");
 }
 
 #[test]
 fn neither_threads_nor_the_format_change_a_number() {
-    let folder = Folder::new("predict-threads");
+    let folder = Scratch::new("predict-threads");
     folder.done("generate linear --rows 9000 --features 3 --seed 2 --out all.parquet");
     folder.done(&format!("fit all.parquet --response y --out run {FIT}"));
     folder.part(&folder.table("all.parquet"), 0..9000, "all.csv");
     folder.done("predict run all.parquet --out one.csv --threads 1");
     folder.done("predict run all.parquet --out three.csv --threads 3");
     folder.done("predict run all.csv --out text.csv");
-    let read = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    let read = |name: &str| std::fs::read(folder.at(name)).unwrap();
     assert!(read("one.csv") == read("three.csv") && read("one.csv") == read("text.csv"));
     folder.done("predict run all.parquet --out other.csv --seed 2");
     let (one, other) = (folder.table("one.csv"), folder.table("other.csv"));
@@ -329,22 +329,22 @@ fn neither_threads_nor_the_format_change_a_number() {
 
 #[test]
 fn bad_input_is_refused_with_its_place_and_a_remedy() {
-    let folder = Folder::new("predict-refused");
+    let folder = Scratch::new("predict-refused");
     let mut rows = String::from("colour,width,y\n");
     for row in 0..300u32 {
         writeln!(rows, "{},{},{}", ["red", "green"][row as usize % 2], row % 17, f64::from(row % 29))
             .unwrap();
     }
-    folder.write("all.csv", &rows);
+    folder.file("all.csv", &rows);
     folder.done(&format!("fit all.csv --response y --family linear --out run {FIT}"));
     folder.done(&format!("fit all.csv --response y --family linear --out some --keep width,sigma {FIT}"));
-    folder.write("good.csv", "width,colour\n1,red\n");
+    folder.file("good.csv", "width,colour\n1,red\n");
     folder.done("predict run good.csv --out made.csv");
-    let before = std::fs::read(folder.path("made.csv")).unwrap();
+    let before = std::fs::read(folder.at("made.csv")).unwrap();
     let refused = |new: &str, words: &[&str]| {
-        folder.write("bad.csv", new);
-        folder.refused("predict run bad.csv --out made.csv", words);
-        assert_eq!(std::fs::read(folder.path("made.csv")).unwrap(), before, "an existing file stays");
+        folder.file("bad.csv", new);
+        folder.refused_with("predict run bad.csv --out made.csv", words);
+        assert_eq!(std::fs::read(folder.at("made.csv")).unwrap(), before, "an existing file stays");
     };
     refused(
         "width,colour\n1,red\n2,pink\n",
@@ -355,15 +355,15 @@ fn bad_input_is_refused_with_its_place_and_a_remedy() {
     refused("width,colour\n1,red\n,red\n", &["bad.csv", "`width`", "row 2", "missing"]);
     refused("width,colour\nwide,red\n", &["bad.csv", "`width`", "`wide`", "numbers"]);
     refused("width,colour\n", &["bad.csv", "no rows"]);
-    folder.refused("predict some good.csv --out made.csv", &["some", "intercept, colour=", "--keep"]);
-    folder.refused("predict nothing good.csv --out made.csv", &["nothing", "run.toml"]);
-    folder.refused("predict run none.csv --out made.csv", &["none.csv"]);
-    folder.refused("predict run good.csv --out made.txt", &["made.txt", ".parquet"]);
-    folder.refused("predict run good.csv --out made.csv --interval 1", &["--interval", "1", "0.95"]);
-    folder.refused("predict run good.csv --out made.csv --draws 1", &["--draws 1", "2 chains"]);
-    folder.refused("predict run good.csv --out no/where.csv", &["where.csv"]);
-    assert!(!files(&folder.0).iter().any(|name| name.contains("part")), "{:?}", files(&folder.0));
+    folder.refused_with("predict some good.csv --out made.csv", &["some", "intercept, colour=", "--keep"]);
+    folder.refused_with("predict nothing good.csv --out made.csv", &["nothing", "run.toml"]);
+    folder.refused_with("predict run none.csv --out made.csv", &["none.csv"]);
+    folder.refused_with("predict run good.csv --out made.txt", &["made.txt", ".parquet"]);
+    folder.refused_with("predict run good.csv --out made.csv --interval 1", &["--interval", "1", "0.95"]);
+    folder.refused_with("predict run good.csv --out made.csv --draws 1", &["--draws 1", "2 chains"]);
+    folder.refused_with("predict run good.csv --out no/where.csv", &["where.csv"]);
+    assert!(!names(folder.path()).iter().any(|name| name.contains("part")), "{:?}", names(folder.path()));
     // The draws are gone.
-    std::fs::remove_dir_all(folder.path("run/draws.zarr")).unwrap();
-    folder.refused("predict run good.csv --out made.csv", &["draws.zarr"]);
+    std::fs::remove_dir_all(folder.at("run/draws.zarr")).unwrap();
+    folder.refused_with("predict run good.csv --out made.csv", &["draws.zarr"]);
 }

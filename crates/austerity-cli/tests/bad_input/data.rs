@@ -2,21 +2,21 @@
 
 use std::fs;
 
-use crate::support::{Folder, austerity, fit_refuses, flate, good, lines, number, refused, table, text};
+use crate::support::{Scratch, austerity, fit_refuses, flate, good, lines, number, refused, table, text};
 
 #[test]
 fn files_that_are_no_tables() {
-    let folder = Folder::new("files");
-    let parquet = folder.path("whole.parquet");
+    let folder = Scratch::new("files");
+    let parquet = folder.name("whole.parquet");
     let made = austerity(&["generate", "logistic", "--rows", "500", "--features", "2", "--out", &parquet]);
     assert!(made.status.success(), "{}", text(&made.stderr));
     let whole = fs::read(&parquet).unwrap();
     let mut gzip = flate(&good());
     gzip.truncate(gzip.len() - 100);
-    fs::create_dir(folder.path("store")).unwrap();
-    fs::create_dir(folder.path("old")).unwrap();
+    fs::create_dir(folder.name("store")).unwrap();
+    fs::create_dir(folder.name("old")).unwrap();
     let cases: &[(&str, String, &[&str])] = &[
-        ("missing", folder.path("nope.csv"), &["nope.csv", "check the path"]),
+        ("missing", folder.name("nope.csv"), &["nope.csv", "check the path"]),
         ("empty", folder.file("empty.csv", ""), &["empty.csv", "empty", "at least one row"]),
         ("blank lines", folder.file("blank.csv", "\n\n"), &["blank.csv", "empty"]),
         ("header only", folder.file("header.csv", "a,b,y\n"), &["header.csv", "no rows"]),
@@ -47,12 +47,12 @@ fn files_that_are_no_tables() {
             folder.file("quote.csv", table(17, "1,\"2,0")),
             &["quote.csv", "line 18", "not closed"],
         ),
-        ("a folder", folder.path("old"), &["old", "folder", "convert"]),
+        ("a folder", folder.name("old"), &["old", "folder", "convert"]),
         (
             "an empty store",
             {
                 folder.file("store/meta.json", "{}");
-                folder.path("store")
+                folder.name("store")
             },
             &["meta.json", "convert the table again"],
         ),
@@ -60,7 +60,7 @@ fn files_that_are_no_tables() {
             "a cut store",
             {
                 folder.file("old/meta.json", "{\"format\":");
-                folder.path("old")
+                folder.name("old")
             },
             &["meta.json"],
         ),
@@ -69,17 +69,17 @@ fn files_that_are_no_tables() {
     for (what, data, words) in cases.iter().filter(|case| case.0 != "a folder") {
         fit_refuses(&folder, what, data, &[], words);
     }
-    fs::remove_file(folder.path("old/meta.json")).unwrap();
+    fs::remove_file(folder.name("old/meta.json")).unwrap();
     let (what, data, words) = cases.iter().find(|case| case.0 == "a folder").unwrap();
     fit_refuses(&folder, what, data, &[], words);
     for (what, data, words) in cases.iter().take(6) {
-        refused(what, &["check", data, "--response", "y", "--json"], &folder.path("run"), words);
+        refused(what, &["check", data, "--response", "y", "--json"], &folder.name("run"), words);
     }
 }
 
 #[test]
 fn cells_that_are_wrong() {
-    let folder = Folder::new("cells");
+    let folder = Scratch::new("cells");
     let cases: &[(&str, &str, &[&str])] = &[
         ("too few cells", "1.0,0", &["line 18", "2 cells", "has 3"]),
         ("too many cells", "1.0,2.0,0,5", &["line 18", "4 cells", "has 3"]),
@@ -101,7 +101,7 @@ fn cells_that_are_wrong() {
         let family: &[&str] = if *what == "third class" { &["--family", "logistic"] } else { &[] };
         fit_refuses(&folder, what, &data, family, &words);
         let arguments = [&["check", &data, "--response", "y", "--json"], family].concat();
-        refused(what, &arguments, &folder.path("run"), &words);
+        refused(what, &arguments, &folder.name("run"), &words);
     }
     let commas = lines("a,b,y", 50, |i| format!("\"{},{}\",2,{}", i % 7, i % 5, i % 2));
     fit_refuses(
@@ -133,7 +133,7 @@ fn cells_that_are_wrong() {
 
 #[test]
 fn columns_and_roles_that_do_not_fit() {
-    let folder = Folder::new("roles");
+    let folder = Scratch::new("roles");
     let data = folder.file("good.csv", good());
     let twice = folder.file("twice.csv", good().replacen("a,b,y", "a,a,y", 1));
     let zero = folder.file("zero.csv", lines("a,y", 60, |i| format!("{},0", number(i, 0))));

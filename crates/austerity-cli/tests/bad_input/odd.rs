@@ -1,10 +1,10 @@
 //! Odd input that works, and where a proper prior makes the difference.
 
-use crate::support::{Folder, fit_accepts, fit_refuses, flate, good, lines, names, number, remarks};
+use crate::support::{Scratch, fit_accepts, fit_refuses, flate, good, lines, names, number, remarks};
 
 #[test]
 fn flat_priors_that_leave_the_posterior_open() {
-    let folder = Folder::new("flat");
+    let folder = Scratch::new("flat");
     let apart =
         folder.file("apart.csv", lines("a,y", 100, |i| format!("{},{}", i as f64 - 50.0, u8::from(i > 50))));
     let said = fit_accepts(&folder, "separable, proper prior", &apart, &[]);
@@ -37,7 +37,7 @@ fn flat_priors_that_leave_the_posterior_open() {
 
 #[test]
 fn odd_input_that_works() {
-    let folder = Folder::new("odd");
+    let folder = Scratch::new("odd");
     let rows = |header: &str| good().replacen("a,b,y", header, 1);
     let breaks = lines("a,\"the\nname\",y", 90, |i| {
         format!("{:.3},\"le\nvel {}\",{}", number(i, 0), i % 3, u8::from(number(i, 2) > 0.0))
@@ -92,7 +92,7 @@ fn odd_input_that_works() {
 /// 2,000 columns of 3,000 rows: a mode is found by solving 2,001 equations a few times, and chains run.
 #[test]
 fn thousands_of_columns() {
-    let folder = Folder::new("wide");
+    let folder = Scratch::new("wide");
     let (rows, columns) = (3000, 2000);
     let header = format!("y,{}", (0..columns).map(|j| format!("x{j}")).collect::<Vec<_>>().join(","));
     let mut content = header + "\n";

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::support::{Folder, SHORT, austerity, fit_refuses, good, refused, text};
+use crate::support::{SHORT, Scratch, austerity, fit_refuses, good, refused, text};
 
 #[test]
 fn options_out_of_range() {
-    let folder = Folder::new("options");
+    let folder = Scratch::new("options");
     let data = folder.file("good.csv", good());
     let cases: &[(&[&str], &[&str])] = &[
         (&["--prior", "nonsense"], &["--prior", "nonsense", "normal:SD"]),
@@ -55,7 +55,7 @@ fn options_out_of_range() {
     for (options, words) in cases {
         fit_refuses(&folder, &options.join(" "), &data, options, words);
     }
-    let out = folder.path("run");
+    let out = folder.name("run");
     refused("no response", &["fit", &data, "--out", &out], &out, &["--response", "missing"]);
     for (options, words) in [
         (["--batch", "0"], "batch"),
@@ -74,7 +74,7 @@ fn options_out_of_range() {
 
 #[test]
 fn files_of_priors_that_are_wrong() {
-    let folder = Folder::new("priors");
+    let folder = Scratch::new("priors");
     let data = folder.file("good.csv", good());
     let cases: &[(&str, &[&str])] = &[
         ("", &["empty"]),
@@ -94,15 +94,15 @@ fn files_of_priors_that_are_wrong() {
         &folder,
         "no file",
         &data,
-        &["--priors", &folder.path("none.csv")],
+        &["--priors", &folder.name("none.csv")],
         &["none.csv", "check the path"],
     );
-    fit_refuses(&folder, "a folder", &data, &["--priors", &folder.path("")], &["directory"]);
+    fit_refuses(&folder, "a folder", &data, &["--priors", &folder.name("")], &["directory"]);
 }
 
 #[test]
 fn folders_that_cannot_be_a_run() {
-    let folder = Folder::new("folders");
+    let folder = Scratch::new("folders");
     let data = folder.file("good.csv", good());
     let fit = |out: &str| {
         austerity(&[&["fit", &data, "--response", "y", "--out", out, "--json"], &SHORT[..]].concat())
@@ -121,38 +121,38 @@ fn folders_that_cannot_be_a_run() {
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
     }
     assert_eq!(fs::read_to_string(&data).unwrap(), good(), "the data were touched");
-    let full = folder.path("full");
+    let full = folder.name("full");
     fs::create_dir(&full).unwrap();
     folder.file("full/precious.txt", "mine");
     let said = text(&fit(&full).stderr);
     assert!(said.contains("not empty") && said.contains("--out"), "{said}");
-    assert_eq!(fs::read_to_string(folder.path("full/precious.txt")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(folder.name("full/precious.txt")).unwrap(), "mine");
     // A folder that was there and is empty is used; a run that is there is kept.
-    let run = folder.path("run");
+    let run = folder.name("run");
     fs::create_dir(&run).unwrap();
     assert!(matches!(fit(&run).status.code(), Some(0 | 1)));
-    let before = fs::read(folder.path("run/run.toml")).unwrap();
+    let before = fs::read(folder.name("run/run.toml")).unwrap();
     let again = fit(&run);
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("--resume"), "{}", text(&again.stderr));
-    assert_eq!(fs::read(folder.path("run/run.toml")).unwrap(), before);
+    assert_eq!(fs::read(folder.name("run/run.toml")).unwrap(), before);
     for (what, path, words) in [
-        ("no run", folder.path("full"), ["no run", "austerity fit"]),
-        ("nothing", folder.path("nothing"), ["no run", "austerity fit"]),
+        ("no run", folder.name("full"), ["no run", "austerity fit"]),
+        ("nothing", folder.name("nothing"), ["no run", "austerity fit"]),
         ("a file", data.clone(), ["good.csv", "run.toml"]),
     ] {
-        refused(what, &["summary", &path, "--json"], &folder.path("none"), &words);
+        refused(what, &["summary", &path, "--json"], &folder.name("none"), &words);
     }
 }
 
 #[test]
 fn settings_of_a_run_that_are_damaged() {
-    let folder = Folder::new("settings");
+    let folder = Scratch::new("settings");
     let data = folder.file("good.csv", good());
-    let run = folder.path("run");
+    let run = folder.name("run");
     let fit = [&["fit", &data, "--response", "y", "--out", &run, "--json"], &SHORT[..]].concat();
     assert!(matches!(austerity(&fit).status.code(), Some(0 | 1)));
-    let whole = fs::read_to_string(folder.path("run/run.toml")).unwrap();
+    let whole = fs::read_to_string(folder.name("run/run.toml")).unwrap();
     let cut = whole[..whole.len() / 2].to_owned();
     let cases = [
         ("empty", String::new()),
@@ -167,12 +167,12 @@ fn settings_of_a_run_that_are_damaged() {
     for (what, content) in cases {
         assert_ne!(content, whole, "{what}: nothing was changed");
         folder.file("run/run.toml", content);
-        refused(what, &["summary", &run, "--json"], &folder.path("none"), &["run.toml", "damaged"]);
+        refused(what, &["summary", &run, "--json"], &folder.name("none"), &["run.toml", "damaged"]);
     }
     folder.file("run/run.toml", &whole);
     // A bit flipped anywhere in the checkpoint, and no checkpoint before it.
-    let _ = fs::remove_file(folder.path("run/checkpoint.previous"));
-    let bytes = fs::read(folder.path("run/checkpoint")).unwrap();
+    let _ = fs::remove_file(folder.name("run/checkpoint.previous"));
+    let bytes = fs::read(folder.name("run/checkpoint")).unwrap();
     for at in [0, 9, 15, 22, bytes.len() / 2, bytes.len() - 1] {
         let mut damaged = bytes.clone();
         damaged[at] ^= 4;

@@ -2,46 +2,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+
+pub(crate) use crate::common::{Scratch, austerity, text};
 
 /// Enough of a run to know that there is one.
 pub(crate) const SHORT: [&str; 8] = ["--draws", "20", "--warmup", "10", "--chains", "1", "--rule", "exact"];
-
-/// A folder that is removed with its content at the end of the test.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("austerity-bad-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        fs::write(self.0.join(name), content).unwrap();
-        self.path(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-pub(crate) fn austerity(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_austerity")).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
 
 /// A number without pattern: a function of its place, from −1 to 1.
 pub(crate) fn number(i: usize, j: usize) -> f64 {
@@ -90,16 +56,16 @@ pub(crate) fn refused(what: &str, arguments: &[&str], out: &str, words: &[&str])
 }
 
 /// `austerity fit` refuses.
-pub(crate) fn fit_refuses(folder: &Folder, what: &str, data: &str, options: &[&str], words: &[&str]) {
-    let out = folder.path("run");
+pub(crate) fn fit_refuses(folder: &Scratch, what: &str, data: &str, options: &[&str], words: &[&str]) {
+    let out = folder.name("run");
     let response: &[&str] = if options.contains(&"--response") { &[] } else { &["--response", "y"] };
     let arguments = [&["fit", data, "--out", &out, "--json"], response, options].concat();
     refused(what, &arguments, &out, words);
 }
 
 /// `austerity fit` runs: exit code 0 or 1, JSON on standard output, nothing on standard error; returns the JSON.
-pub(crate) fn fit_accepts(folder: &Folder, what: &str, data: &str, options: &[&str]) -> serde_json::Value {
-    let out = folder.path("run");
+pub(crate) fn fit_accepts(folder: &Scratch, what: &str, data: &str, options: &[&str]) -> serde_json::Value {
+    let out = folder.name("run");
     let arguments = [&["fit", data, "--out", &out, "--json", "--response", "y"], options, &SHORT].concat();
     let output = austerity(&arguments);
     let said = text(&output.stderr);

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use austerity_io::run::DrawsReader;
+use austerity_io::table::{Column, open};
 use serde_json::Value;
 
 /// A folder that is removed at the end of a test that passed.
@@ -25,6 +26,22 @@ impl Scratch {
 
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// A place in this folder.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The same as an argument.
+    pub fn name(&self, name: &str) -> String {
+        self.at(name).to_str().unwrap().to_owned()
+    }
+
+    /// Writes a file and returns its name as an argument.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.at(name), content).unwrap();
+        self.name(name)
     }
 
     /// The program, to be run in this folder.
@@ -56,6 +73,50 @@ impl Scratch {
         said
     }
 
+    /// The same with words that the message must have.
+    pub fn refused_with(&self, line: &str, words: &[&str]) {
+        let said = self.refused(line);
+        words.iter().for_each(|word| assert!(said.contains(word), "{line}: `{word}` is missing in: {said}"));
+    }
+
+    /// Runs a line and expects success; `fit` may distrust a short run.
+    pub fn done(&self, line: &str) -> String {
+        let output = if line.starts_with("fit") { self.fit(line) } else { self.run(line) };
+        let said = text(&output.stderr);
+        assert!(line.starts_with("fit") || output.status.success(), "{line}: {said}");
+        text(&output.stdout)
+    }
+
+    /// The same with `--json`.
+    pub fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.done(&format!("{line} --json"))).unwrap()
+    }
+
+    /// The draws of a run, unread.
+    pub fn reader(&self, run: &str) -> DrawsReader {
+        DrawsReader::open(self.at(run).join("draws.zarr")).unwrap()
+    }
+
+    /// The numeric columns of a table by name.
+    pub fn table(&self, name: &str) -> Columns {
+        let table = open(self.at(name)).unwrap().read(None).unwrap();
+        let numbers = |column: &Column| match column {
+            Column::Numbers(values) => values.clone(),
+            Column::Levels { .. } => Vec::new(),
+        };
+        Columns { names: table.names.clone(), values: table.columns.iter().map(numbers).collect() }
+    }
+
+    /// Writes rows of a table of numbers as CSV.
+    pub fn part(&self, table: &Columns, rows: std::ops::Range<usize>, name: &str) {
+        let mut text = table.names.join(",") + "\n";
+        for row in rows {
+            let cells: Vec<String> = table.values.iter().map(|column| column[row].to_string()).collect();
+            text += &(cells.join(",") + "\n");
+        }
+        self.file(name, text);
+    }
+
     /// Starts a line of words.
     pub fn start(&self, line: &str) -> Child {
         let mut command = self.command(line.split_whitespace());
@@ -81,9 +142,7 @@ impl Scratch {
 
     /// `summary --json` of a run.
     pub fn summary(&self, run: &str) -> Value {
-        let output = self.run(&format!("summary {run} --json"));
-        assert!(output.status.success(), "{run}: {}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        self.json(&format!("summary {run}"))
     }
 }
 
@@ -97,6 +156,40 @@ impl Drop for Scratch {
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs the program wherever the test is.
+pub fn austerity(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_austerity")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The same for an answer in JSON.
+pub fn json(arguments: &[&str]) -> Value {
+    let output = austerity(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Columns of numbers by name.
+pub struct Columns {
+    pub names: Vec<String>,
+    pub values: Vec<Vec<f64>>,
+}
+
+impl Columns {
+    pub fn get(&self, name: &str) -> &[f64] {
+        let place = self.names.iter().position(|known| known == name);
+        &self.values[place.unwrap_or_else(|| panic!("no column {name} among {:?}", self.names))]
+    }
+}
+
+/// Names of what a folder holds, in order.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 /// Everything that a run has stored, as bits.
