@@ -10,6 +10,7 @@
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
+//! | [`theory`] | the experiment of section 5.1 and supplements A and B |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
@@ -22,6 +23,7 @@ pub mod curves;
 pub mod error;
 pub mod outcome;
 pub mod parallel;
+pub mod theory;
 pub mod trajectory;
 pub mod write;
 
@@ -43,4 +45,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    name: "theory",
+    about: "the error of the test by recursion and by simulation (section 5.1, supplements A and B)",
+    run: theory::run,
+}];
