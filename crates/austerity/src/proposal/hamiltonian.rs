@@ -100,8 +100,16 @@ impl Point {
         Ok(())
     }
 
-    fn is_finite(&self) -> bool {
-        self.log_density.is_finite() && self.gradient.iter().all(|g| g.is_finite())
+    /// Whether density and gradient can be gone on with: the density is wanted where the path ends.
+    fn pass<M: Gradient<State = Vec<f64>>>(&mut self, model: &M, last: bool) -> Result<bool> {
+        self.log_density = 0.0;
+        let done = if last { self.evaluate(model) } else { model.gradient(&self.state, &mut self.gradient) };
+        match done {
+            Ok(()) => Ok(self.log_density.is_finite() && self.gradient.iter().all(|g| g.is_finite())),
+            // Out there numbers overflow: no fault of the model's.
+            Err(Error::NotANumber { .. } | Error::PriorNotANumber) => Ok(false),
+            Err(other) => Err(other),
+        }
     }
 }
 
@@ -218,11 +226,8 @@ impl<'m, M: Gradient<State = Vec<f64>>> Hamiltonian<'m, M> {
                 return Ok(false);
             }
             self.gradients += 1;
-            match self.end.evaluate(self.model) {
-                Ok(()) if self.end.is_finite() => {}
-                // Out there numbers overflow: no fault of the model's.
-                Ok(()) | Err(Error::NotANumber { .. } | Error::PriorNotANumber) => return Ok(false),
-                Err(other) => return Err(other),
+            if !self.end.pass(self.model, step == steps)? {
+                return Ok(false);
             }
             let part = if step < steps { 1.0 } else { 0.5 };
             shape.add_transposed(part * length, &self.end.gradient, &mut self.momentum);
