@@ -3,6 +3,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | [`logistic`] | section 6.1: logistic regression by random walk |
 //! | [`context`] | [`Context`]: how large, which seed, where the data are, who is told of progress |
 //! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod context;
 pub mod curves;
 pub mod error;
+pub mod logistic;
 pub mod outcome;
 pub mod parallel;
 pub mod trajectory;
@@ -43,4 +45,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    name: "logistic",
+    about: "6.1: logistic regression on MNIST 7 against 9 by random walk",
+    run: logistic::run,
+}];

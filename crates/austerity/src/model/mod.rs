@@ -157,6 +157,11 @@ pub trait Parameters: Model {
 pub trait Gradient: Model {
     /// Log posterior density at `state` up to a constant; its gradient goes to `gradient`.
     fn log_density_gradient(&self, state: &Self::State, gradient: &mut [f64]) -> Result<f64>;
+
+    /// The gradient alone, to the same bits: for models where the density itself costs more than its derivative.
+    fn gradient(&self, state: &Self::State, gradient: &mut [f64]) -> Result<()> {
+        self.log_density_gradient(state, gradient).map(drop)
+    }
 }
 
 /// Second derivative of the log posterior density.

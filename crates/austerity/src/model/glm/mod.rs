@@ -315,7 +315,11 @@ impl<F: Family> Parameters for Glm<F> {
 
 impl<F: Family> Gradient for Glm<F> {
     fn log_density_gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
-        derivative::evaluate(self, state, gradient, None)
+        derivative::evaluate(self, state, gradient, None, true)
+    }
+
+    fn gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<()> {
+        derivative::evaluate(self, state, gradient, None, false).map(drop)
     }
 }
 
@@ -326,6 +330,6 @@ impl<F: Family> Curvature for Glm<F> {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64> {
-        derivative::evaluate(self, state, gradient, Some(hessian))
+        derivative::evaluate(self, state, gradient, Some(hessian), true)
     }
 }
