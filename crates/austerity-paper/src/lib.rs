@@ -10,6 +10,7 @@
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
+//! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod context;
 pub mod curves;
 pub mod error;
+pub mod langevin;
 pub mod outcome;
 pub mod parallel;
 pub mod trajectory;
@@ -43,4 +45,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    name: "langevin",
+    about: "Langevin dynamics with and without a test (section 6.4)",
+    run: langevin::run,
+}];

@@ -19,6 +19,8 @@
 //! Λ may be any positive definite matrix; [`empirical_information`] makes one from the scores of rows. Cost: as
 //! [`Langevin`], and 2d² multiplications per step. Not for posteriors whose information changes much from place to place.
 
+use std::fmt;
+
 use nalgebra::DMatrix;
 
 use crate::error::{Error, Result, setting};
@@ -30,7 +32,6 @@ use crate::proposal::{Langevin, Proposal, Shape};
 use crate::rng::Rng;
 
 /// A Langevin step preconditioned by the information in the data.
-#[derive(Clone, Debug)]
 pub struct FisherScoring<'m, M: BatchGradient> {
     langevin: Langevin<'m, M>,
     /// The variance 2h − γh² of a step in units of Λ⁻¹.
@@ -42,6 +43,30 @@ pub struct FisherScoring<'m, M: BatchGradient> {
     learns: bool,
     /// Where the last step began.
     from: Vec<f64>,
+}
+
+impl<M: BatchGradient> Clone for FisherScoring<'_, M> {
+    fn clone(&self) -> Self {
+        Self {
+            langevin: self.langevin.clone(),
+            variance: self.variance,
+            information: self.information.clone(),
+            estimates: self.estimates,
+            learns: self.learns,
+            from: self.from.clone(),
+        }
+    }
+}
+
+impl<M: BatchGradient> fmt::Debug for FisherScoring<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { langevin, information, learns, .. } = self;
+        f.debug_struct("FisherScoring")
+            .field("langevin", langevin)
+            .field("information", information)
+            .field("learns", learns)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'m, M: BatchGradient> FisherScoring<'m, M> {

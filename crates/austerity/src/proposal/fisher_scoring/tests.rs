@@ -46,7 +46,8 @@ fn a_normal_posterior_is_left_as_it_is() {
 /// Against the sum over rows of the outer product of scores, written out for a model whose scores are known.
 #[test]
 fn the_information_is_the_covariance_of_the_scores() {
-    let scores: Vec<[f64; 2]> = (0..40).map(|i| [(i as f64).sin(), (1.7 * i as f64).cos() + 0.3]).collect();
+    let scores: Vec<[f64; 2]> =
+        (0..40).map(|i| [f64::from(i).sin(), (1.7 * f64::from(i)).cos() + 0.3]).collect();
     let model = from_fn(40, 2, |_: &[f64]| 0.0, |_: &[f64], _| 0.0).unwrap();
     let row = |_: &[f64], row: usize, gradient: &mut [f64]| {
         gradient[0] += scores[row][0];
