@@ -11,6 +11,7 @@
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
+//! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
@@ -22,6 +23,7 @@ pub mod context;
 pub mod curves;
 pub mod error;
 pub mod logistic;
+pub mod langevin;
 pub mod outcome;
 pub mod parallel;
 pub mod trajectory;
@@ -49,4 +51,7 @@ pub const EXPERIMENTS: &[Experiment] = &[Experiment {
     name: "logistic",
     about: "6.1: logistic regression on MNIST 7 against 9 by random walk",
     run: logistic::run,
+    name: "langevin",
+    about: "Langevin dynamics with and without a test (section 6.4)",
+    run: langevin::run,
 }];

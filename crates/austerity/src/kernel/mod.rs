@@ -3,14 +3,17 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`metropolis`] | [`Metropolis`]: propose, compare, decide |
+//! | [`uncorrected`] | [`Uncorrected`]: propose and take it, without a test; biased |
 
 pub mod metropolis;
+pub mod uncorrected;
 
 use crate::error::Result;
 use crate::rng::Streams;
 use crate::rule::Decision;
 
 pub use metropolis::Metropolis;
+pub use uncorrected::Uncorrected;
 
 /// Moves a state by one step that leaves the target (nearly) invariant.
 pub trait Kernel {

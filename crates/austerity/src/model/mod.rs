@@ -12,9 +12,12 @@
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
+//! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
+//! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 //! | [`generate`] | synthetic data with known coefficients |
 
+pub mod batch_gradient;
 pub mod data;
 pub mod from_fn;
 pub mod generate;
@@ -24,11 +27,13 @@ pub mod linear;
 pub mod mode;
 pub mod prior;
 pub mod store;
+pub mod with_gradient;
 
 use crate::error::{Error, Result};
 use crate::population::Population;
 
 pub use crate::population::Access;
+pub use batch_gradient::BatchGradient;
 pub use data::{CheckedData, Data, ResponseKind};
 pub use from_fn::{FromFn, from_fn};
 pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
@@ -37,6 +42,7 @@ pub use linear::{Linear, Noise};
 pub use mode::{Mode, find_mode};
 pub use prior::Prior;
 pub use store::{Store, StoreBuilder};
+pub use with_gradient::{WithGradient, with_gradient};
 
 /// A posterior over states, given N rows.
 pub trait Model: Sync {

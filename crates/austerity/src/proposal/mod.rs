@@ -6,12 +6,16 @@
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
 //! | [`hamiltonian`] | [`Hamiltonian`]: leapfrog paths along the gradient of all the data, for differentiable models |
+//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
+//! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
 pub mod hamiltonian;
+pub mod fisher_scoring;
+pub mod langevin;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
@@ -23,6 +27,8 @@ use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
 pub use hamiltonian::{Hamiltonian, Path};
+pub use fisher_scoring::{FisherScoring, empirical_information};
+pub use langevin::Langevin;
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
@@ -31,6 +37,11 @@ pub use random_walk::{RandomWalk, Shape};
 pub trait Proposal<S> {
     /// Writes a candidate to `to` and returns log q(from|to) − log q(to|from).
     fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<f64>;
+
+    /// Writes the candidate that [`Proposal::propose`] would write, for a kernel that does not ask for its ratio.
+    fn draw(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<()> {
+        self.propose(from, to, rng).map(|_| ())
+    }
 
     /// Learns from warm-up step number `step` (from 1), whose candidate was accepted or not.
     fn learn(&mut self, _accepted: bool, _step: u64) {}

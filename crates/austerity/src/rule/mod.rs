@@ -45,6 +45,8 @@ pub enum Stopped {
     Tolerance,
     /// A row is impossible under the candidate (log-likelihood −∞): rejected.
     Impossible,
+    /// No test was made: the candidate was taken as it came.
+    Untested,
     /// The prior or the proposal rules the candidate out (offset −∞): rejected without reading a row.
     Offset,
 }
@@ -83,8 +85,19 @@ impl Decision {
     /// The rejection of a candidate that the offset rules out.
     #[must_use]
     pub fn ruled_out() -> Self {
+        Self::unread(false, Stopped::Offset)
+    }
+
+    /// The acceptance of a candidate that nothing was asked about.
+    #[must_use]
+    pub fn untested() -> Self {
+        Self::unread(true, Stopped::Untested)
+    }
+
+    /// A decision without reading a row.
+    fn unread(accepted: bool, stopped: Stopped) -> Self {
         Self {
-            accepted: false,
+            accepted,
             used: 0,
             read: 0,
             evaluations: 0,
@@ -92,7 +105,7 @@ impl Decision {
             mean: f64::NAN,
             sd: f64::NAN,
             threshold: f64::NAN,
-            stopped: Stopped::Offset,
+            stopped,
             guarded: 0,
             audit: None,
         }

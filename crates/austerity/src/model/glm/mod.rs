@@ -12,6 +12,7 @@
 //! | `batch`, [`list`] | moments of sixteen blocks at once; which blocks to read |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
+//! | [`gradient`] | the gradient of a batch of blocks |
 //! | [`influence`] | what each row can do: its leverage, spread and third-order score |
 //! | `start` | whether a state gives every row a probability |
 //!
@@ -29,6 +30,7 @@ pub mod binomial;
 pub mod blocks;
 pub mod compiled;
 pub mod derivative;
+pub mod gradient;
 pub mod influence;
 pub mod kernel;
 pub mod list;
