@@ -5,6 +5,7 @@
 //! | [`random_walk`] | [`RandomWalk`]: Gaussian steps, isotropic, diagonal or dense |
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
+//! | [`stiefel`] | [`Stiefel`]: symmetric walk on orthonormal frames |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
@@ -13,6 +14,7 @@ pub mod adaptive;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
+pub mod stiefel;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,7 @@ pub use adaptive::RobustAdaptive;
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
+pub use stiefel::Stiefel;
 
 /// Proposes a candidate.
 pub trait Proposal<S> {
@@ -43,6 +46,8 @@ pub enum AnyProposal {
     Adaptive(RobustAdaptive),
     /// Independent draws around the mode.
     Laplace(Laplace),
+    /// Walk on orthonormal frames.
+    Stiefel(Stiefel),
     /// A random choice among several.
     Mixture(Mixture<AnyProposal>),
 }
@@ -53,13 +58,14 @@ impl Proposal<Vec<f64>> for AnyProposal {
             Self::RandomWalk(walk) => walk.propose(from, to, rng),
             Self::Adaptive(walk) => walk.propose(from, to, rng),
             Self::Laplace(draws) => draws.propose(from, to, rng),
+            Self::Stiefel(walk) => walk.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
         }
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::RandomWalk(_) | Self::Laplace(_) => {}
+            Self::RandomWalk(_) | Self::Laplace(_) | Self::Stiefel(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }
@@ -81,6 +87,12 @@ impl From<RobustAdaptive> for AnyProposal {
 impl From<Laplace> for AnyProposal {
     fn from(draws: Laplace) -> Self {
         Self::Laplace(draws)
+    }
+}
+
+impl From<Stiefel> for AnyProposal {
+    fn from(walk: Stiefel) -> Self {
+        Self::Stiefel(walk)
     }
 }
 
