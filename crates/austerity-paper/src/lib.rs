@@ -10,6 +10,8 @@
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
+//! | [`ica`] | section 6.2: independent components |
+//! | [`design`] | section 6.5: optimal sequential tests |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
@@ -19,7 +21,9 @@ pub mod cache;
 pub mod clock;
 pub mod context;
 pub mod curves;
+pub mod design;
 pub mod error;
+pub mod ica;
 pub mod outcome;
 pub mod parallel;
 pub mod trajectory;
@@ -43,4 +47,15 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "ica",
+        about: "independent components: risk of the mean Amari distance against time",
+        run: ica::run,
+    },
+    Experiment {
+        name: "design",
+        about: "optimal sequential tests: error and data use against the target",
+        run: design::run,
+    },
+];

@@ -35,6 +35,9 @@ const GROUP: usize = 4;
 /// Beyond this |s| tanh(s/2) is ±1 in f32.
 const FLAT: f32 = 40.0;
 
+/// How many blocks ahead a scan asks for memory.
+const AHEAD: usize = 12;
+
 /// Where t comes from.
 pub mod mode {
     /// Computed and forgotten.
@@ -219,6 +222,12 @@ pub fn summarize<S: Simd, const D: usize, const MODE: u8>(
         if MODE == mode::FRESH {
             for next in upcoming.into_iter().flatten() {
                 (0..2 * dimension).for_each(|line| prefetch_at(samples.block(next), line));
+            }
+        } else {
+            // A scan: the hardware follows the run of lines but stops at the end of a page, which is after four blocks of four sources.
+            for line in (block + AHEAD) * 2 * dimension..(block + AHEAD + 2) * 2 * dimension {
+                prefetch_at(samples.lines, line);
+                prefetch_at(cache, line);
             }
         }
         let mut values = [None; 2];
