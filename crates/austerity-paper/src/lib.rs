@@ -12,6 +12,8 @@
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
+//! | [`ica`] | section 6.2: independent components |
+//! | [`design`] | section 6.5: optimal sequential tests |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
@@ -21,9 +23,11 @@ pub mod cache;
 pub mod clock;
 pub mod context;
 pub mod curves;
+pub mod design;
 pub mod error;
 pub mod logistic;
 pub mod langevin;
+pub mod ica;
 pub mod outcome;
 pub mod parallel;
 pub mod trajectory;
@@ -55,3 +59,15 @@ pub const EXPERIMENTS: &[Experiment] = &[Experiment {
     about: "Langevin dynamics with and without a test (section 6.4)",
     run: langevin::run,
 }];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "ica",
+        about: "independent components: risk of the mean Amari distance against time",
+        run: ica::run,
+    },
+    Experiment {
+        name: "design",
+        about: "optimal sequential tests: error and data use against the target",
+        run: design::run,
+    },
+];

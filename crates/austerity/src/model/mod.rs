@@ -11,6 +11,7 @@
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
+//! | [`ica`] | [`Ica`]: independent components, an orthonormal unmixing matrix of whitened samples |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
@@ -22,6 +23,7 @@ pub mod data;
 pub mod from_fn;
 pub mod generate;
 pub mod glm;
+pub mod ica;
 pub mod lasso;
 pub mod linear;
 pub mod mode;
@@ -37,6 +39,7 @@ pub use batch_gradient::BatchGradient;
 pub use data::{CheckedData, Data, ResponseKind};
 pub use from_fn::{FromFn, from_fn};
 pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
+pub use ica::Ica;
 pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use mode::{Mode, find_mode};

@@ -8,6 +8,7 @@
 //! | [`hamiltonian`] | [`Hamiltonian`]: leapfrog paths along the gradient of all the data, for differentiable models |
 //! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
 //! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
+//! | [`stiefel`] | [`Stiefel`]: symmetric walk on orthonormal frames |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
@@ -19,6 +20,7 @@ pub mod langevin;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
+pub mod stiefel;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,7 @@ pub use langevin::Langevin;
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
+pub use stiefel::Stiefel;
 
 /// Proposes a candidate.
 pub trait Proposal<S> {
@@ -57,6 +60,8 @@ pub enum AnyProposal {
     Adaptive(RobustAdaptive),
     /// Independent draws around the mode.
     Laplace(Laplace),
+    /// Walk on orthonormal frames.
+    Stiefel(Stiefel),
     /// A random choice among several.
     Mixture(Mixture<AnyProposal>),
 }
@@ -67,13 +72,14 @@ impl Proposal<Vec<f64>> for AnyProposal {
             Self::RandomWalk(walk) => walk.propose(from, to, rng),
             Self::Adaptive(walk) => walk.propose(from, to, rng),
             Self::Laplace(draws) => draws.propose(from, to, rng),
+            Self::Stiefel(walk) => walk.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
         }
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::RandomWalk(_) | Self::Laplace(_) => {}
+            Self::RandomWalk(_) | Self::Laplace(_) | Self::Stiefel(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }
@@ -95,6 +101,12 @@ impl From<RobustAdaptive> for AnyProposal {
 impl From<Laplace> for AnyProposal {
     fn from(draws: Laplace) -> Self {
         Self::Laplace(draws)
+    }
+}
+
+impl From<Stiefel> for AnyProposal {
+    fn from(walk: Stiefel) -> Self {
+        Self::Stiefel(walk)
     }
 }
 

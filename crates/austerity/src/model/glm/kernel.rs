@@ -376,6 +376,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     let mut far = list.clone();
     far.nth(FAR - 1);
     let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
+    let again = |block| values_of::<S, F>(simd, blocks, task, block).0;
     let mut batch = Batch::new(simd);
     let mut upcoming = [list.next(), list.next()];
     while let [Some(block), second] = upcoming {
@@ -410,17 +411,17 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         if let (true, Some([a, b]), Some([c, d])) = (whole, values, other_values) {
             batch.push(simd, [block, other], [a, b, c, d]);
             if batch.pairs == PAIRS {
-                batch.flush::<F>(simd, blocks, task, moments)?;
+                batch.flush(simd, moments, again)?;
             }
             continue;
         }
-        batch.flush::<F>(simd, blocks, task, moments)?;
+        batch.flush(simd, moments, again)?;
         for block in [block, other] {
             let (values, _) = values_of::<S, F>(simd, blocks, task, block);
             merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
         }
     }
-    batch.flush::<F>(simd, blocks, task, moments)
+    batch.flush(simd, moments, again)
 }
 
 /// The differences of `block` as f64, and the dot products as a cache would hold them.
