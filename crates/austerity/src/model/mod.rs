@@ -11,6 +11,7 @@
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
+//! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 //! | [`generate`] | synthetic data with known coefficients |
@@ -23,6 +24,7 @@ pub mod lasso;
 pub mod linear;
 pub mod mode;
 pub mod prior;
+pub mod selection;
 pub mod store;
 
 use crate::error::{Error, Result};
@@ -36,6 +38,7 @@ pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use mode::{Mode, find_mode};
 pub use prior::Prior;
+pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
 
 /// A posterior over states, given N rows.

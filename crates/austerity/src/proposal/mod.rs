@@ -5,11 +5,13 @@
 //! | [`random_walk`] | [`RandomWalk`]: Gaussian steps, isotropic, diagonal or dense |
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
+//! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
+pub mod jump;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
@@ -20,6 +22,7 @@ use crate::error::Result;
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
+pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};

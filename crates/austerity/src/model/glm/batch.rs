@@ -17,10 +17,10 @@ use crate::simd::Lanes;
 const SQUARES: std::ops::Range<f32> = 1e-16..1e16;
 
 /// Pairs of blocks in a batch.
-pub(super) const PAIRS: usize = 8;
+pub(in crate::model) const PAIRS: usize = 8;
 
 /// Power sums of some pairs of blocks, lane by lane, about the mean of the first pair.
-pub(super) struct Batch<S: Simd> {
+pub(in crate::model) struct Batch<S: Simd> {
     pivot: f32,
     /// Σd, Σd², Σd³, Σd⁴.
     sums: [Lanes<S>; 4],
@@ -28,12 +28,12 @@ pub(super) struct Batch<S: Simd> {
     largest: Lanes<S>,
     zeros: u32,
     blocks: [[usize; 2]; PAIRS],
-    pub(super) pairs: usize,
+    pub(in crate::model) pairs: usize,
 }
 
 impl<S: Simd> Batch<S> {
     #[inline(always)]
-    pub(super) fn new(simd: S) -> Self {
+    pub(in crate::model) fn new(simd: S) -> Self {
         let zero = Lanes::splat(simd, 0.0);
         Self {
             pivot: 0.0,
@@ -48,7 +48,7 @@ impl<S: Simd> Batch<S> {
 
     /// Adds the 64 numbers of two blocks; there must be room.
     #[inline(always)]
-    pub(super) fn push(&mut self, simd: S, blocks: [usize; 2], [a, b, c, d]: [Lanes<S>; 4]) {
+    pub(in crate::model) fn push(&mut self, simd: S, blocks: [usize; 2], [a, b, c, d]: [Lanes<S>; 4]) {
         let zero = Lanes::splat(simd, 0.0);
         if self.pairs == 0 {
             self.pivot = ((a + b) + (c + d)).reduce_sum() * (0.5 / BLOCK as f32);
@@ -70,9 +70,9 @@ impl<S: Simd> Batch<S> {
         self.sums[3] += a2.mul_add(a2, b2 * b2) + c2.mul_add(c2, d2 * d2);
     }
 
-    /// The moments of the batch; `None` where f32 does not hold them.
+    /// The moments of the batch of so many pairs; `None` where f32 does not hold them.
     #[inline(always)]
-    fn moments(&self) -> Option<Moments> {
+    fn moments(&self, pairs: usize) -> Option<Moments> {
         let sums = self.sums.map(SimdBase::reduce_sum);
         let (minimum, maximum) = (self.smallest.reduce_min(), self.largest.reduce_max());
         // All equal (often all zero, when a move does not touch these rows): no spread to lose. NaN fails both.
@@ -80,7 +80,7 @@ impl<S: Simd> Batch<S> {
             return None;
         }
         let [s1, s2, s3, s4] = sums.map(f64::from);
-        let count = 2 * BLOCK * self.pairs;
+        let count = 2 * BLOCK * pairs;
         let n = count as f64;
         let shift = s1 / n;
         // A pivot far from the mean, next to the spread, would cost the central sums their digits.
@@ -110,22 +110,29 @@ impl<S: Simd> Batch<S> {
         task: &Move<'_, F::Step>,
         moments: &mut Moments,
     ) -> Result<()> {
-        if self.pairs == 0 {
-            return Ok(());
-        }
-        let part = simd.vectorize(
-            #[inline(always)]
-            || self.moments(),
-        );
-        let pairs = std::mem::take(&mut self.pairs);
-        if let Some(part) = part {
-            moments.merge(&part);
-            return Ok(());
-        }
-        for &block in self.blocks[..pairs.min(PAIRS)].iter().flatten() {
+        for &block in self.settle(simd, moments).iter().flatten() {
             let (values, _) = values_of::<S, F>(simd, blocks, task, block);
             merge_checked(&values, block * BLOCK, moments)?;
         }
         Ok(())
+    }
+
+    /// Merges the batch into `moments` and empties it. Returned are the blocks that f32 does not hold the sums of: they are
+    /// still to be merged.
+    #[inline(always)]
+    pub(in crate::model) fn settle(&mut self, simd: S, moments: &mut Moments) -> &[[usize; 2]] {
+        let pairs = std::mem::take(&mut self.pairs);
+        if pairs == 0 {
+            return &[];
+        }
+        let part = simd.vectorize(
+            #[inline(always)]
+            || self.moments(pairs),
+        );
+        if let Some(part) = part {
+            moments.merge(&part);
+            return &[];
+        }
+        &self.blocks[..pairs.min(PAIRS)]
     }
 }

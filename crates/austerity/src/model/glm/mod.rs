@@ -24,7 +24,7 @@
 //! Exact up to f32: a difference l carries a relative error of about 2e-7 given η and δ, mostly of random sign; the
 //! total log ratio of 10⁷ rows is off by about 5e-6 for a full random-walk step, and by less for smaller ones. Do not use for data that f32 cannot hold after shift and scale.
 
-mod batch;
+pub(in crate::model) mod batch;
 pub mod binomial;
 pub mod blocks;
 pub mod compiled;
