@@ -8,6 +8,7 @@
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
+//! | [`selection`] | variable selection by reversible jump (section 6.3, supplement E) |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
@@ -22,6 +23,7 @@ pub mod curves;
 pub mod error;
 pub mod outcome;
 pub mod parallel;
+pub mod selection;
 pub mod trajectory;
 pub mod write;
 
@@ -43,4 +45,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    name: "selection",
+    about: "variable selection in logistic regression by reversible jump",
+    run: selection::run,
+}];
