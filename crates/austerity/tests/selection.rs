@@ -112,7 +112,7 @@ fn truth(data: &CheckedData) -> [f64; FUNCTIONS] {
 }
 
 const BATCHES: usize = 100;
-const BATCH: u64 = 5000;
+const BATCH: u64 = 3000;
 
 /// Largest |z| of the ten functions of a long chain against `truth`, by batch means.
 fn distance(model: &VariableSelection, proposal: impl Proposal<Selection>, truth: &[f64; FUNCTIONS]) -> f64 {
@@ -160,7 +160,7 @@ impl Proposal<Selection> for WithoutDensity {
     }
 }
 
-/// Frequencies of all models and means of all coefficients over 500,000 steps within 5.5 standard errors of quadrature (100 batches:
+/// Frequencies of all models and means of all coefficients over 300,000 steps within 5.5 standard errors of quadrature (100 batches:
 /// false-alarm rate 3e-6); fixed seed. The same test finds out the wrong index factor, the dropped density and the dropped 2^−k.
 #[test]
 fn models_are_visited_as_often_as_the_posterior_says() {
