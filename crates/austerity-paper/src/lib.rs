@@ -9,6 +9,7 @@
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
+//! | [`selection`] | variable selection by reversible jump (section 6.3, supplement E) |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
@@ -30,6 +31,7 @@ pub mod langevin;
 pub mod ica;
 pub mod outcome;
 pub mod parallel;
+pub mod selection;
 pub mod trajectory;
 pub mod write;
 
@@ -71,3 +73,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         run: design::run,
     },
 ];
+    name: "selection",
+    about: "variable selection in logistic regression by reversible jump",
+    run: selection::run,
+}];

@@ -12,6 +12,7 @@
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
 //! | [`ica`] | [`Ica`]: independent components, an orthonormal unmixing matrix of whitened samples |
+//! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
@@ -28,6 +29,7 @@ pub mod lasso;
 pub mod linear;
 pub mod mode;
 pub mod prior;
+pub mod selection;
 pub mod store;
 pub mod with_gradient;
 
@@ -44,6 +46,7 @@ pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use mode::{Mode, find_mode};
 pub use prior::Prior;
+pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
 pub use with_gradient::{WithGradient, with_gradient};
 

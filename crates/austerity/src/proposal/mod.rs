@@ -9,6 +9,7 @@
 //! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
 //! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
 //! | [`stiefel`] | [`Stiefel`]: symmetric walk on orthonormal frames |
+//! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
@@ -17,6 +18,7 @@ pub mod adaptive;
 pub mod hamiltonian;
 pub mod fisher_scoring;
 pub mod langevin;
+pub mod jump;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
@@ -31,6 +33,7 @@ pub use adaptive::RobustAdaptive;
 pub use hamiltonian::{Hamiltonian, Path};
 pub use fisher_scoring::{FisherScoring, empirical_information};
 pub use langevin::Langevin;
+pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};

@@ -116,7 +116,9 @@ fn summarize_rows<F: Family>(
     rows: &mut dyn Iterator<Item = usize>,
     moments: &mut Moments,
 ) -> Result<()> {
-    dispatched!(level, simd => kernel::summarize_rows::<_, F>(simd, blocks, task, rows, moments))
+    dispatched!(level, simd => {
+        kernel::summarize_rows(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, &mut *rows, moments)
+    })
 }
 
 /// The differences of a range of rows.
@@ -127,7 +129,9 @@ fn reveal<F: Family>(
     rows: Range<usize>,
     out: &mut [f64],
 ) {
-    dispatched!(level, simd => kernel::reveal::<_, F>(simd, blocks, task, rows.clone(), out));
+    dispatched!(level, simd => {
+        kernel::reveal(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, rows.clone(), out);
+    });
 }
 
 /// Sums of the log-likelihood and its derivatives.
