@@ -2,14 +2,17 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`gibbs`] | [`Gibbs`]: one variable of a discrete field from its conditional, by any rule |
 //! | [`metropolis`] | [`Metropolis`]: propose, compare, decide |
 
+pub mod gibbs;
 pub mod metropolis;
 
 use crate::error::Result;
 use crate::rng::Streams;
 use crate::rule::Decision;
 
+pub use gibbs::{Gibbs, GibbsSettings, Scan};
 pub use metropolis::Metropolis;
 
 /// Moves a state by one step that leaves the target (nearly) invariant.

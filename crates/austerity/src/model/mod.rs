@@ -11,11 +11,13 @@
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
+//! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs, for Gibbs sampling |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 //! | [`generate`] | synthetic data with known coefficients |
 
 pub mod data;
+pub mod field;
 pub mod from_fn;
 pub mod generate;
 pub mod glm;
@@ -30,6 +32,7 @@ use crate::population::Population;
 
 pub use crate::population::Access;
 pub use data::{CheckedData, Data, ResponseKind};
+pub use field::{Field, FieldBuilder};
 pub use from_fn::{FromFn, from_fn};
 pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
 pub use lasso::Lasso;
