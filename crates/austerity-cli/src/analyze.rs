@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::arguments::{AnalyzeOptions, Common, StatisticChoice};
 use crate::output::{Failure, json as print_json, picture, say};
 use crate::parse::BoundChoice;
-use crate::plot::{Axis, Curve, Figure, Panel, Scale};
 use crate::table::table;
+use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 
 /// Looks up to which every single one is computed.
 const MANY_LOOKS: usize = 5000;

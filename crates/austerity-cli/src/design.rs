@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::arguments::{BoundFamily, Common, DesignOptions};
 use crate::output::{Failure, json as print_json, picture, say};
 use crate::parse::DesignLaw;
-use crate::plot::{Axis, Curve, Figure, Panel, Scale};
 use crate::table::table;
+use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 
 /// Decisions made up when there is no trial.
 const MADE_UP: usize = 200;

@@ -16,9 +16,9 @@ mod manual;
 mod model;
 mod output;
 mod parse;
-mod plot;
 mod progress;
 mod report;
+mod reproduce;
 mod runs;
 mod table;
 
@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::Analyze(options) => analyze::run(&arguments.common, options),
         Command::Design(options) => design::run(&arguments.common, options),
         Command::Check(options) => check::run(&arguments.common, options),
+        Command::Reproduce(options) => reproduce::run(&arguments.common, options),
         Command::Generate(options) => generate::run(&arguments.common, options),
     };
     match outcome {

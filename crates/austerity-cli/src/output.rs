@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::plot::Figure;
+use austerity_plot::Figure;
 
 /// Why a command could not do its job.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Library(austerity::Error),
     /// A file could not be read or written as wanted.
     File(austerity_io::Error),
+    /// An experiment could not be finished.
+    Paper(austerity_paper::Error),
     /// Options that do not go together, or a value that an option refuses.
     Usage(String),
     /// Writing failed.
@@ -31,6 +33,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Library(error) => write!(f, "{error}"),
             Self::File(error) => write!(f, "{error}"),
+            Self::Paper(error) => write!(f, "{error}"),
             Self::Usage(text) => f.write_str(text),
             Self::Writing(error) => write!(f, "cannot write the output: {error}"),
         }
@@ -46,6 +49,12 @@ impl From<austerity::Error> for Failure {
 impl From<austerity_io::Error> for Failure {
     fn from(error: austerity_io::Error) -> Self {
         Self::File(error)
+    }
+}
+
+impl From<austerity_paper::Error> for Failure {
+    fn from(error: austerity_paper::Error) -> Self {
+        Self::Paper(error)
     }
 }
 

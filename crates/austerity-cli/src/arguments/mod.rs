@@ -10,10 +10,12 @@ use crate::parse::{self, BoundChoice, DesignLaw};
 
 mod fit;
 mod predict;
+mod reproduce;
 mod runs;
 
 pub(crate) use fit::{FitOptions, LengthOptions, Preset, RuleChoice, ShapeOptions};
 pub(crate) use predict::{MergeOptions, PredictOptions};
+pub(crate) use reproduce::ReproduceOptions;
 pub(crate) use runs::{
     CompletionsOptions, ConvertOptions, ExportFormat, ExportOptions, ManOptions, ReportOptions, RunOptions,
 };
@@ -103,6 +105,9 @@ pub(crate) enum Command {
     /// Are the assumptions of the test sound on these data? Asked before running.
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckOptions),
+    /// The experiments and figures of the paper, each claim with a verdict.
+    #[command(after_help = reproduce::EXAMPLES)]
+    Reproduce(ReproduceOptions),
     /// Makes data with known coefficients: columns x1, x2, … and the response y.
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(GenerateOptions),

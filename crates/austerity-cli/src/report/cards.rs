@@ -10,7 +10,7 @@ use super::pictures::Pictures;
 use super::table::{complaints, worst_first};
 use super::words::{count, counted, rhat, value};
 use super::{ParameterDraws, Report};
-use crate::plot::{SERIES, escape};
+use austerity_plot::{SERIES, escape};
 
 /// Cards in plain view.
 const IN_VIEW: usize = 24;

@@ -3,7 +3,7 @@
 use super::verdict::mean;
 use super::words::percent;
 use super::{Report, figure};
-use crate::plot::{Axis, Mark, Panel, Scale};
+use austerity_plot::{Axis, Mark, Panel, Scale};
 
 /// Windows along the run, at the most, and draws in one at the least.
 const WINDOWS: (usize, usize) = (60, 10);

@@ -7,7 +7,7 @@ use austerity::theory::{Accuracy, ErrorTable, RandomWalk};
 
 use super::words::percent;
 use super::{PlannedTest, Report, figure};
-use crate::plot::{Axis, Curve, Panel, Scale};
+use austerity_plot::{Axis, Curve, Panel, Scale};
 
 /// Points of a curve.
 const POINTS: u32 = 120;

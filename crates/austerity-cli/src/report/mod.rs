@@ -35,7 +35,7 @@ use austerity::diagnostics::Summary;
 use austerity::rule::Law;
 use austerity::theory::Plan;
 
-use crate::plot::{escape, in_page};
+use austerity_plot::{escape, in_page};
 
 /// Whether the result may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use austerity::diagnostics::{Summary, average_ranks};
 use super::density::{density, range};
 use super::words::counted;
 use super::{Report, figure};
-use crate::plot::{Axis, Mark, Panel, Scale, extremes};
+use austerity_plot::{Axis, Mark, Panel, Scale, extremes};
 
 /// Points of all traces of a card, and of one at the most.
 const TRACE_POINTS: (usize, usize) = (2400, 600);

@@ -10,7 +10,7 @@ use austerity::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
 
 use super::Report;
 use super::words::{count, counted, rhat, rough, value};
-use crate::plot::escape;
+use austerity_plot::escape;
 
 /// Rows at the most.
 const MOST_ROWS: usize = 2000;

@@ -6,7 +6,7 @@ use austerity::diagnostics::RHAT_LIMIT;
 
 use super::words::{count, percent, rhat};
 use super::{Report, Verdict, table};
-use crate::plot::escape;
+use austerity_plot::escape;
 
 pub(super) fn section(report: &Report) -> String {
     let (class, sign, words) = match report.verdict {

@@ -10,20 +10,48 @@ use super::{escape, path};
 
 /// One line with its name in the key; without a name it has no entry there.
 #[derive(Clone, Debug)]
-pub(crate) struct Curve {
-    pub(crate) label: String,
-    pub(crate) points: Vec<(f64, f64)>,
+pub struct Curve {
+    /// Its name in the key.
+    pub label: String,
+    /// Its points, from left to right; one that is not finite is a gap.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// Something drawn.
 #[derive(Clone, Debug)]
-pub(crate) enum Mark {
+pub enum Mark {
     /// A thin line in the colour of a series; a point that is not finite is a gap.
-    Line { series: usize, points: Vec<(f64, f64)> },
+    Line {
+        /// Number of the colour.
+        series: usize,
+        /// From left to right.
+        points: Vec<(f64, f64)>,
+    },
+    /// Small dots in the colour of a series.
+    Points {
+        /// Number of the colour.
+        series: usize,
+        /// In any order; those that are not finite are left out.
+        points: Vec<(f64, f64)>,
+    },
     /// Bars between neighbouring edges, from `base` up; in the accent colour without a series.
-    Bars { series: Option<usize>, edges: Vec<f64>, base: f64, heights: Vec<f64> },
+    Bars {
+        /// Number of the colour.
+        series: Option<usize>,
+        /// One more than there are bars.
+        edges: Vec<f64>,
+        /// Where the bars stand.
+        base: f64,
+        /// Above the base.
+        heights: Vec<f64>,
+    },
     /// A shaded range of x.
-    Band { from: f64, to: f64 },
+    Band {
+        /// Its left end.
+        from: f64,
+        /// Its right end.
+        to: f64,
+    },
     /// A dotted line at a height.
     Level(f64),
     /// An upright line in the accent colour.
@@ -33,6 +61,7 @@ pub(crate) enum Mark {
 /// Size and margins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
+    /// Width and height.
     pub(crate) size: (f64, f64),
     /// Left margin; none leaves the room that the labels need.
     left: Option<f64>,
@@ -70,7 +99,7 @@ impl Frame {
 
 /// One pair of axes.
 #[derive(Clone, Debug)]
-pub(crate) struct Panel {
+pub struct Panel {
     title: String,
     x: Axis,
     y: Axis,
@@ -86,35 +115,41 @@ const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
 const CHARACTER: f64 = 6.4;
 
 impl Panel {
-    pub(crate) fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+    /// An empty panel.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, frame: Frame::FIGURE, curves: Vec::new(), marks: Vec::new() }
     }
 
     /// The same panel as a small multiple.
-    pub(crate) fn small(mut self) -> Self {
+    #[must_use]
+    pub fn small(mut self) -> Self {
         self.frame = Frame::SMALL;
         self
     }
 
     /// Adds lines that differ in dash as well as in colour, with a key above them.
-    pub(crate) fn curves(mut self, curves: Vec<Curve>) -> Self {
+    #[must_use]
+    pub fn curves(mut self, curves: Vec<Curve>) -> Self {
         self.curves.extend(curves);
         self
     }
 
     /// Adds something.
-    pub(crate) fn mark(mut self, mark: Mark) -> Self {
+    #[must_use]
+    pub fn mark(mut self, mark: Mark) -> Self {
         self.marks.push(mark);
         self
     }
 
     /// Adds a dotted level.
-    pub(crate) fn reference(self, level: f64) -> Self {
+    #[must_use]
+    pub fn reference(self, level: f64) -> Self {
         self.mark(Mark::Level(level))
     }
 
     /// The panel as an element of a page: scales with its box, says what it is, and tells a script its axes.
-    pub(crate) fn inline(&self, description: &str) -> String {
+    #[must_use]
+    pub fn inline(&self, description: &str) -> String {
         let (width, height) = self.frame.size;
         let mut body = String::new();
         let (x, y) = self.draw(&mut body);
@@ -218,7 +253,7 @@ impl Panel {
         let curves = self.curves.iter().flat_map(|curve| &curve.points).map(of);
         let marks = self.marks.iter().flat_map(move |mark| -> Vec<f64> {
             match mark {
-                Mark::Line { points, .. } => points.iter().map(of).collect(),
+                Mark::Line { points, .. } | Mark::Points { points, .. } => points.iter().map(of).collect(),
                 Mark::Bars { edges, .. } if along_x => edges.clone(),
                 Mark::Bars { heights, base, .. } => {
                     heights.iter().map(|height| base + height).chain([*base]).collect()
@@ -235,6 +270,7 @@ impl Mark {
     fn draw(&self, out: &mut String, x: &Fitted, y: &Fitted) {
         let (class, path) = match self {
             Self::Line { series, points } => (format!("thin s{}", series % SERIES), line(points, x, y)),
+            Self::Points { series, points } => (format!("dot s{}", series % SERIES), dots(points, x, y)),
             Self::Bars { series, edges, base, heights } => {
                 let bars = edges.windows(2).zip(heights).filter(|(edge, height)| {
                     edge.iter().all(|value| x.shows(*value)) && y.shows(base + **height) && **height != 0.0
@@ -282,6 +318,15 @@ fn spaced_ticks(x: &Fitted, wanted: usize) -> Vec<(f64, String)> {
         (CHARACTER * widest as f64 + 8.0) * ticks.len() as f64 <= room
     };
     (1..=wanted).rev().map(|count| x.ticks(count)).find(fits).unwrap_or_else(|| x.ticks(1))
+}
+
+/// Path data of dots: strokes of no length, which round caps make round.
+fn dots(points: &[(f64, f64)], x: &Fitted, y: &Fitted) -> String {
+    let shown = points.iter().filter(|(px, py)| x.shows(*px) && y.shows(*py));
+    shown.fold(String::new(), |mut out, &(px, py)| {
+        let _ = write!(out, "M{:.1} {:.1}h0", x.place(px), y.place(py));
+        out
+    })
 }
 
 /// Path data of a line.

@@ -4,7 +4,8 @@
 //! single outlier among a million draws is still drawn, which averaging or taking every k-th would lose. One pass.
 
 /// At most `most` (at least 2) of the values, each with its index. A bin without a finite value keeps one NaN: a gap.
-pub(crate) fn extremes(values: &[f64], most: usize) -> Vec<(usize, f64)> {
+#[must_use]
+pub fn extremes(values: &[f64], most: usize) -> Vec<(usize, f64)> {
     let indexed = |from: usize, part: &[f64]| -> Vec<(usize, f64)> {
         part.iter().enumerate().map(|(offset, &value)| (from + offset, value)).collect()
     };

@@ -2,20 +2,24 @@
 
 /// How values are spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
+    /// Equal differences are equally far apart.
     Linear,
+    /// Equal ratios are equally far apart; values of 0 and below cannot be drawn.
     Logarithmic,
 }
 
 /// An axis as asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
-    pub(crate) label: String,
-    pub(crate) scale: Scale,
+pub struct Axis {
+    /// What it measures.
+    pub label: String,
+    /// How values are spread.
+    pub scale: Scale,
     /// Limits, when they should not come from the data.
-    pub(crate) limits: Option<(f64, f64)>,
+    pub limits: Option<(f64, f64)>,
     /// Values to label and their labels, when they should not be round numbers.
-    pub(crate) marks: Option<Vec<(f64, String)>>,
+    pub marks: Option<Vec<(f64, String)>>,
 }
 
 /// An axis fitted to its values.
@@ -32,16 +36,21 @@ const DECADES: f64 = 6.0;
 const LARGEST: f64 = 1e300;
 
 impl Axis {
-    pub(crate) fn new(label: &str, scale: Scale) -> Self {
+    /// An axis whose limits come from the data.
+    #[must_use]
+    pub fn new(label: &str, scale: Scale) -> Self {
         Self { label: label.into(), scale, limits: None, marks: None }
     }
 
-    pub(crate) fn with_limits(self, low: f64, high: f64) -> Self {
+    /// The same axis between two values.
+    #[must_use]
+    pub fn with_limits(self, low: f64, high: f64) -> Self {
         Self { limits: Some((low, high)), ..self }
     }
 
     /// Labels these values and no others; none at all leaves the axis bare.
-    pub(crate) fn with_marks(self, marks: Vec<(f64, String)>) -> Self {
+    #[must_use]
+    pub fn with_marks(self, marks: Vec<(f64, String)>) -> Self {
         Self { marks: Some(marks), ..self }
     }
 
@@ -118,7 +127,7 @@ impl Fitted {
 }
 
 /// A number as short as it can be said.
-pub(crate) fn short(value: f64) -> String {
+fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `axis` | from values to places; round numbers for labels |
-//! | `panel` | one pair of axes and its marks: lines, bars, bands |
+//! | `panel` | one pair of axes and its marks: lines, points, bars, bands |
 //! | `path` | short path data |
 //! | `style` | colours, in light and dark |
 //! | `thin` | fewer points, spikes kept |
@@ -18,22 +18,25 @@ mod thin;
 
 use std::fmt::Write as _;
 
-pub(crate) use axis::{Axis, Scale};
+pub use axis::{Axis, Scale};
 use panel::Frame;
-pub(crate) use panel::{Curve, Mark, Panel};
-pub(crate) use style::{SERIES, in_page};
-pub(crate) use thin::extremes;
+pub use panel::{Curve, Mark, Panel};
+pub use style::{SERIES, in_page};
+pub use thin::extremes;
 
 /// A row of panels under a title.
 #[derive(Clone, Debug)]
-pub(crate) struct Figure {
-    pub(crate) title: String,
-    pub(crate) panels: Vec<Panel>,
+pub struct Figure {
+    /// What stands above the panels.
+    pub title: String,
+    /// The panels, from left to right.
+    pub panels: Vec<Panel>,
 }
 
 impl Figure {
     /// The picture as a file's text.
-    pub(crate) fn svg(&self) -> String {
+    #[must_use]
+    pub fn svg(&self) -> String {
         let (panel, tall) = Frame::FIGURE.size;
         let (width, height) = (panel * self.panels.len() as f64, tall + 30.0);
         let mut out = format!(
@@ -55,7 +58,8 @@ impl Figure {
 }
 
 /// Text that is safe inside markup, attributes included. Characters that XML forbids become U+FFFD.
-pub(crate) fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

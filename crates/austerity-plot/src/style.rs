@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 
 /// Series colours; the next one is the first again.
-pub(crate) const SERIES: usize = 7;
+pub const SERIES: usize = 7;
 
 /// Name, on white, on dark.
 const PALETTE: [(&str, &str, &str); 12] = [
@@ -37,6 +37,7 @@ const RULES: &str = "\
 .chart .band{fill:$accent;fill-opacity:.13}
 .chart .bar{fill:$accent;fill-opacity:.75}
 .chart .line{stroke-width:1.8;stroke-linejoin:round}
+.chart .dot{stroke-width:3;stroke-linecap:round;stroke-opacity:.6}
 .chart .thin{stroke-width:1;stroke-opacity:.8;stroke-linejoin:bevel}
 ";
 
@@ -59,7 +60,8 @@ pub(super) fn standalone() -> String {
 }
 
 /// The sheet of charts within a page: light, dark when the reader's screen is, light again on paper.
-pub(crate) fn in_page() -> String {
+#[must_use]
+pub fn in_page() -> String {
     let values = |dark: bool| {
         PALETTE.iter().fold(String::new(), |mut out, (name, light, night)| {
             let _ = write!(out, "--{name}:{};", if dark { night } else { light });

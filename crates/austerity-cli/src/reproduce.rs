@@ -1,0 +1,93 @@
+//! `austerity reproduce`: the paper's experiments, and what became of its claims.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use austerity_paper::{Context, EXPERIMENTS, Outcome, Size, Stage, Verdict, write};
+use serde_json::json;
+
+use crate::arguments::{Common, ReproduceOptions};
+use crate::interrupt;
+use crate::output::{Failure, json as print_json, say};
+use crate::progress::Line;
+
+/// Runs one experiment or all, and tells every verdict.
+pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Failure> {
+    let size = match (options.quick, options.paper) {
+        (true, _) => Size::Quick,
+        (_, true) => Size::Paper,
+        _ => Size::Usual,
+    };
+    let data = folders(options)?;
+    let cache = options.cache.clone().unwrap_or_else(|| options.out.join("cache"));
+    std::fs::create_dir_all(&options.out).map_err(|error| {
+        Failure::Usage(format!("cannot make the folder {}: {error}", options.out.display()))
+    })?;
+    let chosen = EXPERIMENTS.iter().filter(|one| options.name == "all" || options.name == one.name);
+    let mut reports = Vec::new();
+    for experiment in chosen {
+        let start = Instant::now();
+        let line = Mutex::new(Line::new(experiment.name));
+        let observer = |stage: &Stage| {
+            if let Ok(mut line) = line.lock() {
+                line.note(&describe(stage));
+            }
+        };
+        let control = interrupt::control();
+        let context =
+            Context::new(size, common.seed(), common.threads, data.clone(), &cache, control, &observer);
+        let outcome = (experiment.run)(&context)?;
+        let seconds = start.elapsed().as_secs_f64();
+        write::write(&options.out, experiment.name, &outcome, &context, seconds)?;
+        if let Ok(mut line) = line.lock() {
+            line.clear();
+        }
+        if !common.json {
+            say(verdicts(experiment.name, &outcome, seconds))?;
+        }
+        reports.push(json!({
+            "experiment": experiment.name,
+            "page": options.out.join(experiment.name).join("index.html"),
+            "seconds": seconds,
+            "checks": outcome.checks().collect::<Vec<_>>(),
+        }));
+    }
+    write::index(&options.out)?;
+    let index = options.out.join("index.html");
+    if common.json {
+        return print_json(&json!({ "index": index, "experiments": reports }));
+    }
+    say(format!("{}: figures, claims and verdicts side by side.", index.display()))
+}
+
+/// Where to look for data: what was named, else beside the working directory.
+fn folders(options: &ReproduceOptions) -> Result<Vec<PathBuf>, Failure> {
+    match &options.data {
+        Some(folder) if folder.is_dir() => Ok(vec![folder.clone()]),
+        Some(folder) => Err(Failure::Usage(format!(
+            "{} is no folder; --data (or AUSTERITY_DATA) names the one that holds the data sets, as `austerity data fetch` writes them",
+            folder.display()
+        ))),
+        None => Ok(vec![PathBuf::from("data"), PathBuf::from("../shared/data")]),
+    }
+}
+
+fn describe(stage: &Stage) -> String {
+    let left = stage.remaining.map(|left| format!("  {left:.0} s left")).unwrap_or_default();
+    format!("{:3.0} %  {}{left}", 100.0 * stage.done, stage.doing)
+}
+
+/// One line per claim.
+fn verdicts(name: &str, outcome: &Outcome, seconds: f64) -> String {
+    let mut lines = vec![format!("{name}: {} ({seconds:.0} s)", outcome.title)];
+    lines.extend(outcome.checks().map(|check| {
+        let word = match check.verdict {
+            Verdict::Holds => "holds  ",
+            Verdict::Differs => "DIFFERS",
+            Verdict::Unclear => "unclear",
+        };
+        format!("  {word}  {}: {} (wanted: {})", check.name, check.measured, check.wanted)
+    }));
+    lines.join("\n")
+}

@@ -1,0 +1,134 @@
+//! What an experiment is told: how large, which seed, where data and ground truths are, whom to tell of progress.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use austerity::run::Control;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// How long an experiment may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    /// At most two minutes: shows that everything works.
+    Quick,
+    /// At most a quarter of an hour: the figures can be judged.
+    Usual,
+    /// The sizes and times of the paper.
+    Paper,
+}
+
+impl Size {
+    /// The value that belongs to this size.
+    pub fn pick<T>(self, quick: T, usual: T, paper: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Usual => usual,
+            Self::Paper => paper,
+        }
+    }
+}
+
+/// How far an experiment has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage<'a> {
+    /// What it is doing.
+    pub doing: &'a str,
+    /// Share of the work behind it.
+    pub done: f64,
+    /// Seconds since it began.
+    pub elapsed: f64,
+    /// Seconds left, by proportion; nothing before there is something to go by.
+    pub remaining: Option<f64>,
+}
+
+/// What an experiment is told.
+pub struct Context<'a> {
+    /// How long it may take.
+    pub size: Size,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Threads that run chains; at least 1.
+    pub threads: usize,
+    /// Where the data sets are.
+    data: Vec<PathBuf>,
+    /// Where ground truths are kept.
+    pub(crate) cache: PathBuf,
+    control: Control,
+    observer: &'a (dyn Fn(&Stage) + Sync),
+    start: Instant,
+}
+
+impl<'a> Context<'a> {
+    /// A context that looks for data in the directories `data`, in that order, keeps ground truths in `cache`, ends when `control` is
+    /// stopped and tells `observer` how far it is.
+    pub fn new(
+        size: Size,
+        seed: u64,
+        threads: usize,
+        data: Vec<PathBuf>,
+        cache: &Path,
+        control: Control,
+        observer: &'a (dyn Fn(&Stage) + Sync),
+    ) -> Self {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            given => given,
+        };
+        Self { size, seed, threads, data, cache: cache.into(), control, observer, start: Instant::now() }
+    }
+
+    /// A data set, where it can be had.
+    #[must_use]
+    pub fn dataset(&self, file: &str) -> Option<PathBuf> {
+        self.data.iter().map(|folder| folder.join(file)).find(|path| path.is_file())
+    }
+
+    /// Tells what is being done and which share of the whole is behind; fails when the user has asked to stop.
+    pub fn stage(&self, doing: &str, done: f64) -> Result<()> {
+        if self.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let elapsed = self.start.elapsed().as_secs_f64();
+        let remaining = (done > 0.02).then(|| elapsed * (1.0 - done) / done);
+        (self.observer)(&Stage { doing, done, elapsed, remaining });
+        Ok(())
+    }
+
+    /// Whether the user has asked to stop: long loops look now and then.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.control.stopped()
+    }
+
+    /// What stops a [`Sampler`](austerity::run::Sampler) of this experiment.
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn stages_are_told_until_the_user_stops() {
+        let told = Mutex::new(Vec::new());
+        let observer =
+            |stage: &Stage| told.lock().unwrap().push((stage.doing.to_owned(), stage.remaining.is_some()));
+        let control = Control::new();
+        let folder = std::env::temp_dir();
+        let context =
+            Context::new(Size::Quick, 1, 0, vec![folder.clone()], &folder, control.clone(), &observer);
+        assert!(context.threads > 0 && context.dataset("no such file").is_none());
+        context.stage("first", 0.0).unwrap();
+        context.stage("second", 0.5).unwrap();
+        control.stop();
+        assert!(matches!(context.stage("third", 0.9), Err(Error::Interrupted)));
+        assert_eq!(*told.lock().unwrap(), [("first".to_owned(), false), ("second".to_owned(), true)]);
+    }
+}

@@ -1,0 +1,46 @@
+//! The experiments and figures of Korattikara, Chen & Welling, "Austerity in MCMC Land: Cutting the
+//! Metropolis–Hastings Budget" (2014), each with the paper's claims as named checks.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`context`] | [`Context`]: how large, which seed, where the data are, who is told of progress |
+//! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
+//! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
+//! | [`curves`] | risk, bias² and variance of several chains, as curves |
+//! | [`cache`] | ground truths, computed once and kept with their settings |
+//! | [`parallel`] | chains on threads |
+//! | [`clock`] | CPU time of the calling thread |
+//! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
+//!
+//! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
+//! hold is a verdict, not an error.
+
+pub mod cache;
+pub mod clock;
+pub mod context;
+pub mod curves;
+pub mod error;
+pub mod outcome;
+pub mod parallel;
+pub mod trajectory;
+pub mod write;
+
+mod page;
+
+pub use context::{Context, Size, Stage};
+pub use error::{Error, Result};
+pub use outcome::{Check, Outcome, Section, Table, Verdict};
+
+/// One experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// What it is called on the command line and in file names.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Runs it.
+    pub run: fn(&Context) -> Result<Outcome>,
+}
+
+/// Every experiment, in the order of the paper.
+pub const EXPERIMENTS: &[Experiment] = &[];
