@@ -7,6 +7,7 @@
 //! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
+//! | [`gibbs`] | supplement F: Gibbs sampling in a dense Markov random field |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod context;
 pub mod curves;
 pub mod error;
+pub mod gibbs;
 pub mod outcome;
 pub mod parallel;
 pub mod trajectory;
@@ -43,4 +45,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    name: "gibbs",
+    about: "Gibbs sampling in a dense Markov random field (supplement F)",
+    run: gibbs::run,
+}];

@@ -27,7 +27,10 @@ use crate::kernel::Kernel;
 use crate::model::field::{Conditional, Field, Neighbourhood};
 use crate::population::{BlockOrder, BlockReveal, Reveal};
 use crate::rng::{Rng, Streams};
-use crate::rule::{AnyRule, DecideAt as _, Decision, Law, Rule as _, RuleSettings, Stopped};
+use crate::rule::{AnyRule, DecideAt as _, Decision, Law, Rule, RuleSettings, Stopped};
+
+/// Blocks of the next variable that are fetched ahead; its own loop fetches the others.
+const FETCH_AHEAD: usize = 4;
 
 /// Which variable a step updates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +128,19 @@ impl<'f> Gibbs<'f> {
     }
 }
 
+impl Gibbs<'_> {
+    /// Asks for the first blocks that `variable` will read at `step`.
+    fn fetch(&mut self, variable: usize, step: u64) {
+        let size = &mut self.sizes[self.size_of[variable] as usize];
+        let first = Rule::<dyn Reveal>::first_look(&size.rule);
+        if first < size.factors && size.order.block_rows() == crate::BLOCK_ROWS {
+            size.order.begin(step);
+            let blocks = FETCH_AHEAD.min(first.div_ceil(crate::BLOCK_ROWS));
+            self.field.prefetch(variable, size.order.first(blocks));
+        }
+    }
+}
+
 impl Kernel for Gibbs<'_> {
     type State = Vec<u8>;
 
@@ -134,7 +150,11 @@ impl Kernel for Gibbs<'_> {
             Scan::Systematic => (streams.step() % variables as u64) as usize,
             Scan::Random => streams.proposal.random_range(0..variables),
         };
-        self.update(variable, state, streams)
+        let decision = self.update(variable, state, streams)?;
+        if self.scan == Scan::Systematic {
+            self.fetch((variable + 1) % variables, streams.step() + 1);
+        }
+        Ok(decision)
     }
 }
 

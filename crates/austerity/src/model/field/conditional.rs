@@ -139,6 +139,20 @@ impl Population for Conditional<'_> {
         Ok(())
     }
 
+    fn total(&mut self) -> Result<Moments> {
+        let len = self.len();
+        if let Some(polynomial) = &self.site.polynomial
+            && len > 0
+        {
+            let sum = self.sign() * polynomial.value(self.level, &self.neighbourhood.bits);
+            let unknown = Moments { m2: f64::NAN, m3: f64::NAN, m4: f64::NAN, ..Moments::EMPTY };
+            return Ok(Moments { count: len as u64, mean: sum / len as f64, ..unknown });
+        }
+        let mut moments = Moments::EMPTY;
+        self.summarize(&[0], len.max(1), &mut moments)?;
+        Ok(moments)
+    }
+
     fn original_row(&self, position: usize) -> usize {
         self.site.order[position] as usize
     }
@@ -152,6 +166,6 @@ impl Population for Conditional<'_> {
     }
 
     fn row_cost(&self) -> RowCost {
-        RowCost { revealed: 1, scanned: 1 }
+        RowCost { revealed: 1, scanned: u64::from(self.site.polynomial.is_none()) }
     }
 }

@@ -16,6 +16,17 @@ const LARGEST_TABLE: usize = 1 << 24;
 /// factors, 4,851 of them at every variable. (The 0.02 printed there must be a standard deviation, not a variance:
 /// otherwise the error they report could not be that small.)
 pub fn complete(variables: usize, values: u8, arity: usize, sd: f64, seed: u64) -> Result<Field> {
+    complete_builder(variables, values, arity, sd, seed)?.build(seed)
+}
+
+/// The factors of [`complete`], not yet built.
+pub fn complete_builder(
+    variables: usize,
+    values: u8,
+    arity: usize,
+    sd: f64,
+    seed: u64,
+) -> Result<FieldBuilder> {
     if arity == 0 || arity > variables {
         return Err(setting("arity", arity, "from 1 to the number of variables"));
     }
@@ -38,7 +49,7 @@ pub fn complete(variables: usize, values: u8, arity: usize, sd: f64, seed: u64) 
         builder.factor(&subset, &logs)?;
         // The next subset in lexicographic order: the last place that can still grow does.
         let Some(place) = (0..arity).rev().find(|&p| subset[p] < variables - arity + p) else {
-            return builder.build(seed);
+            return Ok(builder);
         };
         subset[place] += 1;
         for next in place + 1..arity {

@@ -15,6 +15,7 @@
 //! | [`builder`] | [`FieldBuilder`]: takes factors one by one, checks them, lays them out |
 //! | [`conditional`] | [`Conditional`]: the population of one variable and two of its values |
 //! | `bits` | layout and SIMD kernel for binary variables: 16 factors per select |
+//! | `polynomial` | the sum in closed form for binary variables: what an exact sampler should read |
 //! | `tables` | layout for any arity and any number of values |
 //! | [`generate`] | [`generate::complete`]: all subsets of a size, log-normal potentials (the paper's example) |
 //!
@@ -24,12 +25,15 @@
 //!
 //! **When not to use it.** Hard constraints (a potential of 0) are refused: the sum of a sample cannot see them. When a few
 //! factors dominate a conditional (a grid with strong couplings has only four), read them all: the sampled rules fall
-//! back to that by themselves when a variable has fewer factors than their first look.
+//! back to that by themselves when a variable has fewer factors than their first look. And a binary field whose factors have at
+//! most three variables is a polynomial: an exact sampler that reads it ([`FieldBuilder::closed_form`]) beats any sample of the
+//! factors, however it is taken.
 
 mod bits;
 pub mod builder;
 pub mod conditional;
 pub mod generate;
+mod polynomial;
 mod tables;
 
 use crate::error::{Error, Result, setting};
@@ -39,6 +43,7 @@ pub use builder::FieldBuilder;
 pub use conditional::{Conditional, Neighbourhood};
 
 use bits::Bits;
+use polynomial::Polynomial;
 use tables::Tables;
 
 /// A discrete Markov random field.
@@ -61,6 +66,8 @@ struct Site {
     /// Which factor each storage position holds.
     order: Vec<u32>,
     storage: Storage,
+    /// The sum of all its factors in closed form, when asked for and possible.
+    polynomial: Option<Polynomial>,
 }
 
 /// The differences of a variable's factors against value 0.
@@ -110,6 +117,15 @@ impl Field {
     #[must_use]
     pub fn degree(&self, variable: usize) -> usize {
         self.sites[variable].order.len()
+    }
+
+    /// Whether the sum of the factors of `variable` is known in closed form: see [`FieldBuilder::closed_form`].
+    ///
+    /// # Panics
+    /// When there is no such variable, as for a slice.
+    #[must_use]
+    pub fn closed_form(&self, variable: usize) -> bool {
+        self.sites[variable].polynomial.is_some()
     }
 
     /// Refuses a state of the wrong length or with a value that its variable does not take.
@@ -187,6 +203,13 @@ impl Field {
         Ok(sum)
     }
 
+    /// A hint that these blocks of `variable` will be asked for soon.
+    pub(crate) fn prefetch(&self, variable: usize, blocks: &[u32]) {
+        if let Some(Site { storage: Storage::Bits(bits), .. }) = self.sites.get(variable) {
+            blocks.iter().for_each(|&block| bits.prefetch(block as usize));
+        }
+    }
+
     /// How many values `variable` takes, if there is such a variable.
     fn checked(&self, variable: usize) -> Result<u8> {
         let none = || setting("variable", variable, &format!("0 to {}", self.len() - 1));
@@ -199,6 +222,7 @@ impl Field {
         let of = |site: &Site| {
             4 * (site.order.len() + site.neighbours.len())
                 + 8 * site.own.len()
+                + site.polynomial.as_ref().map_or(0, Polynomial::bytes)
                 + match &site.storage {
                     Storage::Bits(bits) => bits.bytes(),
                     Storage::Tables(tables) => tables.bytes(),

@@ -214,6 +214,38 @@ fn every_level_agrees() {
     }
 }
 
+/// The closed form gives the sum of the numbers, on every level, and only where it should.
+#[test]
+fn the_closed_form_is_the_sum() {
+    let mut rng = stream(15, 0, Role::Data);
+    for variables in [3, 17, 40, 128] {
+        let values = vec![2; variables];
+        let given = Given::random(&values, &[1, 2, 3], 12 * variables, &mut rng);
+        let plain = given.build();
+        let mut builder = Field::builder(&values).unwrap();
+        for (list, logs) in &given.factors {
+            builder.factor(list, logs).unwrap();
+        }
+        let closed = builder.closed_form(true).build(3).unwrap();
+        assert!(closed.closed_form(0) && !plain.closed_form(0));
+        let (mut memory, mut other) = (Neighbourhood::default(), Neighbourhood::default());
+        for level in crate::simd::available() {
+            let closed = Field { level, ..closed.clone() };
+            let state = random_state(&values, &mut rng);
+            for (variable, pair) in [(0, [1, 0]), (variables - 1, [0, 1]), (1, [1, 1])] {
+                let exact = plain.conditional(variable, pair, &state, &mut memory).unwrap().total().unwrap();
+                let found = closed.conditional(variable, pair, &state, &mut other).unwrap().total().unwrap();
+                assert!((found.sum() - exact.sum()).abs() < 1e-4, "{} {}", found.sum(), exact.sum());
+                assert!(found.m2.is_nan() || exact.count == 0);
+            }
+        }
+    }
+    let mut builder = Field::builder(&[2, 2, 2, 2, 3]).unwrap();
+    builder.factor(&[0, 1, 2, 3], &[0.1; 16]).unwrap().factor(&[0, 4], &[0.1; 6]).unwrap();
+    let field = builder.closed_form(true).build(1).unwrap();
+    assert!((0..5).all(|variable| !field.closed_form(variable)));
+}
+
 #[test]
 fn the_paper_s_example_has_its_sizes() {
     let field = generate::complete(100, 2, 3, 0.02, 1).unwrap();
