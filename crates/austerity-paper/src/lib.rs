@@ -8,6 +8,7 @@
 //! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
+//! | [`gibbs`] | supplement F: Gibbs sampling in a dense Markov random field |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`selection`] | variable selection by reversible jump (section 6.3, supplement E) |
 //! | [`parallel`] | chains on threads |
@@ -29,6 +30,7 @@ pub mod error;
 pub mod logistic;
 pub mod langevin;
 pub mod ica;
+pub mod gibbs;
 pub mod outcome;
 pub mod parallel;
 pub mod selection;
@@ -76,4 +78,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     name: "selection",
     about: "variable selection in logistic regression by reversible jump",
     run: selection::run,
+    name: "gibbs",
+    about: "Gibbs sampling in a dense Markov random field (supplement F)",
+    run: gibbs::run,
 }];

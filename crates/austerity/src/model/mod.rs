@@ -13,6 +13,7 @@
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
 //! | [`ica`] | [`Ica`]: independent components, an orthonormal unmixing matrix of whitened samples |
 //! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
+//! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs, for Gibbs sampling |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
@@ -21,6 +22,7 @@
 
 pub mod batch_gradient;
 pub mod data;
+pub mod field;
 pub mod from_fn;
 pub mod generate;
 pub mod glm;
@@ -39,6 +41,7 @@ use crate::population::Population;
 pub use crate::population::Access;
 pub use batch_gradient::BatchGradient;
 pub use data::{CheckedData, Data, ResponseKind};
+pub use field::{Field, FieldBuilder};
 pub use from_fn::{FromFn, from_fn};
 pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
 pub use ica::Ica;

@@ -127,6 +127,13 @@ pub trait Rule<P: ?Sized> {
     fn first_look(&self) -> usize;
 }
 
+/// A rule that can also decide at a threshold from outside, for callers whose decisions share their randomness: the race of
+/// [`crate::kernel::Gibbs`] compares several values of a variable, each with one noise of its own.
+pub trait DecideAt<P: ?Sized>: Rule<P> {
+    /// Whether Σ l_i + `offset` exceeds `threshold`.
+    fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision>;
+}
+
 /// A rule as plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
@@ -152,6 +159,15 @@ impl RuleSettings {
         match self {
             Self::Exact { law } => Ok(AnyRule::Exact(Exact::new(*law)?)),
             Self::Sequential(settings) => Ok(AnyRule::Sequential(Sequential::new(settings, rows)?)),
+        }
+    }
+
+    /// The random threshold.
+    #[must_use]
+    pub fn law(&self) -> Law {
+        match self {
+            Self::Exact { law } => *law,
+            Self::Sequential(settings) => settings.law,
         }
     }
 
@@ -193,6 +209,15 @@ impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
         match self {
             Self::Exact(rule) => Rule::<P>::first_look(rule),
             Self::Sequential(rule) => Rule::<P>::first_look(rule),
+        }
+    }
+}
+
+impl<P: Reveal + ?Sized> DecideAt<P> for AnyRule {
+    fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
+        match self {
+            Self::Exact(rule) => rule.decide_at(population, offset, threshold),
+            Self::Sequential(rule) => rule.decide_at(population, offset, threshold),
         }
     }
 }
