@@ -16,6 +16,7 @@
 //! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
 //! | [`ica`] | section 6.2: independent components |
 //! | [`design`] | section 6.5: optimal sequential tests |
+//! | [`theory`] | the experiment of section 5.1 and supplements A and B |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
@@ -34,6 +35,7 @@ pub mod gibbs;
 pub mod outcome;
 pub mod parallel;
 pub mod selection;
+pub mod theory;
 pub mod trajectory;
 pub mod write;
 
@@ -81,4 +83,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     name: "gibbs",
     about: "Gibbs sampling in a dense Markov random field (supplement F)",
     run: gibbs::run,
+    name: "theory",
+    about: "the error of the test by recursion and by simulation (section 5.1, supplements A and B)",
+    run: theory::run,
 }];
