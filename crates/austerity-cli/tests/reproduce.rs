@@ -24,7 +24,9 @@ fn an_experiment_leaves_figures_tables_numbers_and_a_page() {
     }
     let files = |folder: &str, ending: &str| {
         let entries = fs::read_dir(scratch.at("paper/theory").join(folder)).unwrap();
-        entries.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|e| e == ending)).count()
+        entries
+            .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|e| e == ending))
+            .count()
     };
     assert!(files("figures", "svg") > 0 && files("tables", "csv") > 0);
     let result: serde_json::Value =

@@ -3,21 +3,21 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`logistic`] | section 6.1: logistic regression by random walk |
 //! | [`context`] | [`Context`]: how large, which seed, where the data are, who is told of progress |
 //! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
-//! | [`gibbs`] | supplement F: Gibbs sampling in a dense Markov random field |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
-//! | [`selection`] | variable selection by reversible jump (section 6.3, supplement E) |
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
-//! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
-//! | [`ica`] | section 6.2: independent components |
-//! | [`design`] | section 6.5: optimal sequential tests |
-//! | [`theory`] | the experiment of section 5.1 and supplements A and B |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
+//! | [`theory`] | section 5.1, supplements A and B: the error of the test, by recursion and by simulation |
+//! | [`logistic`] | section 6.1: logistic regression on MNIST 7 against 9 by random walk |
+//! | [`ica`] | section 6.2: independent components on the Stiefel manifold |
+//! | [`selection`] | section 6.3: variable selection in logistic regression by reversible jump |
+//! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
+//! | [`design`] | section 6.5: optimal sequential tests, error and data use against the target |
+//! | [`gibbs`] | supplement F: Gibbs sampling in a dense Markov random field |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
 //! hold is a verdict, not an error.
@@ -28,10 +28,10 @@ pub mod context;
 pub mod curves;
 pub mod design;
 pub mod error;
-pub mod logistic;
-pub mod langevin;
-pub mod ica;
 pub mod gibbs;
+pub mod ica;
+pub mod langevin;
+pub mod logistic;
 pub mod outcome;
 pub mod parallel;
 pub mod selection;
@@ -57,33 +57,40 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[Experiment {
-    name: "logistic",
-    about: "6.1: logistic regression on MNIST 7 against 9 by random walk",
-    run: logistic::run,
-    name: "langevin",
-    about: "Langevin dynamics with and without a test (section 6.4)",
-    run: langevin::run,
-}];
 pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
+        name: "theory",
+        about: "section 5.1, supplements A and B: the error of the test, by recursion and by simulation",
+        run: theory::run,
+    },
+    Experiment {
+        name: "logistic",
+        about: "section 6.1: logistic regression on MNIST 7 against 9 by random walk",
+        run: logistic::run,
+    },
+    Experiment {
         name: "ica",
-        about: "independent components: risk of the mean Amari distance against time",
+        about: "section 6.2: independent components on the Stiefel manifold",
         run: ica::run,
     },
     Experiment {
+        name: "selection",
+        about: "section 6.3: variable selection in logistic regression by reversible jump",
+        run: selection::run,
+    },
+    Experiment {
+        name: "langevin",
+        about: "section 6.4: Langevin dynamics with and without a test",
+        run: langevin::run,
+    },
+    Experiment {
         name: "design",
-        about: "optimal sequential tests: error and data use against the target",
+        about: "section 6.5: optimal sequential tests, error and data use against the target",
         run: design::run,
     },
+    Experiment {
+        name: "gibbs",
+        about: "supplement F: Gibbs sampling in a dense Markov random field",
+        run: gibbs::run,
+    },
 ];
-    name: "selection",
-    about: "variable selection in logistic regression by reversible jump",
-    run: selection::run,
-    name: "gibbs",
-    about: "Gibbs sampling in a dense Markov random field (supplement F)",
-    run: gibbs::run,
-    name: "theory",
-    about: "the error of the test by recursion and by simulation (section 5.1, supplements A and B)",
-    run: theory::run,
-}];

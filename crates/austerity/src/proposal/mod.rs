@@ -15,10 +15,10 @@
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
-pub mod hamiltonian;
 pub mod fisher_scoring;
-pub mod langevin;
+pub mod hamiltonian;
 pub mod jump;
+pub mod langevin;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
@@ -30,10 +30,10 @@ use crate::error::Result;
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
-pub use hamiltonian::{Hamiltonian, Path};
 pub use fisher_scoring::{FisherScoring, empirical_information};
-pub use langevin::Langevin;
+pub use hamiltonian::{Hamiltonian, Path};
 pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
+pub use langevin::Langevin;
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
