@@ -34,6 +34,47 @@ pub enum Shape {
     },
 }
 
+impl Shape {
+    /// `to` += `length`·L·`vector`, L the factor of the covariance.
+    pub(super) fn add(&self, length: f64, vector: &[f64], to: &mut [f64]) {
+        match self {
+            Self::Isotropic { sd } => {
+                for (t, v) in to.iter_mut().zip(vector) {
+                    *t += length * sd * v;
+                }
+            }
+            Self::Diagonal { sd } => {
+                for ((t, v), s) in to.iter_mut().zip(vector).zip(sd) {
+                    *t += length * s * v;
+                }
+            }
+            Self::Dense { factor } => {
+                let mut rest = &factor[..];
+                for (i, t) in to.iter_mut().enumerate() {
+                    let (row, tail) = rest.split_at(i + 1);
+                    rest = tail;
+                    *t += length * row.iter().zip(vector).map(|(l, v)| l * v).sum::<f64>();
+                }
+            }
+        }
+    }
+
+    /// `to` += `length`·Lᵀ·`vector`.
+    pub(super) fn add_transposed(&self, length: f64, vector: &[f64], to: &mut [f64]) {
+        let Self::Dense { factor } = self else {
+            return self.add(length, vector, to);
+        };
+        let mut rest = &factor[..];
+        for (i, v) in vector.iter().enumerate() {
+            let (row, tail) = rest.split_at(i + 1);
+            rest = tail;
+            for (t, l) in to.iter_mut().zip(row) {
+                *t += length * v * l;
+            }
+        }
+    }
+}
+
 /// A Gaussian random walk on vectors of one length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RandomWalk {
@@ -151,26 +192,7 @@ impl Proposal<Vec<f64>> for RandomWalk {
         for z in &mut self.noise {
             *z = rng.sample(StandardNormal);
         }
-        match &self.shape {
-            Shape::Isotropic { sd } => {
-                for (t, z) in to.iter_mut().zip(&self.noise) {
-                    *t += sd * z;
-                }
-            }
-            Shape::Diagonal { sd } => {
-                for ((t, z), s) in to.iter_mut().zip(&self.noise).zip(sd) {
-                    *t += s * z;
-                }
-            }
-            Shape::Dense { factor } => {
-                let mut rest = &factor[..];
-                for (i, t) in to.iter_mut().enumerate() {
-                    let (row, tail) = rest.split_at(i + 1);
-                    rest = tail;
-                    *t += row.iter().zip(&self.noise).map(|(l, z)| l * z).sum::<f64>();
-                }
-            }
-        }
+        self.shape.add(1.0, &self.noise, to);
         Ok(0.0)
     }
 }

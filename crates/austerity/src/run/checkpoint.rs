@@ -43,6 +43,21 @@ pub struct Checkpoint<S, P> {
 }
 
 impl<S, P> Checkpoint<S, P> {
+    /// The same with other proposals: of one that borrows its model a file can keep what it learnt,
+    ///
+    /// `checkpoint.map(|paths| Ok(paths.path().clone()))`, and `stored.map(|path| Hamiltonian::new(&model, &shape, path))`
+    ///
+    /// on the way back.
+    pub fn map<Q>(self, mut proposal: impl FnMut(P) -> Result<Q>) -> Result<Checkpoint<S, Q>> {
+        let Self { version, settings, rows, fingerprint, names, chains } = self;
+        let chains = chains.into_iter().map(|chain| {
+            let ChainCheckpoint { state, proposal: old, step, warmup, sampling } = chain;
+            Ok(ChainCheckpoint { state, proposal: proposal(old)?, step, warmup, sampling })
+        });
+        let chains = chains.collect::<Result<_>>()?;
+        Ok(Checkpoint { version, settings, rows, fingerprint, names, chains })
+    }
+
     /// Refuses to go on under settings or data that would change a draw, naming the difference. The number of
     /// draws, the limits and the threads may change.
     pub fn check<M: Parameters>(&self, settings: &Settings, model: &M) -> Result<()> {

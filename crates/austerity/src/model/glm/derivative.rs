@@ -7,7 +7,7 @@
 //! compare its values.
 //!
 //! Cost: N·d multiply-adds for the linear predictor, as many for the gradient, N·d²/2 for the Hessian, and N
-//! log-likelihoods in f64 (tens of nanoseconds each). Not for a step of a chain: it reads all the data.
+//! log-likelihoods in f64 (tens of nanoseconds each, unless only the gradient is wanted). Not for a step of a chain: it reads all the data.
 
 use fearless_simd::{Simd, prelude::*};
 
@@ -27,6 +27,8 @@ const GROUP: usize = 4;
 #[derive(Debug)]
 pub struct Sums {
     value: f64,
+    /// Whether the value is wanted at all: it costs more than the gradient.
+    valued: bool,
     gradient: Vec<f64>,
     /// Lower triangle by rows; empty when not wanted.
     hessian: Vec<f64>,
@@ -42,12 +44,14 @@ struct Panel<S: Simd> {
     cross: [Lanes<S>; 2 * PANEL],
 }
 
-/// Log posterior density at `state`; derivatives in the user's coefficients go to `gradient` and `hessian`.
+/// Log posterior density at `state` (the prior alone unless `valued`); derivatives in the user's coefficients go to
+/// `gradient` and `hessian`.
 pub(super) fn evaluate<F: Family>(
     model: &Glm<F>,
     state: &[f64],
     gradient: &mut [f64],
     hessian: Option<&mut [f64]>,
+    valued: bool,
 ) -> Result<f64> {
     let parameters = model.parameters();
     check_length("state", parameters, state.len())?;
@@ -67,6 +71,7 @@ pub(super) fn evaluate<F: Family>(
         .collect();
     let mut sums = Sums {
         value: 0.0,
+        valued,
         gradient: vec![0.0; columns + 1],
         hessian: vec![0.0; if hessian.is_some() { (columns + 1) * (columns + 2) / 2 } else { 0 }],
         cross: vec![0.0; columns + 1],
@@ -190,7 +195,7 @@ fn fill<S: Simd, F: Family>(
         weight[i / 16].as_mut_slice()[i % 16] = 0.0;
     }
     let value = |i: usize, pair: &Pair<S>| f64::from(pair[i / 16].as_slice()[i % 16]);
-    for i in 0..count {
+    for i in 0..if sums.valued { count } else { 0 } {
         let w = value(i, &weight);
         if w != 0.0 {
             let row = model.family.log_likelihood(

@@ -211,6 +211,9 @@ fn derivatives_hold<F: Family>((model, _): &(Glm<F>, CheckedData)) {
         let mut alone = vec![0.0; size];
         assert_eq!(value, model.log_density_gradient(&at, &mut alone).unwrap());
         assert_eq!(gradient, alone);
+        alone.fill(f64::NAN);
+        model.gradient(&at, &mut alone).unwrap();
+        assert_eq!(gradient, alone);
         let scale = |i: usize| {
             let place = i.checked_sub(1).and_then(|j| model.transform.get(j));
             place.map_or(1.0, |&(shift, scale)| shift.abs().max(scale))

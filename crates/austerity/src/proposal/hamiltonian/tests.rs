@@ -1,0 +1,191 @@
+use nalgebra::DMatrix;
+
+use super::*;
+use crate::model::{Data, Glm, Linear, Noise, Parameters as _, Poisson, Prior, ResponseKind};
+use crate::rng::{Role, stream};
+
+/// A regression with unknown noise: four coordinates, not Gaussian in the last.
+fn linear() -> Linear {
+    let columns = vec![vec![0.0, 1.0, 2.0, 4.0, 3.0, 7.0], vec![1.0, -1.0, 0.5, 2.0, 0.0, 0.3]];
+    let data = Data::new(["a", "b"], columns, vec![1.1, 2.9, 5.2, 8.8, 4.0, 9.9]);
+    let data = data.check(ResponseKind::Real).unwrap();
+    Linear::new(&data, &[Prior::Normal { sd: 2.0 }; 3], Noise::Unknown { prior: Prior::Normal { sd: 1.0 } })
+        .unwrap()
+}
+
+fn dense() -> RandomWalk {
+    let covariance =
+        [0.5, -0.1, 0.05, 0.0, -0.1, 0.2, 0.02, 0.01, 0.05, 0.02, 0.3, -0.02, 0.0, 0.01, -0.02, 0.1];
+    RandomWalk::dense(4, &covariance).unwrap()
+}
+
+const START: [f64; 4] = [0.7, 1.1, -0.2, 0.3];
+const MOMENTUM: [f64; 4] = [0.4, -1.2, 0.9, 0.6];
+
+fn fixed(length: f64, steps: u32) -> Path {
+    Path { length, steps: steps..=steps, jitter: 0.0, target: None }
+}
+
+/// Where the path from (θ, z) ends, and its energy −log π + |z|²/2 there.
+fn end<M: Gradient<State = Vec<f64>>>(
+    model: &M,
+    shape: &RandomWalk,
+    (state, momentum): (&[f64], &[f64]),
+    (length, steps): (f64, u32),
+) -> (Vec<f64>, Vec<f64>, f64) {
+    let mut paths = Hamiltonian::new(model, shape, fixed(length, steps)).unwrap();
+    paths.begin(state).unwrap();
+    paths.end = paths.start.clone();
+    paths.momentum = momentum.to_vec();
+    assert!(paths.follow(length, steps).unwrap());
+    let energy = paths.kinetic() - paths.end.log_density;
+    (paths.end.state, paths.momentum, energy)
+}
+
+fn shapes() -> [RandomWalk; 3] {
+    let diagonal = RandomWalk::diagonal(vec![0.7, 0.4, 0.5, 0.3]).unwrap();
+    [RandomWalk::isotropic(4, 0.4).unwrap(), diagonal, dense()]
+}
+
+#[test]
+fn a_path_turned_around_leads_home() {
+    let model = linear();
+    for shape in shapes() {
+        let (state, momentum, _) = end(&model, &shape, (&START, &MOMENTUM), (0.1, 25));
+        let moved = state.iter().zip(START).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(moved > 0.1, "the path went nowhere: {state:?}");
+        let back: Vec<f64> = momentum.iter().map(|z| -z).collect();
+        let (home, momentum, _) = end(&model, &shape, (&state, &back), (0.1, 25));
+        for i in 0..4 {
+            assert!((home[i] - START[i]).abs() < 1e-10, "{shape:?}: {home:?}");
+            assert!((momentum[i] + MOMENTUM[i]).abs() < 1e-10, "{shape:?}: {momentum:?}");
+        }
+    }
+}
+
+/// The determinant of the map's derivative, by central differences, is 1.
+#[test]
+fn volume_is_preserved() {
+    let model = linear();
+    for shape in shapes() {
+        let map = |point: &[f64]| {
+            let (state, momentum, _) = end(&model, &shape, point.split_at(4), (0.2, 7));
+            [state, momentum].concat()
+        };
+        let point = [START, MOMENTUM].concat();
+        let width = 1e-5;
+        let derivative = DMatrix::from_columns(
+            &(0..8)
+                .map(|i| {
+                    let at = |sign: f64| {
+                        let mut moved = point.clone();
+                        moved[i] += sign * width;
+                        nalgebra::DVector::from_vec(map(&moved))
+                    };
+                    (at(1.0) - at(-1.0)) / (2.0 * width)
+                })
+                .collect::<Vec<_>>(),
+        );
+        let volume = derivative.determinant();
+        assert!((volume - 1.0).abs() < 1e-6, "{shape:?}: {volume}");
+    }
+}
+
+/// Over a path of one length the energy error falls with the square of the step.
+#[test]
+fn the_energy_error_is_of_second_order() {
+    let model = linear();
+    let shape = dense();
+    let (_, _, before) = end(&model, &shape, (&START, &MOMENTUM), (1e-9, 1));
+    let error = |steps: u32| {
+        let (_, _, energy) = end(&model, &shape, (&START, &MOMENTUM), (0.8 / f64::from(steps), steps));
+        energy - before
+    };
+    let errors = [16, 32, 64, 128].map(error);
+    for pair in errors.windows(2) {
+        let ratio = pair[0] / pair[1];
+        assert!((3.6..4.4).contains(&ratio), "errors {errors:?}");
+    }
+    assert!(errors[0].abs() > 1e-4, "nothing to compare: {errors:?}");
+}
+
+/// What is returned is the kinetic energy lost, and the gradient of a state is computed once.
+#[test]
+fn the_log_ratio_is_the_kinetic_energy_lost() {
+    let model = linear();
+    let mut paths = Hamiltonian::new(&model, &dense(), fixed(0.2, 5)).unwrap();
+    let mut rng = stream(1, 0, Role::Proposal);
+    let (from, mut to) = (START.to_vec(), Vec::new());
+    let ratio = paths.propose(&from, &mut to, &mut rng).unwrap();
+    // The same draws by hand: one for the jitter, one for the number of steps, then the momentum.
+    let mut rng = stream(1, 0, Role::Proposal);
+    let _: f64 = rng.random_range(-1.0..1.0);
+    let _ = rng.random_range(5..=5u32);
+    let momentum: Vec<f64> = (0..4).map(|_| rng.sample(StandardNormal)).collect();
+    let (state, after, _) = end(&model, &dense(), (&START, &momentum), (0.2, 5));
+    let kinetic = |z: &[f64]| 0.5 * z.iter().map(|z| z * z).sum::<f64>();
+    assert_eq!(to, state);
+    assert!((ratio - (kinetic(&momentum) - kinetic(&after))).abs() < 1e-12);
+
+    assert_eq!(paths.gradients(), 6);
+    let mut next = Vec::new();
+    paths.propose(&to, &mut next, &mut rng).unwrap(); // after an acceptance
+    assert_eq!(paths.gradients(), 11);
+    paths.propose(&to, &mut next, &mut rng).unwrap(); // after a rejection
+    assert_eq!(paths.gradients(), 16);
+    assert_eq!(paths.lost(), 0);
+}
+
+/// Steps far too long overflow: such paths are ruled out, and learning finds its way back.
+#[test]
+fn a_lost_path_is_ruled_out_and_taught_from() {
+    let columns = vec![vec![0.5, 1.0, 2.0, 4.0, 3.0, 7.0]];
+    let data = Data::new(["a"], columns, vec![1.0, 2.0, 5.0, 8.0, 4.0, 9.0]);
+    let data = data.check(ResponseKind::Count).unwrap();
+    let model = Glm::new(Poisson, &data, vec![Prior::Normal { sd: 1.0 }; 2]).unwrap();
+    assert_eq!(model.names().len(), 2);
+    let shape = RandomWalk::isotropic(2, 1.0).unwrap();
+    let mut paths = Hamiltonian::new(&model, &shape, Path { length: 1e3, ..Path::default() }).unwrap();
+    let mut rng = stream(2, 0, Role::Proposal);
+    let (from, mut to) = (vec![0.5, 0.2], Vec::new());
+    assert_eq!(paths.propose(&from, &mut to, &mut rng).unwrap(), f64::NEG_INFINITY);
+    assert_eq!((&to, paths.lost()), (&from, 1));
+    for step in 1..200 {
+        paths.learn(false, step);
+        paths.propose(&from, &mut to, &mut rng).unwrap();
+    }
+    assert!(paths.path().length < 1.0, "{:?}", paths.path());
+    let lost = paths.lost();
+    for _ in 0..50 {
+        assert!(paths.propose(&from, &mut to, &mut rng).unwrap().is_finite());
+    }
+    assert_eq!(paths.lost(), lost);
+}
+
+#[test]
+fn bad_settings_are_refused() {
+    let model = linear();
+    let refused = |path: Path, word: &str| {
+        let message = Hamiltonian::new(&model, &dense(), path).unwrap_err().to_string();
+        assert!(message.contains(word), "{message}");
+    };
+    for length in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        refused(Path { length, ..Path::default() }, "length");
+    }
+    #[expect(clippy::reversed_empty_ranges, reason = "that is what must be refused")]
+    for steps in [0..=3, 5..=4, 1..=u32::MAX] {
+        refused(Path { steps, ..Path::default() }, "steps");
+    }
+    for jitter in [-0.1, 1.0, f64::NAN] {
+        refused(Path { jitter, ..Path::default() }, "jitter");
+    }
+    for target in [0.0, 1.0, f64::NAN] {
+        refused(Path { target: Some(target), ..Path::default() }, "target");
+    }
+    let mut paths = Hamiltonian::new(&model, &dense(), Path::default()).unwrap();
+    let mut rng = stream(3, 0, Role::Proposal);
+    assert!(paths.propose(&vec![0.0; 3], &mut vec![], &mut rng).is_err());
+    let short = RandomWalk::isotropic(3, 1.0).unwrap();
+    let mut paths = Hamiltonian::new(&model, &short, Path::default()).unwrap();
+    assert!(paths.propose(&vec![0.0; 3], &mut vec![], &mut rng).is_err(), "the model has four parameters");
+}
