@@ -178,16 +178,20 @@ fn probabilities(levels: &[Level], scale: &Scale, moves: &Moves) -> Section {
             )
             .remark(stand_in(moves.real)),
         );
-        let largest = level.steps.iter().map(|step| step.delta.abs()).fold(0.0, f64::max);
+        let far = level.steps.iter().max_by(|a, b| a.delta.abs().total_cmp(&b.delta.abs()));
+        let (largest, place) = far.map_or((0.0, 0.0), |step| (step.delta.abs(), step.acceptance));
         checks.push(
             Check::new(
                 format!("close-{epsilon}"),
                 "The actual acceptance probability P_{a,ε} can approximate P_a very well.",
                 "|P_{a,ε} − P_a| at most 0.05 for every move",
-                format!("largest {largest:.4}"),
+                format!("largest {largest:.4}, at P_a = {place:.2}"),
                 largest <= 0.05,
             )
-            .remark(stand_in(moves.real)),
+            .remark(format!(
+                "At P_a ≈ 0.5 errors cancel (see above); near P_a = 1 every error is a rejection and nothing cancels. {}",
+                stand_in(moves.real)
+            )),
         );
         let points = level.steps.iter().map(|step| (step.acceptance, step.acceptance + step.delta)).collect();
         let seen =

@@ -172,14 +172,16 @@ fn simulate(distance: f64, bound: f64, count: usize, seed: u64, number: u32) -> 
 
 fn figure(bound: f64, seed: u64) -> Figure {
     let shares: Vec<f64> = (1..=90).map(|i| 0.01 * f64::from(i)).collect();
-    let curve = |label: &str, shift: f64| Curve {
-        label: label.into(),
-        points: shares.iter().map(|&share| (share, mean_at(share, DRAWN) + shift)).collect(),
-    };
-    let level = |label: &str, height: f64| Curve {
-        label: label.into(),
-        points: vec![(1.0 / 3.0, height), (2.0 / 3.0, height)],
-    };
+    let shifted = |shift: f64| shares.iter().map(move |&share| (share, mean_at(share, DRAWN) + shift));
+    let level = |height: f64| [(1.0 / 3.0, height), (2.0 / 3.0, height)];
+    // Two edges of one curve, with a gap between them.
+    let gap = [(f64::NAN, f64::NAN)];
+    let curve = |label: &str, points: Vec<(f64, f64)>| Curve { label: label.into(), points };
+    let curves = vec![
+        curve("mean", shifted(0.0).collect()),
+        curve("±G", level(bound).into_iter().chain(gap).chain(level(-bound)).collect()),
+        curve("95 % band", shifted(1.96).chain(gap).chain(shifted(-1.96)).collect()),
+    ];
     let mut panel = Panel::new(
         format!("μ_std = {DRAWN}, ε = {EPSILON}"),
         Axis::new("share of the data π", AxisScale::Linear).with_limits(0.0, 1.0),
@@ -198,12 +200,5 @@ fn figure(bound: f64, seed: u64) -> Figure {
         panel = panel.mark(Mark::Points { series: series + 3, points: points[1..].to_vec() });
         panel = panel.mark(Mark::Line { series: series + 3, points });
     }
-    let curves = vec![
-        curve("mean", 0.0),
-        level("±G", bound),
-        curve("95 % band", 1.96),
-        curve("", -1.96),
-        level("", -bound),
-    ];
     Figure { title: "Three looks".into(), panels: vec![panel.curves(curves)] }
 }

@@ -151,10 +151,13 @@ fn worst_correlation(walks: &[Vec<f64>], roots: &[f64]) -> f64 {
 }
 
 fn figure(shares: &[f64], roots: &[f64], walks: &[Vec<f64>]) -> Figure {
-    let curve = |label: &str, shift: f64| Curve {
-        label: label.into(),
-        points: shares.iter().zip(roots).map(|(&share, root)| (share, DISTANCE * root + shift)).collect(),
-    };
+    let shifted =
+        |shift: f64| shares.iter().zip(roots).map(move |(&share, root)| (share, DISTANCE * root + shift));
+    let mean = Curve { label: "mean".into(), points: shifted(0.0).collect() };
+    // One curve: a gap between its upper and its lower edge.
+    let gap = [(f64::NAN, f64::NAN)];
+    let band =
+        Curve { label: "95 % band".into(), points: shifted(BAND).chain(gap).chain(shifted(-BAND)).collect() };
     let mut panel = Panel::new(
         format!("μ_std = {DISTANCE}"),
         Axis::new("share of the data π", AxisScale::Linear).with_limits(0.0, 1.0),
@@ -165,6 +168,6 @@ fn figure(shares: &[f64], roots: &[f64], walks: &[Vec<f64>]) -> Figure {
         let points = shares.iter().copied().zip(walk.iter().copied()).collect();
         panel = panel.mark(Mark::Line { series: series + 2, points });
     }
-    let panel = panel.curves(vec![curve("mean", 0.0), curve("95 % band", BAND), curve("", -BAND)]);
+    let panel = panel.curves(vec![mean, band]);
     Figure { title: "The random walk of z".into(), panels: vec![panel] }
 }
