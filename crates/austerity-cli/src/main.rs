@@ -9,6 +9,7 @@ mod convert;
 mod data;
 mod demo;
 mod design;
+mod fetch;
 mod fit;
 mod generate;
 mod interrupt;
@@ -24,7 +25,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, DataCommand};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Design(options) => design::run(&arguments.common, options),
         Command::Check(options) => check::run(&arguments.common, options),
         Command::Reproduce(options) => reproduce::run(&arguments.common, options),
+        Command::Data(DataCommand::Fetch(options)) => fetch::run(&arguments.common, options),
         Command::Generate(options) => generate::run(&arguments.common, options),
     };
     match outcome {

@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     File(austerity_io::Error),
     /// An experiment could not be finished.
     Paper(austerity_paper::Error),
+    /// A data set could not be fetched.
+    Fetch(austerity_fetch::Error),
     /// Options that do not go together, or a value that an option refuses.
     Usage(String),
     /// Writing failed.
@@ -34,6 +36,7 @@ impl fmt::Display for Failure {
             Self::Library(error) => write!(f, "{error}"),
             Self::File(error) => write!(f, "{error}"),
             Self::Paper(error) => write!(f, "{error}"),
+            Self::Fetch(error) => write!(f, "{error}"),
             Self::Usage(text) => f.write_str(text),
             Self::Writing(error) => write!(f, "cannot write the output: {error}"),
         }
@@ -55,6 +58,12 @@ impl From<austerity_io::Error> for Failure {
 impl From<austerity_paper::Error> for Failure {
     fn from(error: austerity_paper::Error) -> Self {
         Self::Paper(error)
+    }
+}
+
+impl From<austerity_fetch::Error> for Failure {
+    fn from(error: austerity_fetch::Error) -> Self {
+        Self::Fetch(error)
     }
 }
 

@@ -3,7 +3,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`logistic`] | section 6.1: logistic regression by random walk |
 //! | [`context`] | [`Context`]: how large, which seed, where the data are, who is told of progress |
 //! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
@@ -12,6 +11,13 @@
 //! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
+//! | [`theory`] | section 5.1, supplements A and B: the error of the test, by recursion and by simulation |
+//! | [`logistic`] | section 6.1: logistic regression on MNIST 7 against 9 by random walk |
+//! | [`ica`] | section 6.2: independent components on the Stiefel manifold |
+//! | [`selection`] | section 6.3: variable selection in logistic regression by reversible jump |
+//! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
+//! | [`design`] | section 6.5: optimal sequential tests, error and data use against the target |
+//! | [`gibbs`] | supplement F: Gibbs sampling in a dense Markov random field |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
 //! hold is a verdict, not an error.
@@ -20,10 +26,16 @@ pub mod cache;
 pub mod clock;
 pub mod context;
 pub mod curves;
+pub mod design;
 pub mod error;
+pub mod gibbs;
+pub mod ica;
+pub mod langevin;
 pub mod logistic;
 pub mod outcome;
 pub mod parallel;
+pub mod selection;
+pub mod theory;
 pub mod trajectory;
 pub mod write;
 
@@ -45,8 +57,40 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of the paper.
-pub const EXPERIMENTS: &[Experiment] = &[Experiment {
-    name: "logistic",
-    about: "6.1: logistic regression on MNIST 7 against 9 by random walk",
-    run: logistic::run,
-}];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "theory",
+        about: "section 5.1, supplements A and B: the error of the test, by recursion and by simulation",
+        run: theory::run,
+    },
+    Experiment {
+        name: "logistic",
+        about: "section 6.1: logistic regression on MNIST 7 against 9 by random walk",
+        run: logistic::run,
+    },
+    Experiment {
+        name: "ica",
+        about: "section 6.2: independent components on the Stiefel manifold",
+        run: ica::run,
+    },
+    Experiment {
+        name: "selection",
+        about: "section 6.3: variable selection in logistic regression by reversible jump",
+        run: selection::run,
+    },
+    Experiment {
+        name: "langevin",
+        about: "section 6.4: Langevin dynamics with and without a test",
+        run: langevin::run,
+    },
+    Experiment {
+        name: "design",
+        about: "section 6.5: optimal sequential tests, error and data use against the target",
+        run: design::run,
+    },
+    Experiment {
+        name: "gibbs",
+        about: "supplement F: Gibbs sampling in a dense Markov random field",
+        run: gibbs::run,
+    },
+];

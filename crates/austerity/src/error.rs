@@ -126,6 +126,16 @@ pub enum Error {
         /// The ratio returned.
         value: f64,
     },
+    /// A gradient of the log density that leads nowhere.
+    #[error(
+        "the gradient of the log density, or the step it leads to, is {value} in parameter {parameter}; take smaller steps or start nearer to the mode"
+    )]
+    Gradient {
+        /// Which parameter, from 0.
+        parameter: usize,
+        /// The value that is not finite.
+        value: f64,
+    },
     /// A user's function panicked.
     #[error("the user's {what} panicked{}: {message}", row.map(|r| format!(" at row {r}")).unwrap_or_default())]
     Panicked {

@@ -18,6 +18,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run_cargo(&mut steps, "lints", cargo(root, &lints));
     run_cargo(&mut steps, "tests", tests(root));
+    run_cargo(&mut steps, "experiments", experiments(root));
     run_cargo(&mut steps, "doc tests", cargo(root, &["test", "--workspace", "--doc", "--no-fail-fast"]));
     let mut docs = cargo(root, &["doc", "--workspace", "--no-deps"]);
     docs.env("RUSTDOCFLAGS", "-D warnings");
@@ -66,6 +67,15 @@ fn tests(root: &Path) -> Command {
     } else {
         cargo(root, &["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
     }
+}
+
+/// Every experiment of the paper at its smallest size, with the program that the tests have built. Claims that do not hold at
+/// that size are no failures: the pages, in `target/reproduce`, tell them.
+fn experiments(root: &Path) -> Command {
+    let call = ["run", "--quiet", "--profile", "test", "--", "reproduce", "all", "--quick", "--out"];
+    let mut command = cargo(root, &call);
+    command.arg("target/reproduce");
+    command
 }
 
 /// Skips a part that is not there; refuses to pass over one that is.

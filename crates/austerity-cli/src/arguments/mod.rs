@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse::{self, BoundChoice, DesignLaw};
 
+mod data;
 mod fit;
 mod predict;
 mod reproduce;
 mod runs;
 
+pub(crate) use data::{DataCommand, FetchOptions};
 pub(crate) use fit::{FitOptions, LengthOptions, Preset, RuleChoice, ShapeOptions};
 pub(crate) use predict::{MergeOptions, PredictOptions};
 pub(crate) use reproduce::ReproduceOptions;
@@ -108,6 +110,9 @@ pub(crate) enum Command {
     /// The experiments and figures of the paper, each claim with a verdict.
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(ReproduceOptions),
+    /// Public data sets: those of the paper's experiments.
+    #[command(after_help = data::EXAMPLES, subcommand)]
+    Data(DataCommand),
     /// Makes data with known coefficients: columns x1, x2, … and the response y.
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(GenerateOptions),

@@ -15,6 +15,9 @@ use crate::design::{DesignOptions, Named, response};
 use crate::error::{Error, Result};
 use crate::table::{Chunk, Column, ColumnKind, Source};
 
+/// Columns written to the blocks together: a block is far from the next, and a visit should pay.
+const TOGETHER: usize = 8;
+
 pub(super) fn load(
     source: &Source,
     options: &DesignOptions,
@@ -84,18 +87,20 @@ pub(super) fn load(
     let prepare = |position: usize, column: Column| {
         prepare(source, &number_names[position], column, options, &shuffler)
     };
-    let mut gone = Vec::new();
+    let (mut gone, mut ready) = (Vec::new(), Vec::new());
     source.each_column(&number_names, threads, &prepare, &mut |position, (made, shuffled)| {
         let outcome = &mut *waiting[position];
         outcome.made = Some(made);
         match shuffled {
-            Some(shuffled) => builder.fill_column(outcome.first, shuffled).map_err(wrong()),
-            None => {
-                gone.push(outcome.first);
-                Ok(())
-            }
+            Some(shuffled) => ready.push((outcome.first, shuffled)),
+            None => gone.push(outcome.first),
         }
+        if ready.len() < TOGETHER {
+            return Ok(());
+        }
+        builder.fill_columns(std::mem::take(&mut ready)).map_err(wrong())
     })?;
+    builder.fill_columns(ready).map_err(wrong())?;
 
     // The memory of the blocks was taken while the first columns were decoded: what is at hand comes last.
     builder.fill_sides(0, &beside.sides(&values)).map_err(wrong())?;

@@ -94,7 +94,7 @@ where
                 decision.audit = match decision.stopped {
                     Stopped::Exhausted => Some(Audit::complete(&decision)),
                     Stopped::Bound | Stopped::Tolerance => Some(Audit::of(&decision, &ratio.total()?)),
-                    Stopped::Impossible | Stopped::Offset => None,
+                    Stopped::Impossible | Stopped::Offset | Stopped::Untested => None,
                 };
             }
             let first = self.rule.first_look();

@@ -2,15 +2,21 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`gibbs`] | [`Gibbs`]: one variable of a discrete field from its conditional, by any rule |
 //! | [`metropolis`] | [`Metropolis`]: propose, compare, decide |
+//! | [`uncorrected`] | [`Uncorrected`]: propose and take it, without a test; biased |
 
+pub mod gibbs;
 pub mod metropolis;
+pub mod uncorrected;
 
 use crate::error::Result;
 use crate::rng::Streams;
 use crate::rule::Decision;
 
+pub use gibbs::{Gibbs, GibbsSettings, Scan};
 pub use metropolis::Metropolis;
+pub use uncorrected::Uncorrected;
 
 /// Moves a state by one step that leaves the target (nearly) invariant.
 pub trait Kernel {

@@ -23,9 +23,10 @@ use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
 use crate::error::{Error, Result, setting};
+use crate::model::batch_gradient::check_request;
 use crate::model::data::{check_finite, check_rows, check_state, storage_order};
-use crate::model::{Access, Curvature, Gradient, Model, Parameters, Prior, fingerprint};
-use crate::population::Population;
+use crate::model::{Access, BatchGradient, Curvature, Gradient, Model, Parameters, Prior, fingerprint};
+use crate::population::{Batch, Population};
 use crate::rng::{Role, stream};
 
 pub use posterior::LassoPosterior;
@@ -185,6 +186,33 @@ impl Gradient for Lasso {
         let theta = state[0];
         gradient[0] = b - a * theta + self.prior.derivatives(theta).0;
         Ok(theta * (b - 0.5 * a * theta) + self.log_prior(state))
+    }
+}
+
+impl BatchGradient for Lasso {
+    type Workspace = ();
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    /// Σ λx(y − θx).
+    fn add_batch_gradient(
+        &self,
+        state: &[f64],
+        batch: Batch<'_>,
+        _workspace: &mut (),
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        check_request(self, state, batch, gradient)?;
+        let rows = batch.ranges().flat_map(|range| &self.rows[range]);
+        gradient[0] += self.precision * rows.map(|(x, y)| x * (y - state[0] * x)).sum::<f64>();
+        Ok(())
+    }
+
+    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
+        gradient[0] += self.prior.derivatives(state[0]).0;
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@
 //! per value, for the sampled form l_i (tests, teaching, comparisons); [`Linear::summarized`] does without.
 //! Not for heavy-tailed noise, which the Student-t model is for.
 
+mod gradient;
 mod ratio;
 mod statistics;
 
@@ -28,6 +29,7 @@ use crate::model::{
 use ratio::{Rows, no_rows};
 use statistics::{Statistics, dot};
 
+pub use gradient::LinearWorkspace;
 pub use ratio::LinearRatio;
 
 /// The standard deviation of the noise.

@@ -11,32 +11,47 @@
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
+//! | [`ica`] | [`Ica`]: independent components, an orthonormal unmixing matrix of whitened samples |
+//! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
+//! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs, for Gibbs sampling |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
+//! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
+//! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 //! | [`generate`] | synthetic data with known coefficients |
 
+pub mod batch_gradient;
 pub mod data;
+pub mod field;
 pub mod from_fn;
 pub mod generate;
 pub mod glm;
+pub mod ica;
 pub mod lasso;
 pub mod linear;
 pub mod mode;
 pub mod prior;
+pub mod selection;
 pub mod store;
+pub mod with_gradient;
 
 use crate::error::{Error, Result};
 use crate::population::Population;
 
 pub use crate::population::Access;
+pub use batch_gradient::BatchGradient;
 pub use data::{CheckedData, Data, ResponseKind};
+pub use field::{Field, FieldBuilder};
 pub use from_fn::{FromFn, from_fn};
 pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
+pub use ica::Ica;
 pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use mode::{Mode, find_mode};
 pub use prior::Prior;
+pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
+pub use with_gradient::{WithGradient, with_gradient};
 
 /// A posterior over states, given N rows.
 pub trait Model: Sync {

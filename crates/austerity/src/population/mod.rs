@@ -2,6 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`mini_batch`] | [`MiniBatch`]: some blocks for a gradient, independent of any decision |
 //! | [`moments`] | [`Moments`]: all a rule may know about the rows revealed so far |
 //! | [`order`] | [`BlockOrder`]: which blocks come next, without replacement, fresh at every decision |
 //! | [`mod@design_effect`] | [`design_effect()`]: what drawing whole blocks costs against single rows |
@@ -11,6 +12,7 @@
 //! from one to the other, only merged [`Moments`], so that a population may live on disk or on other hosts.
 
 pub mod design_effect;
+pub mod mini_batch;
 pub mod moments;
 pub mod order;
 pub mod reveal;
@@ -20,6 +22,7 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 
 pub use design_effect::design_effect;
+pub use mini_batch::{Batch, MiniBatch};
 pub use moments::Moments;
 pub use order::BlockOrder;
 pub use reveal::{Access, BlockReveal, Cost, Reveal};

@@ -6,15 +6,23 @@
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
 //! | [`hamiltonian`] | [`Hamiltonian`]: leapfrog paths along the gradient of all the data, for differentiable models |
+//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
+//! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
+//! | [`stiefel`] | [`Stiefel`]: symmetric walk on orthonormal frames |
+//! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
+pub mod fisher_scoring;
 pub mod hamiltonian;
+pub mod jump;
+pub mod langevin;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
+pub mod stiefel;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,15 +30,24 @@ use crate::error::Result;
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
+pub use fisher_scoring::{FisherScoring, empirical_information};
 pub use hamiltonian::{Hamiltonian, Path};
+pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
+pub use langevin::Langevin;
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
+pub use stiefel::Stiefel;
 
 /// Proposes a candidate.
 pub trait Proposal<S> {
     /// Writes a candidate to `to` and returns log q(from|to) − log q(to|from).
     fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<f64>;
+
+    /// Writes the candidate that [`Proposal::propose`] would write, for a kernel that does not ask for its ratio.
+    fn draw(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<()> {
+        self.propose(from, to, rng).map(|_| ())
+    }
 
     /// Learns from warm-up step number `step` (from 1), whose candidate was accepted or not.
     fn learn(&mut self, _accepted: bool, _step: u64) {}
@@ -46,6 +63,8 @@ pub enum AnyProposal {
     Adaptive(RobustAdaptive),
     /// Independent draws around the mode.
     Laplace(Laplace),
+    /// Walk on orthonormal frames.
+    Stiefel(Stiefel),
     /// A random choice among several.
     Mixture(Mixture<AnyProposal>),
 }
@@ -56,13 +75,14 @@ impl Proposal<Vec<f64>> for AnyProposal {
             Self::RandomWalk(walk) => walk.propose(from, to, rng),
             Self::Adaptive(walk) => walk.propose(from, to, rng),
             Self::Laplace(draws) => draws.propose(from, to, rng),
+            Self::Stiefel(walk) => walk.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
         }
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::RandomWalk(_) | Self::Laplace(_) => {}
+            Self::RandomWalk(_) | Self::Laplace(_) | Self::Stiefel(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }
@@ -84,6 +104,12 @@ impl From<RobustAdaptive> for AnyProposal {
 impl From<Laplace> for AnyProposal {
     fn from(draws: Laplace) -> Self {
         Self::Laplace(draws)
+    }
+}
+
+impl From<Stiefel> for AnyProposal {
+    fn from(walk: Stiefel) -> Self {
+        Self::Stiefel(walk)
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::population::{Access, Reveal};
 use crate::rng::Rng;
-use crate::rule::{Decision, Law, Rule, Stopped};
+use crate::rule::{DecideAt, Decision, Law, Rule, Stopped};
 
 /// Reads everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ impl Exact {
 
 impl<P: Reveal + ?Sized> Rule<P> for Exact {
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision> {
-        decide_by_total(population, offset, self.law.draw(rng), 1, 0)
+        self.decide_at(population, offset, self.law.draw(rng))
     }
 
     fn access(&self) -> Access {
@@ -34,6 +34,12 @@ impl<P: Reveal + ?Sized> Rule<P> for Exact {
 
     fn first_look(&self) -> usize {
         usize::MAX
+    }
+}
+
+impl<P: Reveal + ?Sized> DecideAt<P> for Exact {
+    fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
+        decide_by_total(population, offset, threshold, 1, 0)
     }
 }
 

@@ -45,6 +45,8 @@ pub enum Stopped {
     Tolerance,
     /// A row is impossible under the candidate (log-likelihood −∞): rejected.
     Impossible,
+    /// No test was made: the candidate was taken as it came.
+    Untested,
     /// The prior or the proposal rules the candidate out (offset −∞): rejected without reading a row.
     Offset,
 }
@@ -83,8 +85,19 @@ impl Decision {
     /// The rejection of a candidate that the offset rules out.
     #[must_use]
     pub fn ruled_out() -> Self {
+        Self::unread(false, Stopped::Offset)
+    }
+
+    /// The acceptance of a candidate that nothing was asked about.
+    #[must_use]
+    pub fn untested() -> Self {
+        Self::unread(true, Stopped::Untested)
+    }
+
+    /// A decision without reading a row.
+    fn unread(accepted: bool, stopped: Stopped) -> Self {
         Self {
-            accepted: false,
+            accepted,
             used: 0,
             read: 0,
             evaluations: 0,
@@ -92,7 +105,7 @@ impl Decision {
             mean: f64::NAN,
             sd: f64::NAN,
             threshold: f64::NAN,
-            stopped: Stopped::Offset,
+            stopped,
             guarded: 0,
             audit: None,
         }
@@ -112,6 +125,13 @@ pub trait Rule<P: ?Sized> {
 
     /// Rows of the first look: what the next decision is sure to read.
     fn first_look(&self) -> usize;
+}
+
+/// A rule that can also decide at a threshold from outside, for callers whose decisions share their randomness: the race of
+/// [`crate::kernel::Gibbs`] compares several values of a variable, each with one noise of its own.
+pub trait DecideAt<P: ?Sized>: Rule<P> {
+    /// Whether Σ l_i + `offset` exceeds `threshold`.
+    fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision>;
 }
 
 /// A rule as plain data.
@@ -139,6 +159,15 @@ impl RuleSettings {
         match self {
             Self::Exact { law } => Ok(AnyRule::Exact(Exact::new(*law)?)),
             Self::Sequential(settings) => Ok(AnyRule::Sequential(Sequential::new(settings, rows)?)),
+        }
+    }
+
+    /// The random threshold.
+    #[must_use]
+    pub fn law(&self) -> Law {
+        match self {
+            Self::Exact { law } => *law,
+            Self::Sequential(settings) => settings.law,
         }
     }
 
@@ -180,6 +209,15 @@ impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
         match self {
             Self::Exact(rule) => Rule::<P>::first_look(rule),
             Self::Sequential(rule) => Rule::<P>::first_look(rule),
+        }
+    }
+}
+
+impl<P: Reveal + ?Sized> DecideAt<P> for AnyRule {
+    fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
+        match self {
+            Self::Exact(rule) => rule.decide_at(population, offset, threshold),
+            Self::Sequential(rule) => rule.decide_at(population, offset, threshold),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Result, setting};
 use crate::population::{Access, Moments, Reveal};
 use crate::rng::Rng;
 use crate::rule::exact::decide_by_total;
-use crate::rule::{Bound, Decision, Guard, Law, Looks, Rule, Statistic, Stopped};
+use crate::rule::{Bound, DecideAt, Decision, Guard, Law, Looks, Rule, Statistic, Stopped};
 
 /// A sequential test as plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,9 +120,23 @@ impl Sequential {
 
 impl<P: Reveal + ?Sized> Rule<P> for Sequential {
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision> {
+        let threshold = self.law.draw(rng);
+        self.decide_at(population, offset, threshold)
+    }
+
+    fn access(&self) -> Access {
+        if self.looks.len() < 2 { Access::Scan } else { Access::Blocks }
+    }
+
+    fn first_look(&self) -> usize {
+        self.looks.first().map_or(self.rows, |look| look.rows)
+    }
+}
+
+impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
+    fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
         debug_assert_eq!(population.len(), self.rows);
         let rows = self.rows as f64;
-        let threshold = self.law.draw(rng);
         let mean_threshold = (threshold - offset) / rows;
         let mut guarded = 0;
         let mut hold_until = 0; // the guard waits for twice as many rows
@@ -177,14 +191,6 @@ impl<P: Reveal + ?Sized> Rule<P> for Sequential {
         }
         // The table ends with a look at N, so this is reached only by an empty one.
         decide_by_total(population, offset, threshold, self.looks.len() as u32 + 1, guarded)
-    }
-
-    fn access(&self) -> Access {
-        if self.looks.len() < 2 { Access::Scan } else { Access::Blocks }
-    }
-
-    fn first_look(&self) -> usize {
-        self.looks.first().map_or(self.rows, |look| look.rows)
     }
 }
 

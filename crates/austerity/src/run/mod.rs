@@ -12,6 +12,7 @@
 //! | [`checkpoint`] | [`Checkpoint`]: all a run needs to go on, bit for bit |
 //! | [`outcome`] | [`Run`]: draws, costs, warnings, and why it ended |
 //! | [`verdict`] | [`Verdict`]: may the draws be used? |
+//! | [`walker`] | [`Walker`]: a chain of any kernel, stepped by hand |
 //! | [`memory`] | [`Memory`]: the estimate printed before a large run |
 
 pub mod chain;
@@ -25,6 +26,7 @@ pub mod settings;
 pub mod sink;
 pub mod trace;
 pub mod verdict;
+pub mod walker;
 
 pub use chain::{Chain, Counters};
 pub use checkpoint::{ChainCheckpoint, Checkpoint};
@@ -37,3 +39,4 @@ pub use settings::{Limits, Settings, UNBOUNDED};
 pub use sink::{Part, Sink};
 pub use trace::{ChainTrace, Trace};
 pub use verdict::{Evidence, Verdict};
+pub use walker::Walker;

@@ -51,8 +51,11 @@ impl ChunkReader for Chunks {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        let mut buffer = vec![0; length.min(usize::try_from(self.length).unwrap_or(usize::MAX))];
-        self.at(start, length as u64)?.read_exact(&mut buffer)?;
+        let file = self.at(start, length as u64)?;
+        let mut buffer = Vec::with_capacity(length);
+        if file.take(length as u64).read_to_end(&mut buffer)? < length {
+            return Err(ParquetError::EOF(format!("the file ended before {length} bytes from byte {start}")));
+        }
         Ok(buffer.into())
     }
 }

@@ -37,7 +37,8 @@ impl Transform {
     #[must_use]
     #[inline(always)]
     pub fn stored(self, value: f64) -> f32 {
-        ((value - self.shift) / self.scale) as f32
+        // A loop divides once; what that rounds differently is gone in single precision.
+        ((value - self.shift) * (1.0 / self.scale)) as f32
     }
 }
 

@@ -1,8 +1,8 @@
 //! One pass over a column: its mean, spread, range and fingerprint, whole or in pieces.
 //!
 //! Rows are taken in runs of [`RUN`] counted from the first row, however they arrive, so that the numbers are the same
-//! to the last bit for a column in memory and for one that is streamed. Within a run the mean is corrected by the mean
-//! deviation; runs are merged by the formula of Chan, Golub & LeVeque (1983), so that a column far from 0 keeps its
+//! to the last bit for a column in memory and for one that is streamed. Within a run deviations from its first value are
+//! summed; runs are merged by the formula of Chan, Golub & LeVeque (1983), so that a column far from 0 keeps its
 //! digits. Only non-zeros are summed: zeros join at the end in closed form, and a column of 0 and 1 is known by its count.
 //!
 //! The fingerprint is the sum Σ w_i·b_i mod 2¹²⁸ of pseudo-random 64-bit w_i times the bits b_i of the values (0 for 0),
@@ -12,6 +12,7 @@
 
 use super::checks::LARGEST;
 use crate::error::{Error, Result};
+use crate::simd::{detected, dispatched};
 
 /// Rows summed together.
 pub const RUN: usize = 1024;
@@ -148,14 +149,7 @@ impl Summarizer {
     }
 
     fn run(&mut self, run: &[f64]) {
-        // Plain comparisons and independent sums, which the compiler turns into vector instructions.
-        let (mut low, mut high, mut fit, mut nonzeros) = (f64::INFINITY, f64::NEG_INFINITY, true, 0);
-        for &v in run {
-            low = if v < low { v } else { low };
-            high = if v > high { v } else { high };
-            fit &= v.abs() <= LARGEST;
-            nonzeros += usize::from(v != 0.0);
-        }
+        let Seen { low, high, fit, nonzeros, running } = dispatched!(detected(), _simd => Seen::of(run));
         self.range = (self.range.0.min(low), self.range.1.max(high));
         if !fit && self.unfit.is_none() {
             let at = run.iter().position(|v| !matches!(v.abs(), size if size <= LARGEST)).unwrap_or(0);
@@ -163,7 +157,7 @@ impl Summarizer {
         }
         self.whole = self.whole && run.iter().all(|&v| is_whole(v));
         if nonzeros == run.len() {
-            self.running.merge(&Running::of(run));
+            self.running.merge(&running);
         } else if nonzeros > 0 {
             let mut kept = [0.0; RUN];
             let mut count = 0;
@@ -171,7 +165,7 @@ impl Summarizer {
                 kept[count] = v;
                 count += usize::from(v != 0.0);
             }
-            self.running.merge(&Running::of(&kept[..count]));
+            self.running.merge(&Seen::of(&kept[..count]).running);
         }
         let products = run.iter().zip(&WEIGHTS).map(|(&v, &weight)| {
             // −0 is 0.
@@ -180,6 +174,59 @@ impl Summarizer {
         let sum = products.fold(0u128, u128::wrapping_add);
         self.fingerprint = self.fingerprint.wrapping_add(sum.wrapping_mul(run_factor(self.runs)));
         self.runs += 1;
+    }
+}
+
+/// What one pass over a run shows.
+struct Seen {
+    low: f64,
+    high: f64,
+    /// Whether all of it can be used.
+    fit: bool,
+    nonzeros: usize,
+    /// The moments of all values.
+    running: Running,
+}
+
+/// Values looked at side by side, so that the sums are the same on every instruction set.
+const LANES: usize = 16;
+
+impl Seen {
+    /// Sums of deviations from the first value c and of their squares. As (c − mean)² ≤ Σ(x − mean)², at most a factor of the
+    /// length of the run is lost to cancellation.
+    #[inline(always)]
+    fn of(run: &[f64]) -> Self {
+        let from = run.first().copied().unwrap_or(0.0);
+        let (mut off, mut squares, mut nonzeros) = ([0.0; LANES], [0.0; LANES], [0u64; LANES]);
+        let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        let mut take = |lane: usize, v: f64| {
+            off[lane] += v - from;
+            squares[lane] += (v - from) * (v - from);
+            nonzeros[lane] += u64::from(v != 0.0);
+            low[lane] = if v < low[lane] { v } else { low[lane] };
+            high[lane] = if v > high[lane] { v } else { high[lane] };
+        };
+        let (full, rest) = run.as_chunks::<LANES>();
+        for values in full {
+            for (lane, &v) in values.iter().enumerate() {
+                take(lane, v);
+            }
+        }
+        rest.iter().enumerate().for_each(|(lane, &v)| take(lane, v));
+        let n = run.len() as f64;
+        let (off, squares): (f64, f64) = (off.iter().sum(), squares.iter().sum());
+        let running = Running {
+            count: run.len() as u64,
+            mean: from + off / n,
+            squares: (squares - off * off / n).max(0.0),
+        };
+        Self {
+            low: low.into_iter().fold(f64::INFINITY, f64::min),
+            high: high.into_iter().fold(f64::NEG_INFINITY, f64::max),
+            fit: run.iter().fold(true, |fit, v| fit & (v.abs() <= LARGEST)),
+            nonzeros: nonzeros.iter().sum::<u64>() as usize,
+            running,
+        }
     }
 }
 
@@ -225,18 +272,6 @@ struct Running {
 }
 
 impl Running {
-    fn of(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let rough = lanes(values, |v| v) / n;
-        let off = lanes(values, |v| v - rough);
-        let squares = lanes(values, |v| (v - rough) * (v - rough));
-        Self {
-            count: values.len() as u64,
-            mean: rough + off / n,
-            squares: (squares - off * off / n).max(0.0),
-        }
-    }
-
     fn merge(&mut self, other: &Self) {
         if self.count == 0 {
             *self = *other;
@@ -278,18 +313,6 @@ impl Running {
             unfit,
         }
     }
-}
-
-/// Σ f(x) in eight independent sums.
-fn lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
-    let mut sums = [0.0; 8];
-    let (eights, rest) = values.as_chunks::<8>();
-    for eight in eights {
-        for (sum, &v) in sums.iter_mut().zip(eight) {
-            *sum += f(v);
-        }
-    }
-    sums.iter().sum::<f64>() + rest.iter().map(|&v| f(v)).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -6,9 +6,7 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::Family;
-use super::blocks::{BLOCK, View};
-use super::kernel::{Move, values_of};
+use super::blocks::BLOCK;
 use crate::error::Result;
 use crate::population::{Moments, merge_checked};
 use crate::simd::Lanes;
@@ -17,10 +15,10 @@ use crate::simd::Lanes;
 const SQUARES: std::ops::Range<f32> = 1e-16..1e16;
 
 /// Pairs of blocks in a batch.
-pub(super) const PAIRS: usize = 8;
+pub(crate) const PAIRS: usize = 8;
 
 /// Power sums of some pairs of blocks, lane by lane, about the mean of the first pair.
-pub(super) struct Batch<S: Simd> {
+pub(crate) struct Batch<S: Simd> {
     pivot: f32,
     /// Σd, Σd², Σd³, Σd⁴.
     sums: [Lanes<S>; 4],
@@ -28,12 +26,12 @@ pub(super) struct Batch<S: Simd> {
     largest: Lanes<S>,
     zeros: u32,
     blocks: [[usize; 2]; PAIRS],
-    pub(super) pairs: usize,
+    pub(crate) pairs: usize,
 }
 
 impl<S: Simd> Batch<S> {
     #[inline(always)]
-    pub(super) fn new(simd: S) -> Self {
+    pub(crate) fn new(simd: S) -> Self {
         let zero = Lanes::splat(simd, 0.0);
         Self {
             pivot: 0.0,
@@ -48,7 +46,7 @@ impl<S: Simd> Batch<S> {
 
     /// Adds the 64 numbers of two blocks; there must be room.
     #[inline(always)]
-    pub(super) fn push(&mut self, simd: S, blocks: [usize; 2], [a, b, c, d]: [Lanes<S>; 4]) {
+    pub(crate) fn push(&mut self, simd: S, blocks: [usize; 2], [a, b, c, d]: [Lanes<S>; 4]) {
         let zero = Lanes::splat(simd, 0.0);
         if self.pairs == 0 {
             self.pivot = ((a + b) + (c + d)).reduce_sum() * (0.5 / BLOCK as f32);
@@ -100,15 +98,14 @@ impl<S: Simd> Batch<S> {
         })
     }
 
-    /// Merges the batch into `moments` and empties it; block by block in f64 where f32 does not hold its sums. Out of line:
-    /// once in sixteen blocks.
+    /// Merges the batch into `moments` and empties it; number by number in f64, from `values_of` each block, where f32 does not
+    /// hold its sums. Out of line: once in sixteen blocks.
     #[inline(never)]
-    pub(super) fn flush<F: Family>(
+    pub(crate) fn flush(
         &mut self,
         simd: S,
-        blocks: &View<'_>,
-        task: &Move<'_, F::Step>,
         moments: &mut Moments,
+        values_of: impl Fn(usize) -> [f64; BLOCK],
     ) -> Result<()> {
         if self.pairs == 0 {
             return Ok(());
@@ -123,8 +120,7 @@ impl<S: Simd> Batch<S> {
             return Ok(());
         }
         for &block in self.blocks[..pairs.min(PAIRS)].iter().flatten() {
-            let (values, _) = values_of::<S, F>(simd, blocks, task, block);
-            merge_checked(&values, block * BLOCK, moments)?;
+            merge_checked(&values_of(block), block * BLOCK, moments)?;
         }
         Ok(())
     }

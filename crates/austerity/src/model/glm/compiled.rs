@@ -9,11 +9,12 @@ use std::ops::Range;
 
 use super::blocks::View;
 use super::derivative::{self, Sums};
+use super::gradient::{self, Workspace};
 use super::kernel::{self, Move, eta};
 use super::list::List;
 use super::{Family, Glm, start};
 use crate::error::Result;
-use crate::population::Moments;
+use crate::population::{Batch, Moments};
 use crate::simd::{Level, dispatched};
 
 /// What to do about η of the rows read.
@@ -38,6 +39,7 @@ type SummarizeRows<F> = fn(
 ) -> Result<()>;
 type Reveal<F> = fn(Level, &View<'_>, &Move<'_, <F as Family>::Step>, Range<usize>, &mut [f64]);
 type Derivatives<F> = fn(&Glm<F>, &[[f32; 2]], f32, &[f64], &mut Sums) -> Result<()>;
+type BatchGradient<F> = fn(&Glm<F>, Batch<'_>, &[f64], &mut Workspace);
 type Beyond<F> = fn(&Glm<F>, &[[f32; 2]], f32, f32) -> Vec<usize>;
 
 /// The loops of the family `F`.
@@ -47,6 +49,7 @@ pub struct Compiled<F: Family> {
     pub(super) summarize_rows: SummarizeRows<F>,
     pub(super) reveal: Reveal<F>,
     pub(super) derivatives: Derivatives<F>,
+    pub(super) batch_gradient: BatchGradient<F>,
     pub(super) beyond: Beyond<F>,
 }
 
@@ -59,6 +62,7 @@ impl<F: Family> Compiled<F> {
             summarize_rows: summarize_rows::<F>,
             reveal: reveal::<F>,
             derivatives: derivatives::<F>,
+            batch_gradient: batch_gradient::<F>,
             beyond: beyond::<F>,
         }
     }
@@ -112,7 +116,9 @@ fn summarize_rows<F: Family>(
     rows: &mut dyn Iterator<Item = usize>,
     moments: &mut Moments,
 ) -> Result<()> {
-    dispatched!(level, simd => kernel::summarize_rows::<_, F>(simd, blocks, task, rows, moments))
+    dispatched!(level, simd => {
+        kernel::summarize_rows(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, &mut *rows, moments)
+    })
 }
 
 /// The differences of a range of rows.
@@ -123,7 +129,9 @@ fn reveal<F: Family>(
     rows: Range<usize>,
     out: &mut [f64],
 ) {
-    dispatched!(level, simd => kernel::reveal::<_, F>(simd, blocks, task, rows.clone(), out));
+    dispatched!(level, simd => {
+        kernel::reveal(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, rows.clone(), out);
+    });
 }
 
 /// Sums of the log-likelihood and its derivatives.
@@ -135,6 +143,11 @@ fn derivatives<F: Family>(
     sums: &mut Sums,
 ) -> Result<()> {
     dispatched!(model.level, simd => derivative::pass(simd, model, coefficients, constant, extra, sums))
+}
+
+/// Sums of the gradient over a batch.
+fn batch_gradient<F: Family>(model: &Glm<F>, batch: Batch<'_>, extra: &[f64], workspace: &mut Workspace) {
+    dispatched!(model.level, simd => gradient::pass(simd, model, batch, extra, workspace));
 }
 
 /// The blocks with an |η| beyond a limit.

@@ -228,7 +228,7 @@ impl<P> Move<'_, P> {
 
 /// The rows of a block, given the η of its columns, which a cache replaces or receives.
 #[inline(always)]
-fn rows<S: Simd, F: Family, const MODE: u8>(
+pub(in crate::model) fn rows<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     layout: &Layout,
     lines: &[Line],
@@ -254,23 +254,23 @@ fn rows<S: Simd, F: Family, const MODE: u8>(
 
 /// The weighted differences of a block in f32, when f32 can serve it.
 #[inline(always)]
-fn fast<S: Simd, F: Family>(
+pub(in crate::model) fn fast<S: Simd, F: Family>(
     simd: S,
     layout: &Layout,
-    task: &Move<'_, F::Step>,
+    step: &F::Step,
     lines: &[Line],
     rows: &Rows<S>,
     delta: Pair<S>,
 ) -> Option<Pair<S>> {
-    Some(weighted(simd, layout, lines, F::differences(simd, &task.step, rows, delta)?))
+    Some(weighted(simd, layout, lines, F::differences(simd, step, rows, delta)?))
 }
 
 /// [`fast`] of two blocks, to the same bits.
 #[inline(always)]
-fn fast_two<S: Simd, F: Family>(
+pub(in crate::model) fn fast_two<S: Simd, F: Family>(
     simd: S,
     layout: &Layout,
-    task: &Move<'_, F::Step>,
+    step: &F::Step,
     lines: [&[Line]; 2],
     rows: [&Rows<S>; 2],
     delta: [Pair<S>; 2],
@@ -278,11 +278,11 @@ fn fast_two<S: Simd, F: Family>(
     if S::f32s::LEN < 16 {
         // Too few registers.
         return [
-            fast::<S, F>(simd, layout, task, lines[0], rows[0], delta[0]),
-            fast::<S, F>(simd, layout, task, lines[1], rows[1], delta[1]),
+            fast::<S, F>(simd, layout, step, lines[0], rows[0], delta[0]),
+            fast::<S, F>(simd, layout, step, lines[1], rows[1], delta[1]),
         ];
     }
-    match F::differences_of_two(simd, &task.step, rows, delta) {
+    match F::differences_of_two(simd, step, rows, delta) {
         [Some(first), Some(second)] => {
             [Some(weighted(simd, layout, lines[0], first)), Some(weighted(simd, layout, lines[1], second))]
         }
@@ -329,8 +329,9 @@ fn slow<F: Family>(
     })
 }
 
+/// The 32 numbers of a pair.
 #[inline(always)]
-fn array<S: Simd>(pair: Pair<S>) -> [f32; BLOCK] {
+pub(in crate::model) fn array<S: Simd>(pair: Pair<S>) -> [f32; BLOCK] {
     let mut values = [0.0; BLOCK];
     pair[0].store_slice(&mut values[..16]);
     pair[1].store_slice(&mut values[16..]);
@@ -339,9 +340,9 @@ fn array<S: Simd>(pair: Pair<S>) -> [f32; BLOCK] {
 
 /// The weighted differences of a block as f64: those of f32 where they are finite, otherwise from the slow path.
 #[inline(always)]
-fn exact<S: Simd, F: Family>(
+pub(in crate::model) fn exact<S: Simd, F: Family>(
     layout: &Layout,
-    task: &Move<'_, F::Step>,
+    step: &F::Step,
     lines: &[Line],
     values: Option<Pair<S>>,
     rows: &Rows<S>,
@@ -352,7 +353,7 @@ fn exact<S: Simd, F: Family>(
     {
         return values.map(f64::from);
     }
-    slow::<F>(layout, &task.step, lines, &array(rows.eta), &array(delta))
+    slow::<F>(layout, step, lines, &array(rows.eta), &array(delta))
 }
 
 /// Adds the differences of storage blocks `list` to `moments`. Errors name storage positions.
@@ -376,6 +377,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     let mut far = list.clone();
     far.nth(FAR - 1);
     let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
+    let again = |block| values_of::<S, F>(simd, blocks, task, block).0;
     let mut batch = Batch::new(simd);
     let mut upcoming = [list.next(), list.next()];
     while let [Some(block), second] = upcoming {
@@ -404,23 +406,29 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         };
         let row = rows::<S, F, MODE>(simd, layout, lines, eta, &mut cache[place(block)]);
         let other_row = rows::<S, F, MODE>(simd, layout, more, other_eta, &mut cache[place(other)]);
-        let [values, other_values] =
-            fast_two::<S, F>(simd, layout, task, [lines, more], [&row, &other_row], [delta, other_delta]);
+        let [values, other_values] = fast_two::<S, F>(
+            simd,
+            layout,
+            &task.step,
+            [lines, more],
+            [&row, &other_row],
+            [delta, other_delta],
+        );
         let whole = blocks.rows_in(block) == BLOCK && blocks.rows_in(other) == BLOCK;
         if let (true, Some([a, b]), Some([c, d])) = (whole, values, other_values) {
             batch.push(simd, [block, other], [a, b, c, d]);
             if batch.pairs == PAIRS {
-                batch.flush::<F>(simd, blocks, task, moments)?;
+                batch.flush(simd, moments, again)?;
             }
             continue;
         }
-        batch.flush::<F>(simd, blocks, task, moments)?;
+        batch.flush(simd, moments, again)?;
         for block in [block, other] {
             let (values, _) = values_of::<S, F>(simd, blocks, task, block);
             merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
         }
     }
-    batch.flush::<F>(simd, blocks, task, moments)
+    batch.flush(simd, moments, again)
 }
 
 /// The differences of `block` as f64, and the dot products as a cache would hold them.
@@ -440,20 +448,19 @@ pub(super) fn values_of<S: Simd, F: Family>(
             let (coefficients, constant) = task.rounding(block);
             let (eta, delta) = dots::<S, true>(simd, lines, coefficients, constant, Ahead::default());
             let rows = rows::<S, F, { eta::FRESH }>(simd, layout, lines, eta, &mut []);
-            let values = fast::<S, F>(simd, layout, task, lines, &rows, delta);
-            (exact::<S, F>(layout, task, lines, values, &rows, delta), array(rows.eta))
+            let values = fast::<S, F>(simd, layout, &task.step, lines, &rows, delta);
+            (exact::<S, F>(layout, &task.step, lines, values, &rows, delta), array(rows.eta))
         },
     )
 }
 
-/// Adds the differences of the single rows `list` to `moments`. Errors name storage positions.
+/// Adds the differences of the single rows `list` to `moments`, given those of a whole block. Errors name storage
+/// positions.
 ///
 /// Neighbours in one block share its evaluation. The numbers are merged 32 at a time.
 #[inline(always)]
-pub fn summarize_rows<S: Simd, F: Family>(
-    simd: S,
-    blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+pub fn summarize_rows(
+    values_of: impl Fn(usize) -> [f64; BLOCK],
     mut list: impl Iterator<Item = usize>,
     moments: &mut Moments,
 ) -> Result<()> {
@@ -464,7 +471,7 @@ pub fn summarize_rows<S: Simd, F: Family>(
         for (position, row) in positions.iter_mut().zip(list.by_ref()) {
             if row / BLOCK != known {
                 known = row / BLOCK;
-                (values, _) = values_of::<S, F>(simd, blocks, task, known);
+                values = values_of(known);
             }
             *position = row;
             numbers[count] = values[row % BLOCK];
@@ -477,22 +484,15 @@ pub fn summarize_rows<S: Simd, F: Family>(
     }
 }
 
-/// Writes the differences of storage positions `range` to `out`.
+/// Writes the differences of storage positions `range` to `out`, given those of a whole block.
 #[inline(always)]
-pub fn reveal<S: Simd, F: Family>(
-    simd: S,
-    blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
-    range: std::ops::Range<usize>,
-    out: &mut [f64],
-) {
+pub fn reveal(values_of: impl Fn(usize) -> [f64; BLOCK], range: std::ops::Range<usize>, out: &mut [f64]) {
     let mut start = range.start;
     while start < range.end {
         let block = start / BLOCK;
         let stop = range.end.min((block + 1) * BLOCK);
-        let (values, _) = values_of::<S, F>(simd, blocks, task, block);
         let inside = start % BLOCK..start % BLOCK + (stop - start);
-        out[start - range.start..stop - range.start].copy_from_slice(&values[inside]);
+        out[start - range.start..stop - range.start].copy_from_slice(&values_of(block)[inside]);
         start = stop;
     }
 }

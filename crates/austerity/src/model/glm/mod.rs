@@ -12,6 +12,7 @@
 //! | `batch`, [`list`] | moments of sixteen blocks at once; which blocks to read |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
+//! | [`gradient`] | the gradient of a batch of blocks |
 //! | [`influence`] | what each row can do: its leverage, spread and third-order score |
 //! | `start` | whether a state gives every row a probability |
 //!
@@ -24,11 +25,12 @@
 //! Exact up to f32: a difference l carries a relative error of about 2e-7 given η and δ, mostly of random sign; the
 //! total log ratio of 10⁷ rows is off by about 5e-6 for a full random-walk step, and by less for smaller ones. Do not use for data that f32 cannot hold after shift and scale.
 
-mod batch;
+pub(crate) mod batch;
 pub mod binomial;
 pub mod blocks;
 pub mod compiled;
 pub mod derivative;
+pub mod gradient;
 pub mod influence;
 pub mod kernel;
 pub mod list;

@@ -65,7 +65,7 @@ impl Rows {
     }
 
     /// Writes the columns and y − offset − level of a storage position to `row`; returns the weight.
-    fn read(&self, position: usize, row: &mut [f64]) -> f64 {
+    pub(super) fn read(&self, position: usize, row: &mut [f64]) -> f64 {
         match self {
             Self::Wide { values, weights, .. } => {
                 row.copy_from_slice(&values[position * row.len()..(position + 1) * row.len()]);

@@ -1,11 +1,11 @@
 //! Fills the blocks of a store: whole columns at once, or pieces of rows as they come.
 //!
 //! Whole columns are *gathered*: a [`Shuffler`], of which every thread may have one, puts a column into the order of the
-//! storage, reading at random from a column that is small next to the blocks; the blocks then take it piece by piece, 128
-//! bytes each. Pieces of rows are *scattered* to their places by the inverse of the order. Both write the same bits. Memory
-//! beyond the blocks: 4 bytes per row for the order, dropped at [`StoreBuilder::finish`].
+//! storage, reading at random from a part of it that the second-level cache holds; the blocks then take several columns at a
+//! time, 128 bytes of each. Pieces of rows are *scattered* to their places by the inverse of the order. Both write the same
+//! bits. Memory beyond the blocks: 8 bytes per row for the order, dropped at [`StoreBuilder::finish`].
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::blueprint::{Blueprint, Planned};
 use super::{Order, Store, StoredColumn};
@@ -14,6 +14,7 @@ use crate::model::data::summary::ColumnSummary;
 use crate::model::data::{SidePlan, Sides, Transform, check_length};
 use crate::model::glm::blocks::{BLOCK, Blocks, Layout, Line, ZERO};
 use crate::model::{CheckedData, ResponseKind};
+use crate::simd::{detected, dispatched};
 
 /// A store in the making.
 ///
@@ -40,19 +41,58 @@ pub struct StoreBuilder {
     blueprint: Blueprint,
     layout: Layout,
     lines: Vec<Line>,
-    /// Row of every position, when whole columns come.
-    order: Option<Arc<Vec<u32>>>,
+    /// How rows move, when whole columns come.
+    moves: Option<Arc<Moves>>,
     /// Position of every row, when pieces come.
     places: Option<Vec<u32>>,
     /// Rows filled of every column of a block.
     filled: Vec<usize>,
+    spare: Spare,
 }
 
 /// Puts whole columns into the order of the storage, on any thread.
 #[derive(Clone, Debug)]
 pub struct Shuffler {
-    order: Arc<Vec<u32>>,
+    moves: Arc<Moves>,
     intercept: bool,
+    spare: Spare,
+}
+
+/// Rows read at random in one pass: a megabyte of single precision.
+const PASS_ROWS: usize = 1 << 18;
+
+/// How rows move into the order of the storage: passes over neighbouring rows, each a list of (position, row) by position.
+#[derive(Debug)]
+struct Moves {
+    rows: usize,
+    passes: Vec<Vec<(u32, u32)>>,
+}
+
+impl Moves {
+    fn new(order: &[u32]) -> Self {
+        let mut passes = vec![Vec::new(); order.len().div_ceil(PASS_ROWS)];
+        passes.iter_mut().for_each(|pass| pass.reserve_exact(PASS_ROWS.min(order.len())));
+        for (position, &row) in order.iter().enumerate() {
+            passes[row as usize / PASS_ROWS].push((position as u32, row));
+        }
+        Self { rows: order.len(), passes }
+    }
+}
+
+/// Memory of columns that were stored, for those to come: fresh memory costs more than the values put there.
+#[derive(Clone, Debug, Default)]
+struct Spare(Arc<Mutex<Vec<Vec<f32>>>>);
+
+impl Spare {
+    /// `rows` numbers of any value.
+    fn take(&self, rows: usize) -> Vec<f32> {
+        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.filter(|spare| spare.len() == rows).unwrap_or_else(|| vec![0.0; rows])
+    }
+
+    fn give(&self, column: Vec<f32>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(column);
+    }
 }
 
 /// A whole column in the order of the storage.
@@ -65,20 +105,33 @@ pub struct ShuffledColumn {
 impl Shuffler {
     /// Decides how the column is stored, with the refusals of [`Blueprint::plan`], and puts it in order.
     pub fn column(&self, name: &str, summary: &ColumnSummary, values: &[f64]) -> Result<ShuffledColumn> {
-        check_length(&format!("column `{name}`"), self.order.len(), values.len())?;
-        let mut planned = Planned::new(name, summary, self.order.len(), self.intercept)?;
+        check_length(&format!("column `{name}`"), self.moves.rows, values.len())?;
+        let mut planned = Planned::new(name, summary, self.moves.rows, self.intercept)?;
         planned.observe(values);
         Ok(ShuffledColumn { values: self.shuffled(values, planned.transform()), planned })
     }
 
     fn shuffled(&self, values: &[f64], transform: Transform) -> Vec<f32> {
         // Rounded first: random reads from half the memory.
-        let stored: Vec<f32> = values.iter().map(|&value| transform.stored(value)).collect();
-        self.in_order(&stored)
+        let mut stored = self.spare.take(values.len());
+        dispatched!(detected(), _simd => {
+            for (stored, &value) in stored.iter_mut().zip(values) {
+                *stored = transform.stored(value);
+            }
+        });
+        let ordered = self.in_order(&stored);
+        self.spare.give(stored);
+        ordered
     }
 
     fn in_order(&self, stored: &[f32]) -> Vec<f32> {
-        self.order.iter().map(|&row| stored[row as usize]).collect()
+        let mut ordered = self.spare.take(stored.len());
+        for pass in &self.moves.passes {
+            for &(position, row) in pass {
+                ordered[position as usize] = stored[row as usize];
+            }
+        }
+        ordered
     }
 }
 
@@ -91,9 +144,10 @@ impl StoreBuilder {
             blueprint,
             layout,
             lines: Vec::new(),
-            order: None,
+            moves: None,
             places: None,
             filled: vec![0; layout.width],
+            spare: Spare::default(),
         }
     }
 
@@ -126,7 +180,7 @@ impl StoreBuilder {
         let shuffler = builder.shuffler();
         for (j, column) in data.columns.iter().enumerate() {
             let values = shuffler.shuffled(column, builder.blueprint.transform(j));
-            builder.put_column(j, &values);
+            builder.put_columns(&[(j, values)]);
         }
         builder.fill_sides(0, &sides)?;
         builder.finish()
@@ -135,15 +189,22 @@ impl StoreBuilder {
     /// What puts whole columns into the order of this store.
     pub fn shuffler(&mut self) -> Shuffler {
         let (rows, order) = (self.blueprint.rows(), self.blueprint.order());
-        let order = self.order.get_or_insert_with(|| Arc::new(order.list(rows)));
-        Shuffler { order: Arc::clone(order), intercept: self.blueprint.intercept() }
+        let moves = self.moves.get_or_insert_with(|| Arc::new(Moves::new(&order.list(rows))));
+        let intercept = self.blueprint.intercept();
+        Shuffler { moves: Arc::clone(moves), intercept, spare: self.spare.clone() }
     }
 
-    /// Stores a whole column as column number `column`.
-    pub fn fill_column(&mut self, column: usize, shuffled: ShuffledColumn) -> Result<()> {
-        check_length("rows of the store", self.blueprint.rows(), shuffled.values.len())?;
-        self.blueprint.set(column, shuffled.planned);
-        self.put_column(column, &shuffled.values);
+    /// Stores whole columns, each with its number. Several at once pass over the blocks once: neighbours fill memory that is next to
+    /// each other.
+    pub fn fill_columns(&mut self, columns: Vec<(usize, ShuffledColumn)>) -> Result<()> {
+        let mut stored = Vec::with_capacity(columns.len());
+        for (column, ShuffledColumn { planned, values }) in columns {
+            check_length("rows of the store", self.blueprint.rows(), values.len())?;
+            self.blueprint.set(column, planned);
+            stored.push((column, values));
+        }
+        self.put_columns(&stored);
+        stored.into_iter().for_each(|(_, values)| self.spare.give(values));
         Ok(())
     }
 
@@ -154,17 +215,19 @@ impl StoreBuilder {
         }
     }
 
-    /// Writes a column that is in the order of the storage.
-    fn put_column(&mut self, column: usize, values: &[f32]) {
+    /// Writes columns that are in the order of the storage.
+    fn put_columns(&mut self, columns: &[(usize, Vec<f32>)]) {
         self.prepare();
-        let blocks = self.lines.chunks_exact_mut(self.layout.lines());
-        for (block, values) in blocks.zip(values.chunks(BLOCK)) {
-            let halves = &mut block[2 * column..][..2];
-            for (half, values) in halves.iter_mut().zip(values.chunks(BLOCK / 2)) {
-                half.0[..values.len()].copy_from_slice(values);
+        for (number, block) in self.lines.chunks_exact_mut(self.layout.lines()).enumerate() {
+            for (column, values) in columns {
+                let halves = &mut block[2 * column..][..2];
+                let values = &values[number * BLOCK..values.len().min((number + 1) * BLOCK)];
+                for (half, values) in halves.iter_mut().zip(values.chunks(BLOCK / 2)) {
+                    half.0[..values.len()].copy_from_slice(values);
+                }
             }
         }
-        self.filled[column] += values.len();
+        columns.iter().for_each(|(column, values)| self.filled[*column] += values.len());
     }
 
     /// Stores `values` as the rows from `first` on of column number `column`.
@@ -217,7 +280,7 @@ impl StoreBuilder {
             self.blueprint.each_side(sides, |place, _, value| stored[place].push(value));
             let shuffler = self.shuffler();
             for (place, stored) in stored.iter().enumerate().filter(|(_, stored)| stored.len() == rows) {
-                self.put_column(place, &shuffler.in_order(stored));
+                self.put_columns(&[(place, shuffler.in_order(stored))]);
             }
             return Ok(());
         }
@@ -239,13 +302,12 @@ impl StoreBuilder {
             check_length("rows of the store", all, first + rows)?;
         }
         if self.places.is_none() && self.blueprint.order() != Order::AsGiven {
-            let order = self.shuffler().order;
             let mut places = vec![0; all];
-            for (position, &row) in order.iter().enumerate() {
+            for (position, &row) in self.blueprint.order().list(all).iter().enumerate() {
                 places[row as usize] = position as u32;
             }
             self.places = Some(places);
-            self.order = None;
+            self.moves = None;
         }
         Ok(())
     }

@@ -141,8 +141,7 @@ fn levels_columns_and_removal_leave_no_trace() {
     let column = checked.columns[2].as_slice();
     let shuffled = |shuffler: &Shuffler| shuffler.column("x", &ColumnSummary::of(column), column).unwrap();
     let shuffler = builder.shuffler();
-    builder.fill_column(3, shuffled(&shuffler)).unwrap();
-    builder.fill_column(2, shuffled(&shuffler)).unwrap();
+    builder.fill_columns(vec![(3, shuffled(&shuffler)), (2, shuffled(&shuffler))]).unwrap();
     builder.remove(&[2]);
     let found = builder.finish().unwrap();
     assert_eq!(found.description(), expected.description());

@@ -1,0 +1,204 @@
+//! Chains against time: how far their empirical laws on random subsets of variables are from the truth.
+//!
+//! After every sweep the state's cell in each of M subsets is counted; the clock stands still meanwhile. The error is the
+//! mean over the subsets of Σ|count/T − truth|, the paper's average L1 distance. The truth is a long exact run with the closed
+//! form of the conditionals.
+
+use austerity::diagnostics::{Risk, risk};
+use austerity::kernel::{Gibbs, GibbsSettings};
+use austerity::model::field::Field;
+use austerity::rng::{Role, Streams, stream};
+use austerity::rule::RuleSettings;
+use austerity::run::Walker;
+use rand::RngExt as _;
+use rand::seq::index::sample;
+
+use super::plan::Plan;
+use crate::clock::thread_time;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::parallel;
+use crate::trajectory::Grid;
+
+/// Chains that make up the truth; their number is fixed so that the truth does not depend on the machine.
+const TRUTH_CHAINS: u32 = 4;
+/// Sweeps of a truth chain that are thrown away.
+const BURN_IN: u64 = 2_000;
+
+/// Random subsets of the variables.
+pub(super) struct Subsets {
+    variables: Vec<u32>,
+    size: usize,
+}
+
+impl Subsets {
+    pub(super) fn new(plan: &Plan, seed: u64) -> Self {
+        let mut rng = stream(seed, 7, Role::Data);
+        let variables = (0..plan.subsets)
+            .flat_map(|_| sample(&mut rng, plan.variables, plan.subset_size).into_iter())
+            .map(|variable| variable as u32)
+            .collect();
+        Self { variables, size: plan.subset_size }
+    }
+
+    fn cells(&self) -> usize {
+        self.variables.len() / self.size << self.size
+    }
+
+    /// Counts the cell of `state` in each subset.
+    fn count(&self, state: &[u8], counts: &mut [u32]) {
+        let cells = 1 << self.size;
+        for (subset, counts) in self.variables.chunks_exact(self.size).zip(counts.chunks_exact_mut(cells)) {
+            let cell = subset
+                .iter()
+                .enumerate()
+                .fold(0, |cell, (bit, &variable)| cell | usize::from(state[variable as usize]) << bit);
+            counts[cell] += 1;
+        }
+    }
+
+    /// The mean over subsets of the L1 distance between two laws.
+    fn distance(&self, law: &[f64], truth: &[f64]) -> f64 {
+        let sum: f64 = law.iter().zip(truth).map(|(p, q)| (p - q).abs()).sum();
+        sum / (self.variables.len() / self.size) as f64
+    }
+}
+
+fn shares(counts: &[u32], total: u64) -> Vec<f64> {
+    counts.iter().map(|&count| f64::from(count) / total as f64).collect()
+}
+
+/// The law on every subset, and the L1 error that it may still have: that between two halves of the runs, halved.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Truth {
+    pub(super) law: Vec<f64>,
+    pub(super) noise: f64,
+}
+
+/// The truth of `field`, whose conditionals are known in closed form.
+pub(super) fn truth(context: &Context, plan: &Plan, field: &Field, subsets: &Subsets) -> Result<Truth> {
+    let sweeps = plan.truth_sweeps / u64::from(TRUTH_CHAINS);
+    let settings = serde_json::json!({
+        "variables": plan.variables, "sd": plan.sd, "subsets": plan.subsets, "size": plan.subset_size,
+        "sweeps": sweeps, "seed": context.seed,
+    });
+    context.truth("gibbs", &settings, || {
+        let numbers: Vec<u32> = (0..TRUTH_CHAINS).collect();
+        let parts = parallel::each(context.threads, &numbers, |_, &number| {
+            let mut walker = walker(field, &GibbsSettings::default().rule, context.seed, 500 + number)?;
+            let sweep = field.len() as u64;
+            walker.walk(BURN_IN.min(sweeps) * sweep)?;
+            let mut counts = vec![0; subsets.cells()];
+            for done in 0..sweeps {
+                if done % 256 == 0 && context.stopped() {
+                    return Err(Error::Interrupted);
+                }
+                walker.walk(sweep)?;
+                subsets.count(walker.state(), &mut counts);
+            }
+            Ok(shares(&counts, sweeps))
+        })?;
+        let mean = |parts: &[Vec<f64>]| -> Vec<f64> {
+            let cell = |cell: usize| parts.iter().map(|part| part[cell]).sum::<f64>() / parts.len() as f64;
+            (0..subsets.cells()).map(cell).collect()
+        };
+        let (first, second) = parts.split_at(parts.len() / 2);
+        let noise = 0.5 * subsets.distance(&mean(first), &mean(second));
+        Ok(Truth { law: mean(&parts), noise })
+    })
+}
+
+/// A chain from a random start.
+fn walker<'f>(field: &'f Field, rule: &RuleSettings, seed: u64, chain: u32) -> Result<Walker<Gibbs<'f>>> {
+    let mut rng = stream(seed, chain, Role::Start);
+    let start = (0..field.len()).map(|_| rng.random_range(0..2)).collect();
+    let settings = GibbsSettings { rule: rule.clone(), seed, chain, ..GibbsSettings::default() };
+    Ok(Walker::new(Gibbs::new(field, &settings)?, start, Streams::new(seed, chain)))
+}
+
+/// All chains of a kind at one time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) seconds: f64,
+    /// T: sweeps made, averaged over the chains.
+    pub(super) sweeps: f64,
+    /// Average L1 error, averaged over the chains, and the standard error of that.
+    pub(super) error: f64,
+    pub(super) standard_error: f64,
+    /// Mean squared error of the cells' probabilities, its bias² and variance.
+    pub(super) risk: Risk,
+}
+
+/// Chains of one kind.
+pub(super) struct Kind {
+    pub(super) name: String,
+    pub(super) points: Vec<Point>,
+    /// Share of the pairs read.
+    pub(super) share: f64,
+    /// Nanoseconds of one conditional, all included.
+    pub(super) nanoseconds: f64,
+}
+
+struct Snapshot {
+    seconds: f64,
+    sweeps: u64,
+    law: Vec<f64>,
+}
+
+/// Runs the chains of one kind and compares them with the truth.
+pub(super) fn follow(
+    context: &Context,
+    plan: &Plan,
+    (name, field, rule): (&str, &Field, &RuleSettings),
+    subsets: &Subsets,
+    truth: &Truth,
+) -> Result<Kind> {
+    let grid = Grid::geometric(plan.seconds / 200.0, plan.seconds, plan.checkpoints, 1).seconds;
+    let numbers: Vec<u32> = (0..plan.chains).collect();
+    let chains = parallel::each(context.threads, &numbers, |_, &number| {
+        let mut walker = walker(field, rule, context.seed, number)?;
+        let mut counts = vec![0; subsets.cells()];
+        let mut snapshots: Vec<Snapshot> = Vec::with_capacity(grid.len());
+        let (mut seconds, mut sweeps) = (0.0, 0);
+        while snapshots.len() < grid.len() {
+            if context.stopped() {
+                return Err(Error::Interrupted);
+            }
+            let start = thread_time();
+            walker.walk(field.len() as u64)?;
+            seconds += (thread_time() - start).as_secs_f64();
+            sweeps += 1;
+            subsets.count(walker.state(), &mut counts);
+            while grid.get(snapshots.len()).is_some_and(|&time| seconds >= time) {
+                snapshots.push(Snapshot { seconds, sweeps, law: shares(&counts, sweeps) });
+            }
+        }
+        Ok((snapshots, *walker.counters(), seconds))
+    })?;
+    let count = f64::from(plan.chains);
+    let points = (0..grid.len())
+        .map(|place| {
+            let here: Vec<&Snapshot> = chains.iter().map(|chain| &chain.0[place]).collect();
+            let errors: Vec<f64> = here.iter().map(|shot| subsets.distance(&shot.law, &truth.law)).collect();
+            let error = errors.iter().sum::<f64>() / count;
+            let spread: f64 = errors.iter().map(|one| (one - error).powi(2)).sum::<f64>() / (count - 1.0);
+            let laws: Vec<&[f64]> = here.iter().map(|shot| &shot.law[..]).collect();
+            Point {
+                seconds: here.iter().map(|shot| shot.seconds).sum::<f64>() / count,
+                sweeps: here.iter().map(|shot| shot.sweeps as f64).sum::<f64>() / count,
+                error,
+                standard_error: (spread / count).sqrt(),
+                risk: risk(&laws, &truth.law),
+            }
+        })
+        .collect();
+    let mut counters = austerity::run::Counters::default();
+    chains.iter().for_each(|chain| counters.add(&chain.1));
+    let seconds: f64 = chains.iter().map(|chain| chain.2).sum();
+    Ok(Kind {
+        name: name.into(),
+        points,
+        share: counters.data_share(plan.factors()),
+        nanoseconds: seconds * 1e9 / counters.steps as f64,
+    })
+}

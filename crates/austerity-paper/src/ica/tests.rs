@@ -1,0 +1,32 @@
+use super::*;
+use crate::context::{Size, Stage};
+use austerity::run::Control;
+
+/// A run of a second or two on a stand-in: every figure, table and check is there, and every number that must be finite is.
+#[test]
+fn a_tiny_run_is_complete() {
+    let cache = std::env::temp_dir().join(format!("austerity-ica-{}", std::process::id()));
+    let observer = |_: &Stage| {};
+    let context = Context::new(Size::Quick, 3, 2, Vec::new(), &cache, Control::new(), &observer);
+    let sizes = Sizes { rows: 4_000, truth_steps: 2_000, chains: 3, seconds: 0.05 };
+    let outcome = run_with(&context, sizes).unwrap();
+    assert!(outcome.about[0].contains("stand-ins"), "{}", outcome.about[0]);
+    let figures: Vec<&str> =
+        outcome.sections.iter().filter_map(|section| Some(section.figure.as_ref()?.0.as_str())).collect();
+    assert_eq!(figures, ["ica_risk", "ica_parts", "ica_speed", "ica_ridge"]);
+    assert!(outcome.sections.iter().all(|section| !section.checks.is_empty()));
+    for table in &outcome.tables {
+        assert!(table.rows.len() >= EPSILONS.len(), "{}", table.name);
+        for cell in table.rows.iter().flatten() {
+            assert!(matches!(cell, crate::outcome::Cell::Number(value) if value.is_finite()), "{table:?}");
+        }
+    }
+    let acceptance = |row: usize| match outcome.tables[1].rows[row][6] {
+        crate::outcome::Cell::Number(value) => value,
+        crate::outcome::Cell::Text(_) => f64::NAN,
+    };
+    // σ was computed for one half; the curvature at the mode is not all of the posterior.
+    assert!((0.35..0.7).contains(&acceptance(0)), "{}", acceptance(0));
+    assert!(outcome.numbers["truth_mean"].as_f64().unwrap() > 0.0);
+    std::fs::remove_dir_all(&cache).unwrap();
+}

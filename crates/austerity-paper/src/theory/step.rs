@@ -1,0 +1,263 @@
+//! The error of one acceptance probability (supplement B): Δ and E_u\[E\] against P_a, and P_{a,ε} against P_a.
+//!
+//! Δ = ∫_{P_a}^1 E(|μ_std(u)|)du − ∫_0^{P_a} E(|μ_std(u)|)du by quadrature for many moves, and by running the library's test many times
+//! for a few of them.
+
+use austerity::population::{BlockOrder, BlockReveal, Numbers};
+use austerity::rng::{Role, seek, stream};
+use austerity::rule::{Law, Rule as _, Sequential, SequentialSettings};
+use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk, StepError};
+use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
+
+use super::pairs::{Moves, Pair};
+use super::{EPSILONS, Part, STEP_ROWS, Scale, statistic::stand_in};
+use crate::{Check, Context, Result, Section, Table, parallel};
+
+/// "P_a ≈ 0.5".
+const MIDDLE: (f64, f64) = (0.4, 0.6);
+/// Deviations beyond this many standard errors: one in 150,000, and there are up to a hundred.
+const DEVIATIONS: f64 = 4.5;
+
+/// What was computed and simulated at one level.
+struct Level {
+    epsilon: f64,
+    worst: f64,
+    steps: Vec<StepError>,
+    /// Number of the move, simulated P_{a,ε} and its standard error.
+    simulated: Vec<(usize, f64, f64)>,
+}
+
+pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Vec<Part>> {
+    let chosen = spread(moves, scale.simulated_moves);
+    let mut levels = Vec::new();
+    for (number, epsilon) in EPSILONS.into_iter().enumerate() {
+        let settings = SequentialSettings::paper(STEP_ROWS, epsilon);
+        let walk = RandomWalk::new(Plan::of_settings(&settings, moves.rows)?, Accuracy::Exact);
+        let table = ErrorTable::new(&walk, Accuracy::Exact);
+        let steps = moves.pairs.iter().map(|pair| table.step(Law::Metropolis, pair.ratio, pair.kappa));
+        let steps = steps.collect::<austerity::Result<Vec<_>>>()?;
+        let simulated = parallel::each(context.threads, &chosen, |place, &pair| {
+            let chain = (1000 * (number + 1) + place) as u32;
+            let found = simulate(&moves.pairs[pair], &settings, scale.simulations, context.seed, chain)?;
+            // Chance as theory has it: an estimate of 0 or 1 has no spread of its own.
+            let expected = (steps[pair].acceptance + steps[pair].delta).clamp(0.0, 1.0);
+            let n = scale.simulations as f64;
+            Ok((pair, found, (expected * (1.0 - expected) / n).sqrt().max(1.0 / n)))
+        })?;
+        levels.push(Level { epsilon, worst: walk.worst_case().error, steps, simulated });
+    }
+    Ok(vec![
+        (errors(&levels, moves), vec![table(&levels, moves)]),
+        (probabilities(&levels, scale, moves), Vec::new()),
+    ])
+}
+
+/// Moves whose numbers are kept, spread over acceptance probabilities.
+fn spread(moves: &Moves, wanted: usize) -> Vec<usize> {
+    let mut kept: Vec<usize> = (0..moves.kept().len()).collect();
+    kept.sort_by(|&a, &b| moves.pairs[a].ratio.total_cmp(&moves.pairs[b].ratio));
+    // Half of all moves have P_a = 1: they are thinned out.
+    let certain = kept.iter().position(|&pair| moves.pairs[pair].ratio >= 1.0).unwrap_or(kept.len());
+    kept.truncate((certain + 2).min(kept.len()));
+    let every = kept.len().div_ceil(wanted.max(1)).max(1);
+    kept.into_iter().step_by(every).collect()
+}
+
+/// The share of candidates that the library's test accepts.
+fn simulate(pair: &Pair, settings: &SequentialSettings, tests: usize, seed: u64, chain: u32) -> Result<f64> {
+    let rows = pair.values.len();
+    let mut rule = Sequential::new(settings, rows)?;
+    let mut population = Numbers(pair.values.clone());
+    let mut order = BlockOrder::new(rows, settings.block_rows, seed, chain)?;
+    let mut rng = stream(seed, chain, Role::Decision);
+    let mut accepted = 0usize;
+    for step in 0..tests as u64 {
+        seek(&mut rng, step);
+        let decision =
+            rule.decide(&mut BlockReveal::new(&mut population, &mut order, step), pair.offset, &mut rng)?;
+        accepted += usize::from(decision.accepted);
+    }
+    Ok(accepted as f64 / tests as f64)
+}
+
+fn errors(levels: &[Level], moves: &Moves) -> Section {
+    let mut checks = Vec::new();
+    let mut panels = Vec::new();
+    for level in levels {
+        let epsilon = level.epsilon;
+        let remark = stand_in(moves.real);
+        let broken = level
+            .steps
+            .iter()
+            .filter(|step| step.delta.abs() > step.mean_error + 1e-9 || step.mean_error > level.worst + 1e-9);
+        let largest = level.steps.iter().map(|step| step.delta.abs()).fold(0.0, f64::max);
+        checks.push(
+            Check::new(
+                format!("bound-{epsilon}"),
+                "|Δ| is upper-bounded by the worst-case error E(0) of the sequential test.",
+                format!("|Δ| ≤ E_u[E] ≤ E(0) = {:.4} for all {} moves", level.worst, level.steps.len()),
+                format!("largest |Δ| {largest:.4}; {} moves break it", broken.clone().count()),
+                broken.count() == 0,
+            )
+            .remark(remark),
+        );
+        let mut sizes: Vec<f64> = level.steps.iter().map(|step| step.delta.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        let median = sizes[sizes.len() / 2];
+        checks.push(
+            Check::new(
+                format!("smaller-{epsilon}"),
+                "The actual error is usually much smaller than the worst case.",
+                "median |Δ| at most a quarter of E(0)",
+                format!(
+                    "median {median:.4}, {:.0} % of E(0) = {:.4}",
+                    100.0 * median / level.worst,
+                    level.worst
+                ),
+                median <= 0.25 * level.worst,
+            )
+            .remark(remark),
+        );
+        let middle: Vec<&StepError> =
+            level.steps.iter().filter(|step| (MIDDLE.0..=MIDDLE.1).contains(&step.acceptance)).collect();
+        let mean = |value: fn(&StepError) -> f64| {
+            middle.iter().map(|step| value(step)).sum::<f64>() / middle.len() as f64
+        };
+        let (delta, error) = (mean(|step| step.delta.abs()), mean(|step| step.mean_error));
+        checks.push(
+            Check::new(
+                format!("cancellation-{epsilon}"),
+                "When P_a ≈ 0.5 the average value of |E| can be large, but due to the cancellation of errors the actual acceptance probability \
+                 approximates P_a very well.",
+                format!("for P_a from {} to {}: mean |Δ| at most a third of mean E_u[E]", MIDDLE.0, MIDDLE.1),
+                format!("mean |Δ| {delta:.4}, mean E_u[E] {error:.4} ({} moves)", middle.len()),
+                3.0 * delta <= error,
+            )
+            .clear_if(middle.len() >= 5)
+            .remark(remark),
+        );
+        let of = |value: fn(&StepError) -> f64| {
+            level.steps.iter().map(|step| (step.acceptance, value(step))).collect()
+        };
+        panels.push(
+            Panel::new(format!("ε = {epsilon}"), unit("P_a"), Axis::new("error", AxisScale::Linear))
+                .reference(0.0)
+                .reference(level.worst)
+                .mark(Mark::Points { series: 0, points: of(|step| step.delta) })
+                .mark(Mark::Points { series: 1, points: of(|step| step.mean_error) })
+                .curves(vec![key("Δ"), key("E_u[E]")]),
+        );
+    }
+    Section {
+        title: "The error of an acceptance probability".into(),
+        figure: Some(("delta".into(), Figure { title: "Δ and E_u[E] against P_a".into(), panels })),
+        caption: format!("{} random-walk moves. Dotted: 0 and the upper bound E(0).", moves.pairs.len()),
+        checks,
+    }
+}
+
+fn probabilities(levels: &[Level], scale: &Scale, moves: &Moves) -> Section {
+    let mut checks = Vec::new();
+    let mut panels = Vec::new();
+    for level in levels {
+        let epsilon = level.epsilon;
+        let at = |pair: usize| level.steps[pair].acceptance + level.steps[pair].delta;
+        let off =
+            level.simulated.iter().map(|&(pair, found, deviation)| (found - at(pair)).abs() / deviation);
+        let off = off.fold(0.0, f64::max);
+        checks.push(
+            Check::new(
+                format!("simulated-{epsilon}"),
+                "The actual error in the acceptance probability is given by the integral of E over u.",
+                format!(
+                    "share accepted by the test within {DEVIATIONS} standard errors of P_a + Δ for {} moves",
+                    level.simulated.len()
+                ),
+                format!("largest deviation {off:.2} standard errors of {} decisions", scale.simulations),
+                off <= DEVIATIONS,
+            )
+            .remark(stand_in(moves.real)),
+        );
+        let largest = level.steps.iter().map(|step| step.delta.abs()).fold(0.0, f64::max);
+        checks.push(
+            Check::new(
+                format!("close-{epsilon}"),
+                "The actual acceptance probability P_{a,ε} can approximate P_a very well.",
+                "|P_{a,ε} − P_a| at most 0.05 for every move",
+                format!("largest {largest:.4}"),
+                largest <= 0.05,
+            )
+            .remark(stand_in(moves.real)),
+        );
+        let points = level.steps.iter().map(|step| (step.acceptance, step.acceptance + step.delta)).collect();
+        let seen =
+            level.simulated.iter().map(|&(pair, found, _)| (level.steps[pair].acceptance, found)).collect();
+        panels.push(
+            Panel::new(format!("ε = {epsilon}"), unit("P_a"), unit("P_{a,ε}"))
+                .mark(Mark::Points { series: 1, points })
+                .mark(Mark::Points { series: 2, points: seen })
+                .curves(vec![
+                    Curve { label: "exact".into(), points: vec![(0.0, 0.0), (1.0, 1.0)] },
+                    key("theory"),
+                    key("simulated"),
+                ]),
+        );
+    }
+    Section {
+        title: "Approximate against exact acceptance probability".into(),
+        figure: Some(("acceptance".into(), Figure { title: "P_{a,ε} against P_a".into(), panels })),
+        caption: format!(
+            "Theory for {} moves, and {} decisions of the test for {} of them.",
+            moves.pairs.len(),
+            scale.simulations,
+            levels[0].simulated.len()
+        ),
+        checks,
+    }
+}
+
+/// A name in the key for points.
+fn key(label: &str) -> Curve {
+    Curve { label: label.into(), points: Vec::new() }
+}
+
+fn unit(label: &str) -> Axis {
+    Axis::new(label, AxisScale::Linear).with_limits(0.0, 1.0)
+}
+
+fn table(levels: &[Level], moves: &Moves) -> Table {
+    let columns = [
+        "epsilon",
+        "move",
+        "log_ratio",
+        "kappa",
+        "acceptance",
+        "delta",
+        "mean_error",
+        "usage",
+        "simulated",
+        "deviation",
+    ];
+    let mut table = Table::new("step", &columns);
+    for level in levels {
+        for (number, (pair, step)) in moves.pairs.iter().zip(&level.steps).enumerate() {
+            let seen = level.simulated.iter().find(|seen| seen.0 == number);
+            let (found, deviation) =
+                seen.map_or((f64::NAN, f64::NAN), |&(_, found, deviation)| (found, deviation));
+            let row = [
+                level.epsilon,
+                number as f64,
+                pair.ratio,
+                pair.kappa,
+                step.acceptance,
+                step.delta,
+                step.mean_error,
+                step.data_usage,
+                found,
+                deviation,
+            ];
+            table.push(row.map(Into::into).to_vec());
+        }
+    }
+    table
+}

@@ -1,0 +1,70 @@
+//! The gradient of the log posterior density from a batch of rows: what stochastic gradients are made of.
+//!
+//! ```text
+//! g(θ; X) = (B/k) Σ_{i in X} ∇ log p(x_i|θ) + ∇ log ρ(θ)            E over random batches = ∇ log posterior(θ)
+//! ```
+//!
+//! X is k of the B blocks of the storage ([`Batch`]); k = B gives the whole gradient. At fixed X it is a function of θ, to
+//! the last bit, which is all that a proposal made of it needs to have a density. Where the log density has a kink
+//! (a Laplace prior at 0) the subgradient 0 of that part is taken.
+//!
+//! Cost: n rows, about two multiply-adds per column each. [`Glm`](crate::model::Glm), [`Linear`](crate::model::Linear),
+//! [`Lasso`](crate::model::Lasso) have it; a user's own model gets it from [`with_gradient`](crate::model::with_gradient()).
+
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::population::Batch;
+
+/// The gradient of the log-likelihood of some rows, and that of the log prior.
+pub trait BatchGradient: Model<State = Vec<f64>> {
+    /// Working memory, empty at first.
+    type Workspace: Clone + Default + Send;
+
+    /// Length of a state.
+    fn dimension(&self) -> usize;
+
+    /// Adds the gradient of Σ log p(x_i|θ) over the rows of `batch` to `gradient`. Not finite where the likelihood is not.
+    fn add_batch_gradient(
+        &self,
+        state: &[f64],
+        batch: Batch<'_>,
+        workspace: &mut Self::Workspace,
+        gradient: &mut [f64],
+    ) -> Result<()>;
+
+    /// Adds the gradient of the log prior density to `gradient`.
+    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()>;
+
+    /// Writes g(θ; X) to `gradient`.
+    fn stochastic_gradient(
+        &self,
+        state: &[f64],
+        batch: Batch<'_>,
+        workspace: &mut Self::Workspace,
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        gradient.fill(0.0);
+        self.add_batch_gradient(state, batch, workspace, gradient)?;
+        let scale = batch.scale();
+        gradient.iter_mut().for_each(|g| *g *= scale);
+        self.add_prior_gradient(state, gradient)
+    }
+}
+
+/// Refuses a state, a gradient or a batch that does not fit the model.
+pub(crate) fn check_request<M: BatchGradient>(
+    model: &M,
+    state: &[f64],
+    batch: Batch<'_>,
+    gradient: &[f64],
+) -> Result<()> {
+    let fits = |what: &str, expected: usize, found: usize| {
+        if expected == found { Ok(()) } else { Err(Error::Dimension { what: what.into(), expected, found }) }
+    };
+    fits("state", model.dimension(), state.len())?;
+    fits("gradient", model.dimension(), gradient.len())?;
+    fits("rows of the population that the mini-batch was drawn from", model.len(), batch.population)
+}
+
+#[cfg(test)]
+mod tests;
