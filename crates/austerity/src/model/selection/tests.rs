@@ -226,7 +226,8 @@ fn differences_agree_with_double_precision() {
                 for ((i, found), expected) in found.iter().enumerate().zip(&expected) {
                     let row = order[i] as usize;
                     // f32 loses a share of the terms, not of their sum.
-                    let allowed = 1e-6 * (1.0 + magnitude(&checked, &from, row) + magnitude(&checked, to, row));
+                    let allowed =
+                        1e-6 * (1.0 + magnitude(&checked, &from, row) + magnitude(&checked, to, row));
                     assert!(
                         (found - expected).abs() < allowed,
                         "{level:?} {spread} row {row}: {found} {expected}"
