@@ -115,9 +115,9 @@ pub(super) fn run(context: &Context, scale: &Scale) -> Result<Part> {
 
 /// Mean of z₂ given z₁, and its standard deviation, at shares 1/3 and 2/3 (Proposition 1).
 fn second_look(first: f64, distance: f64) -> (f64, f64) {
-    let (before, here) = (1.0 / 3.0, 2.0 / 3.0);
-    let step: f64 = here - before;
-    let drift = distance * step / (1.0 - before) / (here * (1.0 - here) as f64).sqrt();
+    let (before, here): (f64, f64) = (1.0 / 3.0, 2.0 / 3.0);
+    let step = here - before;
+    let drift = distance * step / (1.0 - before) / (here * (1.0 - here)).sqrt();
     let keep = (before / here * (1.0 - here) / (1.0 - before)).sqrt();
     (drift + keep * first, (step / (here * (1.0 - before))).sqrt())
 }
