@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use austerity::Result;
 use austerity::kernel::{Gibbs, GibbsSettings};
-use austerity::model::field::generate::complete;
+use austerity::model::field::generate::complete_builder;
 use austerity::model::field::{Field, Neighbourhood};
 use austerity::population::Population as _;
 use austerity::rng::Streams;
@@ -52,7 +52,9 @@ fn steps(field: &Field, rule: RuleSettings) -> Result<(f64, f64)> {
 }
 
 fn main() -> Result<()> {
-    let field = complete(VARIABLES, 2, 3, 0.02, 1)?;
+    let mut builder = complete_builder(VARIABLES, 2, 3, 0.02, 1)?;
+    let field = builder.build(1)?;
+    let closed = builder.closed_form(true).build(1)?;
     println!("field of {} factors, {:.1} MB", field.factors(), field.data_bytes() as f64 / 1e6);
     let conditional = conditionals(&field)?;
     let pair = conditional / PAIRS as f64;
@@ -61,7 +63,11 @@ fn main() -> Result<()> {
         "conditional, exact             {conditional:8.0} ns   {:6.0} million pairs/s   required ≥ 100   {verdict}",
         1e3 / pair
     );
+    let form = conditionals(&closed)?;
+    println!("conditional, closed form       {form:8.0} ns   {:.1} × faster", conditional / form);
     let exact = steps(&field, RuleSettings::Exact { law: Law::Logistic })?;
+    let (form, _) = steps(&closed, RuleSettings::Exact { law: Law::Logistic })?;
+    println!("Gibbs step, closed form        {form:8.0} ns   {:5.2} × exact", exact.0 / form);
     println!("Gibbs step, exact              {:8.0} ns", exact.0);
     for epsilon in [0.01, 0.05, 0.1, 0.25] {
         let test = SequentialSettings {

@@ -7,7 +7,7 @@
 
 use austerity::kernel::{Gibbs, GibbsSettings, Scan};
 use austerity::model::field::{Field, Neighbourhood, generate::complete};
-use austerity::population::{BlockOrder, BlockReveal, Population as _};
+use austerity::population::{BlockOrder, BlockReveal};
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{DecideAt as _, Exact, Law, Looks, RuleSettings, SequentialSettings};
 use austerity::run::Walker;
@@ -16,7 +16,7 @@ use rand_distr::Open01;
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 
 const LEVEL: f64 = 1e-4;
-const DRAWS: usize = 40_000;
+const DRAWS: usize = 25_000;
 
 fn sequential(step: usize, epsilon: f64) -> RuleSettings {
     let law = Law::Logistic;

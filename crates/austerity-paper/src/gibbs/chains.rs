@@ -42,7 +42,7 @@ impl Subsets {
     }
 
     fn cells(&self) -> usize {
-        self.variables.len() / self.size << self.size
+        (self.variables.len() / self.size) << self.size
     }
 
     /// Counts the cell of `state` in each subset.

@@ -137,7 +137,7 @@ pub(super) fn chains(found: &Found) -> Vec<Check> {
         if slower.is_empty() {
             String::new()
         } else {
-            format!(" At ε = {} the saving does not pay against a well written exact sampler.", list(slower.iter(), |e| e.to_string()))
+            format!(" At ε = {} the saving does not pay against a well written exact sampler.", list(slower.iter(), ToString::to_string))
         }
     ));
 
@@ -249,7 +249,8 @@ pub(super) fn closed(found: &Found) -> Vec<Check> {
     vec![
         Check::new(
             "a test against the best exact sampler",
-            "The sequential test speeds up Gibbs sampling in densely connected fields.",
+            "\"The sequential hypothesis testing method can also be used to speed-up Gibbs sampling in densely connected Markov Random \
+             Fields.\"",
             "some ε clearly beats exact Gibbs in closed form at some time",
             format!(
                 "{ahead} of {} comparisons; a conditional takes {:.0} ns in closed form, {:.0} ns pair by pair, {}",

@@ -48,8 +48,10 @@ pub(super) fn conditionals(found: &Found) -> Result<Figure> {
 
 /// T in a few characters.
 fn count(sweeps: f64) -> String {
-    if sweeps < 9_950.0 {
+    if sweeps < 999.5 {
         format!("{sweeps:.0}")
+    } else if sweeps < 9_950.0 {
+        format!("{:.1}k", sweeps / 1e3)
     } else if sweeps < 9.95e5 {
         format!("{:.0}k", sweeps / 1e3)
     } else {
@@ -66,7 +68,7 @@ fn curve(label: &str, kind: &Kind, value: fn(&Point) -> f64) -> Curve {
 /// The same, with T in the key.
 fn counted(name: &str, kind: &Kind) -> Curve {
     let sweeps = kind.points.last().map_or(0.0, |point| point.sweeps);
-    curve(&format!("{name} T={}", count(sweeps)), kind, |point| point.error)
+    curve(&format!("{name} {}", count(sweeps)), kind, |point| point.error)
 }
 
 fn time() -> Axis {
@@ -75,16 +77,14 @@ fn time() -> Axis {
 
 pub(super) fn errors(found: &Found) -> Figure {
     let tests: Vec<_> = found.tests().collect();
-    let panel = |pair: &[(f64, &Kind)]| {
+    let panel = |some: &[(f64, &Kind)]| {
         let mut curves = vec![counted("exact", found.exact())];
-        curves.extend(pair.iter().map(|(epsilon, kind)| counted(&short(*epsilon), kind)));
-        let names: Vec<String> = pair.iter().map(|(epsilon, _)| epsilon.to_string()).collect();
-        Panel::new(format!("ε = {}", names.join(", ")), time(), Axis::new("L1 error", Scale::Logarithmic))
-            .curves(curves)
+        curves.extend(some.iter().map(|(epsilon, kind)| counted(&short(*epsilon), kind)));
+        Panel::new("exact or ε, and T", time(), Axis::new("L1 error", Scale::Logarithmic)).curves(curves)
     };
     Figure {
         title: "Average L1 error over subsets against time".into(),
-        panels: tests.chunks(2).map(panel).collect(),
+        panels: tests.chunks(3).map(panel).collect(),
     }
 }
 
@@ -97,9 +97,8 @@ pub(super) fn risks(found: &Found) -> Figure {
         Panel::new(title, time(), Axis::new(title, Scale::Logarithmic)).curves(curves)
     };
     Figure {
-        title: "Risk of the probabilities of the cells".into(),
+        title: "Risk of the probabilities of the cells: its two parts".into(),
         panels: vec![
-            panel("risk", |point| point.risk.total),
             panel(
                 "bias²",
                 |point| if point.risk.bias_squared > 0.0 { point.risk.bias_squared } else { f64::NAN },

@@ -49,7 +49,7 @@ impl Plan {
             chains: size.pick(3, 6, 10),
             seconds: size.pick(1.2, 10.0, 1000.0),
             checkpoints: size.pick(9, 15, 25),
-            truth_sweeps: size.pick(300_000, 6_000_000, 300_000_000),
+            truth_sweeps: size.pick(200_000, 6_000_000, 300_000_000),
             race_variables: 40,
             race_conditionals: size.pick(6, 12, 24),
             race_repeats: size.pick(1_500, 10_000, 100_000),

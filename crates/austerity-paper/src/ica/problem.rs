@@ -65,6 +65,12 @@ impl Problem {
         Ok(Self { model, mixing, recorded, kurtosis: [kurtosis[0], kurtosis[1]] })
     }
 
+    /// Whether claims of the paper, which are about recordings of its length, can be judged here.
+    #[must_use]
+    pub fn is_the_papers(&self) -> bool {
+        self.recorded && self.model.len() == PAPER_ROWS
+    }
+
     /// What the page says about the data.
     #[must_use]
     pub fn words(&self) -> String {

@@ -30,3 +30,35 @@ fn a_tiny_run_is_complete() {
     assert!(outcome.numbers["truth_mean"].as_f64().unwrap() > 0.0);
     std::fs::remove_dir_all(&cache).unwrap();
 }
+
+/// Both experiments at the size that `AUSTERITY_SIZE` names (quick, usual, paper), on the recordings where they are; prints every check.
+#[test]
+#[ignore = "seconds to hours, run on demand"]
+fn at_full_size() {
+    let size = match std::env::var("AUSTERITY_SIZE").as_deref() {
+        Ok("usual") => Size::Usual,
+        Ok("paper") => Size::Paper,
+        _ => Size::Quick,
+    };
+    let data: Vec<std::path::PathBuf> =
+        std::env::var_os("AUSTERITY_DATA").map(Into::into).into_iter().collect();
+    let cache = std::env::temp_dir().join("austerity-ica-truths");
+    let observer = |_: &Stage| {};
+    for run in [run, crate::design::run] {
+        let start = std::time::Instant::now();
+        let context = Context::new(size, 1, 0, data.clone(), &cache, Control::new(), &observer);
+        let outcome = run(&context).unwrap();
+        println!("{} ({:.0} s)\n{}", outcome.title, start.elapsed().as_secs_f64(), outcome.about.join("\n"));
+        for check in outcome.checks() {
+            println!("{:?} {}: {} {}", check.verdict, check.name, check.measured, check.remark);
+        }
+        for table in &outcome.tables {
+            println!("{}: {}", table.name, table.columns.join(" "));
+            for row in table.rows.iter().rev().take(40).rev() {
+                println!("  {row:?}");
+            }
+        }
+        println!("{}", outcome.numbers);
+        assert!(outcome.checks().count() >= 4);
+    }
+}

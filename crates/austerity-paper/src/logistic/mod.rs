@@ -148,8 +148,8 @@ fn about(problem: &Problem, truth: &Truth, plan: &Plan) -> Vec<String> {
         format!(
             "The test is Algorithm 1 (constant looks, constant bounds, Student t, plain threshold, no guard), with whole blocks of 32 rows, \
              hence m = {} for the paper's 500; blocks of one row would be faithful to the letter and many times slower. Exact \
-             Metropolis–Hastings keeps the linear predictors of the current state and scans: one evaluation per row and step, where a test spends two \
-             on each row it reads.",
+             Metropolis–Hastings keeps the linear predictors of the current state and scans: one evaluation per row and step (predictors of an accepted \
+             state are computed afresh in the next scan, lest they drift), where a test spends two on each row it reads.",
             plan.first_look
         ),
     ]

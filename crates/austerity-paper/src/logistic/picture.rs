@@ -13,10 +13,15 @@ fn logarithmic(label: &str) -> Axis {
     Axis::new(label, Scale::Logarithmic)
 }
 
+/// A short name for the key above a panel.
+fn key(epsilon: f64) -> String {
+    if epsilon == 0.0 { label(epsilon) } else { format!("ε {epsilon}") }
+}
+
 /// One line for each ε.
 fn lines(curves: &Curves, at: impl Fn(&Point) -> (f64, f64)) -> Vec<Curve> {
     let line = |(&epsilon, curve): (&f64, &Vec<Point>)| Curve {
-        label: label(epsilon),
+        label: key(epsilon),
         points: curve.iter().map(&at).collect(),
     };
     EPSILONS.iter().zip(curves).map(line).collect()
@@ -41,15 +46,16 @@ pub(super) fn sections(
     let name = |part: &str| format!("{}_{}_{part}", start.word(), quantity.word());
     let panel = |title: &str, x: &str, y: &str| Panel::new(title, logarithmic(x), logarithmic(y));
     let seconds = "CPU seconds of a chain";
+    // The truth's own error is drawn where it is near enough to matter.
+    let lowest = curves.iter().flatten().map(|point| point.risk.total).fold(f64::INFINITY, f64::min);
+    let floored = |panel: Panel| if floor > 0.1 * lowest { panel.reference(floor) } else { panel };
     let risk = Figure {
         title: format!("Risk of the {what} {from}"),
         panels: vec![
-            panel("against time", seconds, "risk")
-                .curves(lines(curves, |p| (p.seconds, p.risk.total)))
-                .reference(floor),
-            panel("against likelihood evaluations", "evaluations of a chain", "risk")
-                .curves(lines(curves, |p| (p.evaluations, p.risk.total)))
-                .reference(floor),
+            floored(panel("against time", seconds, "risk"))
+                .curves(lines(curves, |p| (p.seconds, p.risk.total))),
+            floored(panel("against likelihood evaluations", "evaluations of a chain", "risk"))
+                .curves(lines(curves, |p| (p.evaluations, p.risk.total))),
         ],
     };
     let parts = Figure {
@@ -72,7 +78,7 @@ pub(super) fn sections(
         Section {
             title: format!("Risk of the {what}, {} start", start.word()),
             figure: Some((name("risk"), risk)),
-            caption: format!("{scale} and the chains. The dotted level, where in sight, is what the error of the ground truth adds."),
+            caption: format!("{scale} and the chains. A dotted level, drawn where it is above a tenth of the lowest risk, is what the error of the ground truth adds."),
             checks: first,
         },
         Section {
@@ -96,7 +102,7 @@ pub(super) fn steps(cold: &Family, measured: &[Measured]) -> Figure {
                 here.fold((0.0, 0.0), |(s, n), point| (s + point.seconds, n + point.steps as f64));
             (seconds / chains.len() as f64, steps / chains.len() as f64)
         };
-        Curve { label: label(epsilon), points: (0..reached).map(mean).collect() }
+        Curve { label: key(epsilon), points: (0..reached).map(mean).collect() }
     };
     let left = Panel::new("from θ = 0", logarithmic("CPU seconds of a chain"), logarithmic("steps"));
     let right = Panel::new("in the posterior", epsilons(), Axis::new("steps per CPU second", Scale::Linear));
@@ -109,8 +115,10 @@ pub(super) fn steps(cold: &Family, measured: &[Measured]) -> Figure {
     }
 }
 
+/// Without a label at 0.01, for which there is no room beside 0.
 fn epsilons() -> Axis {
-    Axis::new("ε", Scale::Linear).with_marks(EPSILONS.iter().map(|&e| (e, e.to_string())).collect())
+    let shown = EPSILONS.iter().filter(|&&epsilon| epsilon != 0.01);
+    Axis::new("ε", Scale::Linear).with_marks(shown.map(|&e| (e, e.to_string())).collect())
 }
 
 fn by_epsilon(name: &str, measured: &[Measured], value: impl Fn(&Measured) -> f64) -> Curve {

@@ -34,7 +34,7 @@ fn a_small_run_has_every_figure_table_and_claim() {
 
     let names: HashSet<&str> = outcome.checks().map(|check| check.name.as_str()).collect();
     assert_eq!(names.len(), outcome.checks().count(), "names of claims must differ: {names:?}");
-    assert_eq!(names.len(), 11);
+    assert_eq!(names.len(), 12);
     for check in outcome.checks() {
         assert!(!check.measured.contains("NaN") && !check.measured.contains("inf "), "{check:?}");
     }

@@ -37,20 +37,20 @@ pub(super) struct Plan {
 impl Plan {
     /// For thousands of rows.
     pub(super) fn small(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((0.5, 120_000), (3.0, 800_000), (350.0, 4_000_000));
+        let (seconds, truth_steps) = size.pick((0.5, 120_000), (1.5, 400_000), (350.0, 4_000_000));
         Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 1e-5 }
     }
 
     /// For a hundred thousand rows.
     pub(super) fn large(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 5_000), (6.0, 150_000), (3500.0, 400_000));
+        let (seconds, truth_steps) = size.pick((1.0, 5_000), (3.0, 100_000), (3500.0, 400_000));
         Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 5, exact_step: 2e-4 }
     }
 
     /// For half a million.
     pub(super) fn huge(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 1_000), (8.0, 40_000), (3500.0, 400_000));
-        Self { chains: 6, seconds, truth_chains: 4, truth_steps, every: 4, exact_step: 1e-3 }
+        let (seconds, truth_steps) = size.pick((1.0, 1_000), (4.0, 25_000), (3500.0, 400_000));
+        Self { chains: 5, seconds, truth_chains: 4, truth_steps, every: 4, exact_step: 8e-4 }
     }
 
     /// CPU seconds in all, about.

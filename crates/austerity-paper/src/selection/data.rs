@@ -186,7 +186,7 @@ pub(super) fn stand_in(rows: usize, seed: u64) -> Result<Problem> {
         coefficients[feature] = if place < 12 { strong } else { 0.03 * z };
     }
     let fresh = (1.0 - CORRELATION * CORRELATION).sqrt();
-    let mut columns = vec![Vec::with_capacity(rows); FEATURES];
+    let mut columns = vec![Vec::new(); FEATURES];
     let mut predictors = Vec::with_capacity(rows);
     for _ in 0..rows {
         let (mut previous, mut predictor): (f64, f64) = (StandardNormal.sample(&mut rng), 0.0);

@@ -51,8 +51,7 @@ const LOOK: usize = 500;
 
 /// Runs the experiment.
 pub fn run(context: &Context) -> Result<Outcome> {
-    let jobs = jobs(context)?;
-    experiment(context, jobs)
+    experiment(context, &jobs(context)?)
 }
 
 /// The data sets of a size and what is done with them.
@@ -77,7 +76,7 @@ fn jobs(context: &Context) -> Result<Vec<(Problem, Plan)>> {
 }
 
 /// Runs the experiment on these data.
-fn experiment(context: &Context, jobs: Vec<(Problem, Plan)>) -> Result<Outcome> {
+fn experiment(context: &Context, jobs: &[(Problem, Plan)]) -> Result<Outcome> {
     let mut about = vec![
         "Which features belong into a logistic regression is part of the state: a step changes one coefficient (update), \
          adds a feature (birth) or removes one (death). The prior is a double exponential with its scale integrated out and a \
@@ -96,7 +95,7 @@ fn experiment(context: &Context, jobs: Vec<(Problem, Plan)>) -> Result<Outcome> 
         (Vec::<Section>::new(), Vec::<Table>::new(), Vec::new(), serde_json::Map::new());
     let work: f64 = jobs.iter().map(|(_, plan)| plan.work()).sum();
     let mut behind = 0.0;
-    for (problem, plan) in &jobs {
+    for (problem, plan) in jobs {
         let share = plan.work() / work;
         let found = chains::explore(context, problem, plan, (behind, share))?;
         behind += share;

@@ -82,10 +82,11 @@ fn moves(title: &str, found: &Found) -> Figure {
         Panel::new(name, steps(), Axis::new("", Scale::Linear).with_limits(0.0, 1.0))
             .curves(shown.iter().map(curve).collect())
     };
-    let sizes = shown
-        .into_iter()
-        .chain(&found.from_mode)
-        .map(|group| Curve { label: label(group), points: points(group, &Phase::size) });
+    let size = |label: String, group: &Group| Curve { label, points: points(group, &Phase::size) };
+    let from_one = shown.into_iter().map(|group| size(label(group), group));
+    let from_mode =
+        found.from_mode.iter().zip(["mode", "mode ε"]).map(|(group, name)| size(name.into(), group));
+    let sizes = from_one.chain(from_mode);
     let sizes = Panel::new("features", steps(), Axis::new("", Scale::Linear)).curves(sizes.collect());
     Figure {
         title: title.into(),

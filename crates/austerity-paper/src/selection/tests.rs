@@ -11,7 +11,7 @@ fn a_tiny_run_has_everything() {
     let problem = data::stand_in(4000, 3).unwrap();
     let plan =
         Plan { chains: 3, seconds: 0.05, truth_chains: 2, truth_steps: 4000, ..Plan::small(Size::Quick) };
-    let outcome = experiment(&context, vec![(problem, plan)]).unwrap();
+    let outcome = experiment(&context, &[(problem, plan)]).unwrap();
     let names: Vec<&str> =
         outcome.sections.iter().filter_map(|s| Some(s.figure.as_ref()?.0.as_str())).collect();
     assert_eq!(names, ["stand_in_risk", "stand_in_moves", "stand_in_inclusion"]);

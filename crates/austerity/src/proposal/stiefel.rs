@@ -7,8 +7,8 @@
 //! standard deviation of its own for each pair ([`Stiefel::rotations`]); symmetric for the same reason.
 //!
 //! A sign-fixed **QR retraction qf(W + σZ) is not symmetric** from three dimensions on: Gram–Schmidt treats the first row
-//! better than the last, so Q and Qᵀ have different laws (shown by a test), and leaving its ratio out gives a wrong
-//! posterior. The polar factor of W + σZ and the Cayley transform would do as well as the exponential.
+//! better than the last, so Q and Qᵀ have different laws (shown by a test), and leaving its ratio out is not exact. (A flat
+//! posterior does not tell: any walk that treats all frames alike keeps the uniform law.) The polar factor of W + σZ and the Cayley transform would do as well as the exponential.
 //!
 //! Products of rotations drift from orthonormality by 1e-16 a step. Every candidate therefore takes one Newton–Schulz step
 //! W ← ½(3I − W·Wᵀ)·W towards its polar factor, which squares the departure. It is a function of the candidate

@@ -5,16 +5,22 @@
 //! cosh(s'_j/2)/cosh(s_j/2) = cosh z_j + t_j·sinh z_j = 1 + r_j, r_j = (cosh z_j − 1) + t_j·sinh z_j,
 //!
 //! and l = −2·log Π_j (1 + r_j): no two log-likelihoods are subtracted, and a group of up to four sources shares one
-//! logarithm, since p ← p + (r + p·r) keeps Π(1 + r) − 1 to full accuracy. For |z| ≤ 1 sinh z and cosh z − 1 are
-//! polynomials; t_j, which needs an expm1 and a division, depends on the current state alone and can come from a cache.
-//! A block with a larger |z|, or with a number that is not finite, is computed in f64, sample by sample. Which
-//! path a block takes depends on nothing but the move and the block.
+//! logarithm, since p ← p + (r + p·r) keeps Π(1 + r) − 1 to full accuracy. sinh z and cosh z − 1 are polynomials; t_j, which
+//! needs an expm1 and a division, depends on the current state alone and can come from a cache.
+//!
+//! | block with | polynomials | logarithm |
+//! |---|---|---|
+//! | all \|z\| ≤ 1/32: the moves of a walk over many samples | of degree 3 and 4 | a polynomial, since \|p\| < 0.14 |
+//! | all \|z\| ≤ 1 | of degree 9 and 10 | log1p |
+//! | a larger \|z\|, or a number that is not finite | f64, sample by sample | |
+//!
+//! Which path a block takes depends on nothing but the move and the block.
 //!
 //! W is rounded to f32 once for all samples, which moves the state by 3e-8: of no account, since the log ratio changes with it
 //! by √N·3e-8 for a full random-walk step (4e-5 for two million samples).
 //!
-//! Cost per sample: D² multiply-adds for z, 10 operations per source, a logarithm per four; without the cache D² more and
-//! 20 operations per source.
+//! Cost per sample: D² multiply-adds for z, 9 operations per source, 8 for the logarithm of each four; without the cache D² more
+//! multiply-adds, 20 operations and a division per source.
 
 use fearless_simd::{Simd, prelude::*};
 
@@ -30,6 +36,10 @@ use crate::simd::{Lanes, expm1_bounded, log1p, prefetch_at};
 const SINH: [f32; 4] = [0.166_666_67, 0.008_333_333, 0.000_198_412_7, 0.000_002_78];
 /// cosh z − 1 = z²·q(z²) for |z| ≤ 1.
 const COSH: [f32; 5] = [0.5, 0.041_666_668, 0.001_388_888_9, 0.000_024_801_587, 0.000_000_277_6];
+/// log(1 + p) = p + p²·q(p): q, lowest power first.
+const LOG: [f32; 7] = [-0.5, 0.333_333_34, -0.25, 0.2, -0.166_666_67, 0.142_857_15, -0.125];
+/// Largest z² of the short polynomials.
+const SHORT: f32 = 1.0 / 1024.0;
 /// Sources that share a logarithm: their product stays between e⁻⁴ and e⁴.
 const GROUP: usize = 4;
 /// Beyond this |s| tanh(s/2) is ±1 in f32.
@@ -86,18 +96,36 @@ pub struct Move<'a> {
     pub double: &'a [[f64; 2]],
 }
 
-/// The polynomials of z: (sinh z, cosh z − 1).
+/// The polynomials of z: (sinh z, cosh z − 1), for |z| ≤ 1/32 or, if `LONG`, 1.
 #[inline(always)]
-fn hyperbolic<S: Simd>(simd: S, z: Lanes<S>, square: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
+fn hyperbolic<S: Simd, const LONG: bool>(simd: S, z: Lanes<S>, square: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
     let splat = |value: f32| Lanes::splat(simd, value);
-    let odd = splat(SINH[3]).mul_add(square, splat(SINH[2]));
-    let odd = odd.mul_add(square, splat(SINH[1]));
-    let odd = odd.mul_add(square, splat(SINH[0]));
-    let even = splat(COSH[4]).mul_add(square, splat(COSH[3]));
-    let even = even.mul_add(square, splat(COSH[2]));
-    let even = even.mul_add(square, splat(COSH[1]));
-    let even = even.mul_add(square, splat(COSH[0]));
-    ((z * square).mul_add(odd, z), even * square)
+    let (odd, even) = if LONG {
+        let odd = splat(SINH[3]).mul_add(square, splat(SINH[2]));
+        let odd = odd.mul_add(square, splat(SINH[1]));
+        let even = splat(COSH[4]).mul_add(square, splat(COSH[3]));
+        let even = even.mul_add(square, splat(COSH[2]));
+        (odd.mul_add(square, splat(SINH[0])), even.mul_add(square, splat(COSH[1])))
+    } else {
+        // What is left out is z⁴/120 and z⁴/360 of the result: 8e-9 and 3e-9.
+        (splat(SINH[0]), splat(COSH[1]))
+    };
+    ((z * square).mul_add(odd, z), even.mul_add(square, splat(COSH[0])) * square)
+}
+
+/// log(1 + p): a polynomial for |p| ≤ 0.14, whose error is 2e-8 of the result at most, or, if `LONG`, the full function.
+#[inline(always)]
+fn logarithm<S: Simd, const LONG: bool>(simd: S, p: Lanes<S>) -> Lanes<S> {
+    if LONG {
+        return log1p(simd, p);
+    }
+    let splat = |value: f32| Lanes::splat(simd, value);
+    let square = p * p;
+    // Even and odd powers apart: half the latency of one long chain.
+    let even = splat(LOG[6]).mul_add(square, splat(LOG[4])).mul_add(square, splat(LOG[2]));
+    let odd = splat(LOG[5]).mul_add(square, splat(LOG[3])).mul_add(square, splat(LOG[1]));
+    let q = odd.mul_add(p, even.mul_add(square, splat(LOG[0])));
+    square.mul_add(q, p)
 }
 
 /// tanh(s/2) = (e^s − 1)/(e^s + 1).
@@ -108,9 +136,9 @@ fn half_tanh<S: Simd>(simd: S, s: Lanes<S>) -> Lanes<S> {
     e / (e + 2.0)
 }
 
-/// The differences of a block in f32, and whether f32 can serve it; t goes to or comes from `cache`.
+/// The differences of a block in f32 where its z are small enough for it; t goes to or comes from `cache`.
 #[inline(always)]
-fn fast<S: Simd, const D: usize, const MODE: u8>(
+fn fast<S: Simd, const D: usize, const MODE: u8, const LONG: bool>(
     simd: S,
     dimension: usize,
     task: Move<'_>,
@@ -146,21 +174,34 @@ fn fast<S: Simd, const D: usize, const MODE: u8>(
                     t.store_slice(&mut cache[2 * j + i].0);
                 }
                 let square = z[i] * z[i];
-                let (sinh, cosh) = hyperbolic(simd, z[i], square);
+                let (sinh, cosh) = hyperbolic::<S, LONG>(simd, z[i], square);
                 let r = t.mul_add(sinh, cosh);
                 product[i] += product[i].mul_add(r, r);
                 largest[i] = largest[i].max(square);
             }
         }
         for i in 0..2 {
-            total[i] += log1p(simd, product[i]);
+            total[i] += logarithm::<S, LONG>(simd, product[i]);
         }
     }
-    // NaN is not below 1 either, whichever way `max` takes it: the sum has it then.
-    let one = Lanes::splat(simd, 1.0);
-    let small =
-        largest[0].max(largest[1]).simd_le(one) & (total[0] + total[1]).simd_lt(Lanes::splat(simd, 1e30));
+    // What `max` makes of NaN differs between machines: the total, which has it then, is looked at too.
+    let limit = Lanes::splat(simd, if LONG { 1.0 } else { SHORT });
+    let small = largest[0].max(largest[1]).simd_le(limit)
+        & (total[0] + total[1]).abs().simd_lt(Lanes::splat(simd, 1e30));
     small.all_true().then(|| [total[0] * -2.0, total[1] * -2.0])
+}
+
+/// The differences of a block with larger z. Out of line: the paths of short moves come here rarely.
+#[cold]
+#[inline(never)]
+fn long<S: Simd>(simd: S, samples: &Samples<'_>, task: Move<'_>, block: usize) -> Option<Pair<S>> {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let lines = samples.block(block);
+            fast::<S, 0, { mode::FRESH }, true>(simd, samples.dimension, task, lines, &mut [])
+        },
+    )
 }
 
 /// −2·log(2·cosh(s/2)), the log density of a source.
@@ -235,7 +276,8 @@ pub fn summarize<S: Simd, const D: usize, const MODE: u8>(
         for (values, block) in values.iter_mut().zip([Some(block), second]) {
             if let Some(block) = block {
                 let lines = samples.block(block);
-                *values = fast::<S, D, MODE>(simd, dimension, task, lines, &mut cache[place(block)]);
+                *values = fast::<S, D, MODE, false>(simd, dimension, task, lines, &mut cache[place(block)])
+                    .or_else(|| long(simd, samples, task, block));
                 whole &= samples.rows_in(block) == BLOCK;
             }
         }
@@ -261,7 +303,8 @@ pub fn values_of<S: Simd>(simd: S, samples: &Samples<'_>, task: Move<'_>, block:
         #[inline(always)]
         || {
             let lines = samples.block(block);
-            match fast::<S, 0, { mode::FRESH }>(simd, samples.dimension, task, lines, &mut []) {
+            let short = fast::<S, 0, { mode::FRESH }, false>(simd, samples.dimension, task, lines, &mut []);
+            match short.or_else(|| long(simd, samples, task, block)) {
                 Some([low, high]) => {
                     let mut values = [0.0; BLOCK];
                     low.store_slice(&mut values[..16]);

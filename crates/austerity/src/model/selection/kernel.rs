@@ -46,44 +46,87 @@ pub(super) struct Move<'a> {
 fn dot<S: Simd>(simd: S, lines: &[Line], columns: &[u32], factors: &[f32], constant: f32) -> Pair<S> {
     let mut low = Lanes::splat(simd, constant);
     let mut high = low;
-    for (&place, &factor) in columns.iter().zip(factors) {
-        let [x, y] = column(simd, lines, place as usize);
-        let factor = Lanes::splat(simd, factor);
+    let factors = &factors[..columns.len()];
+    for i in 0..columns.len() {
+        let [x, y] = column(simd, lines, columns[i] as usize);
+        let factor = Lanes::splat(simd, factors[i]);
         low = x.mul_add(factor, low);
         high = y.mul_add(factor, high);
     }
     [low, high]
 }
 
-impl Move<'_> {
-    /// η of the columns, without offset.
-    #[inline(always)]
-    fn eta<S: Simd>(&self, simd: S, lines: &[Line], block: usize) -> Pair<S> {
-        let (dither, count) = (block % DITHERS, self.active.len());
-        let coefficients = &self.coefficients[dither * count..][..count];
-        dot(simd, lines, self.active, coefficients, self.constants[dither])
-    }
-
-    #[inline(always)]
-    fn delta<S: Simd>(&self, simd: S, lines: &[Line]) -> Pair<S> {
-        dot(simd, lines, self.changed, self.steps, self.change)
-    }
-
-    /// Asks for the lines of a block that will be read.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, layout: &Layout, lines: &[Line], cached: bool) {
-        let fetch = |column: usize| {
-            prefetch_at(lines, 2 * column);
-            prefetch_at(lines, 2 * column + 1);
-        };
-        if !cached {
-            self.active.iter().for_each(|&column| fetch(column as usize));
-            layout.offset.into_iter().for_each(fetch);
+/// [`dot`] of two blocks at once, to the same bits, each with factors and a constant of its own: four chains of multiply-adds hide
+/// the latency that two cannot. Asks for the same columns of the blocks `ahead` on the way, unless they are empty.
+#[inline(always)]
+fn dot_of_two<S: Simd>(
+    simd: S,
+    lines: [&[Line]; 2],
+    columns: &[u32],
+    factors: [&[f32]; 2],
+    constants: [f32; 2],
+    ahead: [&[Line]; 2],
+) -> [Pair<S>; 2] {
+    // Plain variables and indices: arrays and closures compile to a loop that keeps its state in memory.
+    let mut e0 = Lanes::splat(simd, constants[0]);
+    let mut e2 = Lanes::splat(simd, constants[1]);
+    let (mut e1, mut e3) = (e0, e2);
+    let (first, second) = (&factors[0][..columns.len()], &factors[1][..columns.len()]);
+    let (low, _) = lines[0].as_chunks::<2>();
+    let (high, _) = lines[1].as_chunks::<2>();
+    let high = &high[..low.len()];
+    let (next, other) = (ahead[0], ahead[1]);
+    let fetch = !next.is_empty();
+    for i in 0..columns.len() {
+        let j = columns[i] as usize;
+        if fetch {
+            prefetch_column(next, j);
+            prefetch_column(other, j);
         }
-        self.changed.iter().for_each(|&column| fetch(column as usize));
-        fetch(layout.response);
-        layout.weight.into_iter().for_each(fetch);
+        let factor = Lanes::splat(simd, first[i]);
+        e0 = Lanes::load_array_ref(simd, &low[j][0].0).mul_add(factor, e0);
+        e1 = Lanes::load_array_ref(simd, &low[j][1].0).mul_add(factor, e1);
+        let factor = Lanes::splat(simd, second[i]);
+        e2 = Lanes::load_array_ref(simd, &high[j][0].0).mul_add(factor, e2);
+        e3 = Lanes::load_array_ref(simd, &high[j][1].0).mul_add(factor, e3);
     }
+    [[e0, e1], [e2, e3]]
+}
+
+impl<'a> Move<'a> {
+    /// γ of the active columns, and the constant, in the rounding that `block` takes.
+    #[inline(always)]
+    fn rounding(&self, block: usize) -> (&'a [f32], f32) {
+        let (dither, count) = (block % DITHERS, self.active.len());
+        (&self.coefficients[dither * count..][..count], self.constants[dither])
+    }
+
+    /// Asks for the lines of a block that will be read, but for the active columns.
+    #[inline(always)]
+    fn prefetch_sides(&self, layout: &Layout, lines: &[Line], cached: bool) {
+        if !cached && let Some(offset) = layout.offset {
+            prefetch_column(lines, offset);
+        }
+        for i in 0..self.changed.len() {
+            prefetch_column(lines, self.changed[i] as usize);
+        }
+        prefetch_column(lines, layout.response);
+        if let Some(weight) = layout.weight {
+            prefetch_column(lines, weight);
+        }
+    }
+
+    /// Asks for all lines of a block that will be read without a cache.
+    pub(super) fn prefetch(&self, layout: &Layout, lines: &[Line]) {
+        self.active.iter().for_each(|&column| prefetch_column(lines, column as usize));
+        self.prefetch_sides(layout, lines, false);
+    }
+}
+
+#[inline(always)]
+fn prefetch_column(lines: &[Line], column: usize) {
+    prefetch_at(lines, 2 * column);
+    prefetch_at(lines, 2 * column + 1);
 }
 
 /// Adds the differences of storage blocks `list` to `moments`. Errors name storage positions.
@@ -129,6 +172,7 @@ fn pass<S: Simd, const MODE: u8>(
     let mut ahead = list.clone();
     ahead.nth(AHEAD - 1);
     let near = blocks.bytes() <= NEAR;
+    let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
     let mut batch = Batch::new(simd);
     let again = |block: usize| values_of(simd, blocks, task, block).0;
     while let Some(block) = list.next() {
@@ -141,19 +185,25 @@ fn pass<S: Simd, const MODE: u8>(
             merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
             break;
         };
+        let mut next: [&[Line]; 2] = [&[]; 2];
         if !near {
-            for next in [ahead.next(), ahead.next()].into_iter().flatten() {
-                task.prefetch(layout, blocks.block(next), MODE == eta::CACHED);
-            }
+            next = [memory(ahead.next()), memory(ahead.next())];
+            task.prefetch_sides(layout, next[0], MODE == eta::CACHED);
+            task.prefetch_sides(layout, next[1], MODE == eta::CACHED);
         }
         let lines = [blocks.block(block), blocks.block(other)];
-        let mut rows = |lines: &[Line], block: usize| {
-            let zero = [Lanes::splat(simd, 0.0); 2];
-            let eta = if MODE == eta::CACHED { zero } else { task.eta(simd, lines, block) };
-            kernel::rows::<S, Logistic, MODE>(simd, layout, lines, eta, &mut cache[place(block)])
-        };
-        let rows = [rows(lines[0], block), rows(lines[1], other)];
-        let delta = [task.delta(simd, lines[0]), task.delta(simd, lines[1])];
+        let mut eta = [[Lanes::splat(simd, 0.0); 2]; 2];
+        if MODE != eta::CACHED {
+            let ((gamma, constant), (other_gamma, other_constant)) =
+                (task.rounding(block), task.rounding(other));
+            let constants = [constant, other_constant];
+            eta = dot_of_two(simd, lines, task.active, [gamma, other_gamma], constants, next);
+        }
+        let delta = dot_of_two(simd, lines, task.changed, [task.steps; 2], [task.change; 2], [&[]; 2]);
+        let rows = [
+            kernel::rows::<S, Logistic, MODE>(simd, layout, lines[0], eta[0], &mut cache[place(block)]),
+            kernel::rows::<S, Logistic, MODE>(simd, layout, lines[1], eta[1], &mut cache[place(other)]),
+        ];
         let values = kernel::fast_two::<S, Logistic>(simd, layout, &(), lines, [&rows[0], &rows[1]], delta);
         let whole = blocks.rows_in(block) == BLOCK && blocks.rows_in(other) == BLOCK;
         if let (true, [Some([a, b]), Some([c, d])]) = (whole, values) {
@@ -184,9 +234,10 @@ fn values_of<S: Simd>(
         #[inline(always)]
         || {
             let (layout, lines) = (blocks.layout(), blocks.block(block));
-            let eta = task.eta(simd, lines, block);
+            let (coefficients, constant) = task.rounding(block);
+            let eta = dot(simd, lines, task.active, coefficients, constant);
             let rows = kernel::rows::<S, Logistic, { eta::FRESH }>(simd, layout, lines, eta, &mut []);
-            let delta = task.delta(simd, lines);
+            let delta = dot(simd, lines, task.changed, task.steps, task.change);
             let values = kernel::fast::<S, Logistic>(simd, layout, &(), lines, &rows, delta);
             let values = kernel::exact::<S, Logistic>(layout, &(), lines, values, &rows, delta);
             (values, kernel::array(rows.eta))

@@ -235,7 +235,7 @@ impl Population for SelectionRatio<'_> {
         for &b in list.iter().take(PREFETCHED) {
             let block = b as usize * block_rows / BLOCK;
             if block < blocks.count() {
-                task.prefetch(blocks.layout(), blocks.block(block), false);
+                task.prefetch(blocks.layout(), blocks.block(block));
             }
         }
     }

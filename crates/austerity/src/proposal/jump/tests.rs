@@ -34,14 +34,15 @@ fn moves_are_drawn_as_promised() {
             squares[kind as usize] += (to.coefficient(feature) - from.coefficient(feature)).powi(2);
         }
         let types = 1.0 + f64::from(u8::from(size < 4)) + f64::from(u8::from(size > 1));
-        for feature in 0..4 {
-            let inside = active.contains(&(feature as u32));
+        for feature in 0..4u32 {
+            let (inside, count) =
+                (active.contains(&feature), |kind: JumpMove| counts[kind as usize][feature as usize]);
             let share = |possible: bool, among: usize| {
                 if possible && among > 0 { 1.0 / types / among as f64 } else { 0.0 }
             };
-            near(counts[JumpMove::Update as usize][feature], share(inside, size));
-            near(counts[JumpMove::Birth as usize][feature], share(!inside, 4 - size));
-            near(counts[JumpMove::Death as usize][feature], share(inside && size > 1, size));
+            near(count(JumpMove::Update), share(inside, size));
+            near(count(JumpMove::Birth), share(!inside, 4 - size));
+            near(count(JumpMove::Death), share(inside && size > 1, size));
         }
         for (kind, sd) in [(JumpMove::Update, 0.3f64), (JumpMove::Birth, 2.0)] {
             let n: f64 = counts[kind as usize].iter().sum();
