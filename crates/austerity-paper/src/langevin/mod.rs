@@ -83,7 +83,7 @@ struct OtherData {
 pub fn run(context: &Context) -> Result<Outcome> {
     let length = |chains, steps| Length { chains, steps };
     let (toy, other) = match context.size {
-        Size::Quick => (length(4, 60_000), length(4, 40_000)),
+        Size::Quick => (length(4, 40_000), length(4, 25_000)),
         Size::Usual => (length(8, 400_000), length(8, 150_000)),
         Size::Paper => (length(16, 1_000_000), length(16, 400_000)),
     };

@@ -111,8 +111,8 @@ fn posterior(target: &Target<Lasso>, (left, right): (f64, f64)) -> Result<Sectio
 /// What happens without a test.
 fn before(target: &Target<Lasso>, untested: &Found) -> Vec<Check> {
     let record = &untested.record;
-    let thrown = record.thrown / record.from_valley as f64 / target.sd;
-    let back = record.return_steps as f64 / record.returns as f64;
+    let thrown = record.thrown / record.from_valley.max(1) as f64 / target.sd;
+    let back = record.return_steps as f64 / record.returns.max(1) as f64;
     let share = record.from_valley as f64 / record.counters.steps as f64;
     vec![
         Check::new(
@@ -257,7 +257,7 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
         title: "Distance from the truth, and its price".into(),
         panels: vec![
             Panel::new(
-                "Total variation (hollow: noise alone)",
+                "Total variation (red: noise alone)",
                 Axis::new("total variation", Scale::Logarithmic),
                 y(marks.clone()),
             )
@@ -282,7 +282,7 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
         title: "Distance and price".into(),
         figure: Some(("distances".into(), figure)),
         caption: format!(
-            "Left: blue what was found, the other colour what an exact sampler of the same effective sample size would show. Right: rows read by \
+            "Left: blue what was found, red what an exact sampler of the same effective sample size would show. Right: rows read by \
              tests and gradients together. On this toy a plain random walk of 2.38 sd ({:.3}), decided exactly, gives {:.1} effective samples per \
              million rows; SGLD gives {:.1} with ε = 0 and {:.1} with ε = 0.5. Samples of untested chains are of the wrong distribution.",
             2.38 * target.sd,
@@ -416,7 +416,7 @@ fn histograms<M>(file: &str, title: &str, target: &Target<M>, found: &[&Found]) 
                 Axis::new("density", Scale::Linear).with_limits(0.0, 1.05 * top),
             )
             .mark(Mark::Bars {
-                series: Some(1),
+                series: Some(4),
                 edges: edges.clone(),
                 base: 0.0,
                 heights: one.distance.heights.clone(),

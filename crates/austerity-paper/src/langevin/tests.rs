@@ -11,7 +11,7 @@ fn a_tiny_run_has_all_parts() {
     let folder = std::env::temp_dir();
     let observer = |_: &Stage| {};
     let context = Context::new(Size::Quick, 1, 1, Vec::new(), &folder, Control::new(), &observer);
-    let length = Length { chains: 3, steps: 2000 };
+    let length = Length { chains: 3, steps: 600 };
     let outcome = planned(&context, Plan { toy: length, other: length, rows: 1000, data_sets: 2 }).unwrap();
     let figures: Vec<&str> =
         outcome.sections.iter().filter_map(|section| section.figure.as_ref()).map(|f| f.0.as_str()).collect();

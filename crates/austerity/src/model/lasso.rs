@@ -26,7 +26,7 @@ use crate::error::{Error, Result, setting};
 use crate::model::batch_gradient::check_request;
 use crate::model::data::{check_finite, check_rows, check_state, storage_order};
 use crate::model::{Access, BatchGradient, Curvature, Gradient, Model, Parameters, Prior, fingerprint};
-use crate::population::{Batch, Population};
+use crate::population::{Batch, Moments, Population, merge_checked, relocated};
 use crate::rng::{Role, stream};
 
 pub use posterior::LassoPosterior;
@@ -106,6 +106,16 @@ pub struct LassoRatio<'a> {
     to: &'a [f64],
 }
 
+/// Rows whose differences are merged at once.
+const CHUNK: usize = 64;
+
+impl LassoRatio<'_> {
+    fn difference(&self, (x, y): (f64, f64)) -> f64 {
+        let change = (self.to[0] - self.from[0]) * x;
+        self.model.precision * change * (y - self.from[0] * x - 0.5 * change)
+    }
+}
+
 impl Population for LassoRatio<'_> {
     fn len(&self) -> usize {
         self.model.rows.len()
@@ -118,12 +128,41 @@ impl Population for LassoRatio<'_> {
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
         check_state(self.from, 1)?;
         check_state(self.to, 1)?;
-        let (from, step) = (self.from[0], self.to[0] - self.from[0]);
-        for (out, (x, y)) in out.iter_mut().zip(&self.model.rows[rows]) {
-            let change = step * x;
-            *out = self.model.precision * change * (y - from * x - 0.5 * change);
-        }
+        out.iter_mut().zip(&self.model.rows[rows]).for_each(|(out, &row)| *out = self.difference(row));
         Ok(())
+    }
+
+    /// Merges many rows at once even where blocks are single rows, as the paper draws them.
+    fn summarize(&mut self, blocks: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
+        check_state(self.from, 1)?;
+        check_state(self.to, 1)?;
+        let positions = || Batch { blocks, block_rows, population: self.len() }.ranges();
+        let (mut buffer, mut filled) = ([0.0; CHUNK], 0);
+        let mut merge = |values: &[f64]| {
+            merge_checked(values, 0, moments).map_err(|error| {
+                let odd = |&position: &usize| {
+                    let value = self.difference(self.model.rows[position]);
+                    value.is_nan() || value == f64::INFINITY
+                };
+                let first = positions().flatten().find(odd).unwrap_or(0);
+                relocated(error, |_| self.model.original_row(first))
+            })
+        };
+        for range in positions() {
+            let mut start = range.start;
+            while start < range.end {
+                let stop = range.end.min(start + CHUNK - filled);
+                let part = &mut buffer[filled..filled + stop - start];
+                let rows = &self.model.rows[start..stop];
+                part.iter_mut().zip(rows).for_each(|(out, &row)| *out = self.difference(row));
+                (filled, start) = (filled + stop - start, stop);
+                if filled == CHUNK {
+                    merge(&buffer)?;
+                    filled = 0;
+                }
+            }
+        }
+        if filled > 0 { merge(&buffer[..filled]) } else { Ok(()) }
     }
 }
 
