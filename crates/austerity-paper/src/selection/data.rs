@@ -153,14 +153,17 @@ fn read(context: &Context, file: &str, label: &str, of: impl Fn(f64) -> f64) -> 
     Ok(Some((columns, response)))
 }
 
-/// The sample of MiniBooNE.
-pub(super) fn miniboone(context: &Context) -> Result<Option<Problem>> {
-    let Some((columns, response)) =
-        read(context, "miniboone_sample.parquet", "label", |y| f64::from(y > 0.0))?
-    else {
+/// MiniBooNE as `austerity data fetch miniboone` prepares it, or the sample of it.
+pub(super) fn miniboone(context: &Context, complete: bool) -> Result<Option<Problem>> {
+    let (file, name, title) = if complete {
+        ("miniboone.parquet", "miniboone", "MiniBooNE")
+    } else {
+        ("miniboone_sample.parquet", "miniboone_sample", "MiniBooNE, a sample")
+    };
+    let Some((columns, response)) = read(context, file, "label", |y| f64::from(y > 0.0))? else {
         return Ok(None);
     };
-    Problem::new("miniboone", "MiniBooNE, a sample", columns, &response, context.seed).map(Some)
+    Problem::new(name, title, columns, &response, context.seed).map(Some)
 }
 
 /// Covertype, class 2 against the rest.
