@@ -17,7 +17,7 @@ use crate::parallel;
 /// m: rows of a step of the test, and n: rows of a mini-batch. The paper gives m; n is taken to be the same.
 pub(super) const ROWS: usize = 500;
 /// Steps from one draw kept to the next.
-const THIN: u64 = 10;
+const THIN: u64 = 2;
 
 /// How candidates are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,11 +45,11 @@ pub(super) struct Method {
 }
 
 impl Method {
-    /// Rows whose gradient a step asks for; Fisher scoring draws whole blocks.
-    pub(super) fn gradient_rows(&self) -> f64 {
+    /// Rows whose gradient a step asks for, drawn in blocks of `block_rows`; Fisher scoring draws whole blocks always.
+    pub(super) fn gradient_rows(&self, block_rows: usize) -> f64 {
         let batch = match self.step {
             Step::Walk => 0,
-            Step::Langevin | Step::FreshReverse => ROWS,
+            Step::Langevin | Step::FreshReverse => ROWS.next_multiple_of(block_rows),
             Step::Scoring => ROWS.next_multiple_of(austerity::BLOCK_ROWS),
         };
         batch as f64 * if self.epsilon.is_some() { 2.0 } else { 1.0 }
@@ -125,8 +125,7 @@ impl<'m, M: BatchGradient> Watched<'m, M> {
     fn new(target: &'m Target<M>, step: Step, variance: f64) -> austerity::Result<Self> {
         let rows = target.model.len();
         let size = ROWS.min(rows);
-        // Single rows, as the paper draws them.
-        let batch = MiniBatch::of_blocks(rows, size, 1)?;
+        let batch = MiniBatch::of_blocks(rows, size, target.block_rows)?;
         let inner = match step {
             Step::Walk => Inner::Walk(RandomWalk::isotropic(1, 2.38 * target.sd)?),
             Step::Langevin => Inner::Langevin(Langevin::new(&target.model, variance, size)?.batch(batch)?),
@@ -189,11 +188,12 @@ pub(super) fn run<M: BatchGradient>(
                 watch(context, target, kernel, |kernel| kernel.proposal().candidate, number, length.steps)
             }
             Some(epsilon) => {
-                // Algorithm 1 to the letter; a test that must not err reads everything.
+                // Algorithm 1; a test that must not err reads everything.
                 let rule = if epsilon == 0.0 {
                     RuleSettings::default()
                 } else {
-                    RuleSettings::Sequential(SequentialSettings::paper(ROWS.min(rows), epsilon))
+                    let test = SequentialSettings::paper(ROWS.min(rows), epsilon);
+                    RuleSettings::Sequential(SequentialSettings { block_rows: target.block_rows, ..test })
                 };
                 let order = BlockOrder::new(rows, rule.block_rows(), context.seed, number)?;
                 let kernel = Metropolis::new(&target.model, proposal, rule.build(rows)?, order, &start)?;

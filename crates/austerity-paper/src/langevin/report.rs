@@ -9,6 +9,11 @@ use super::target::Target;
 use super::{Found, OtherData, VARIANCE, per_million};
 use crate::outcome::{Check, Section};
 
+/// Rows that a step reads, for the gradient and for the test.
+fn rows_per_step<M>(target: &Target<M>, found: &Found) -> f64 {
+    found.record.rows_per_test() + found.method.gradient_rows(target.block_rows)
+}
+
 /// "Almost indistinguishable": less than this part of the mass would have to be moved.
 const CLOSE: f64 = 0.05;
 /// "Severe": more than this part would.
@@ -39,7 +44,7 @@ pub(super) fn toy(target: &Target<Lasso>, slopes: (f64, f64), found: &[Found]) -
                 Check::new(
                     "SGLD, ε = 0 is exact",
                     "the mixture kernel satisfies detailed balance if the test enforces it for each component kernel",
-                    "a Kolmogorov distance that independent draws of the same number pass once in a thousand times",
+                    "a Kolmogorov distance below the one that as many independent draws pass once in a thousand times",
                     format!(
                         "{:.4} (once in a thousand: {:.4}), total variation {}",
                         exact.distance.kolmogorov,
@@ -183,7 +188,7 @@ fn indistinguishable(name: &str, found: &Found) -> Check {
         "the stationary distribution is almost indistinguishable from the true posterior",
         format!("total variation below {CLOSE}"),
         format!(
-            "total variation {}; {:.3} for an exact sampler of the same effective size; Kolmogorov distance {:.4} ± {:.4}",
+            "total variation {}, of which noise alone would make {:.3}; Kolmogorov distance {:.4} ± {:.4}",
             variation(found),
             distance.floor,
             distance.kolmogorov,
@@ -191,8 +196,8 @@ fn indistinguishable(name: &str, found: &Found) -> Check {
         ),
         distance.total_variation < CLOSE,
     )
-    // Undecided when noise alone could be the difference.
-    .clear_if(distance.floor < 0.5 * CLOSE)
+    // Noise makes it larger: undecided only where a large one could be noise.
+    .clear_if(distance.total_variation < CLOSE || distance.floor < 0.5 * CLOSE)
 }
 
 fn variation(found: &Found) -> String {
@@ -206,7 +211,7 @@ pub(super) fn scoring(target: &Target<Lasso>, found: &[Found]) -> Section {
         chosen(found, Step::Scoring, Some(0.1)),
         chosen(found, Step::Scoring, Some(0.5)),
     );
-    let rows = |one: &Found| one.record.rows_per_test() + one.method.gradient_rows();
+    let rows = |one: &Found| rows_per_step(target, one);
     let largely = |one: &Found| one.distance.total_variation < 0.25 * untested.distance.total_variation;
     Section {
         title: "Stochastic gradient Fisher scoring".into(),
@@ -268,21 +273,18 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
                 Axis::new("effective samples", Scale::Logarithmic),
                 y(marks),
             )
-            .mark(Mark::Points {
-                series: 0,
-                points: dots(&|one| per_million(&one.method, &one.record, &one.distance)),
-            }),
+            .mark(Mark::Points { series: 0, points: dots(&|one| per_million(one, target.block_rows)) }),
         ],
     };
     let (same, fresh) =
         (chosen(found, Step::Langevin, Some(0.5)), chosen(found, Step::FreshReverse, Some(0.5)));
     let (walk, exact) = (chosen(found, Step::Walk, Some(0.0)), chosen(found, Step::Langevin, Some(0.0)));
-    let price = |one: &Found| per_million(&one.method, &one.record, &one.distance);
+    let price = |one: &Found| per_million(one, target.block_rows);
     Section {
         title: "Distance and price".into(),
         figure: Some(("distances".into(), figure)),
         caption: format!(
-            "Left: blue what was found, red what an exact sampler of the same effective sample size would show. Right: rows read by \
+            "Left: blue what was found, red what the noise of the histogram alone would show. Right: rows read by \
              tests and gradients together. On this toy a plain random walk of 2.38 sd ({:.3}), decided exactly, gives {:.1} effective samples per \
              million rows; SGLD gives {:.1} with ε = 0 and {:.1} with ε = 0.5. Samples of untested chains are of the wrong distribution.",
             2.38 * target.sd,
@@ -295,8 +297,8 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
                 "rows per step",
                 "still avoiding O(N) computations per iteration",
                 "fewer than N/2 = 5,000 rows per step at ε = 0.5, gradients included",
-                format!("{:.0} rows", same.record.rows_per_test() + same.method.gradient_rows()),
-                same.record.rows_per_test() + same.method.gradient_rows() < 5000.0,
+                format!("{:.0} rows", rows_per_step(target, same)),
+                rows_per_step(target, same) < 5000.0,
             ),
             Check::new(
                 "a fresh mini-batch for the reverse",
@@ -364,7 +366,7 @@ pub(super) fn logistic<M>(target: &Target<M>, found: &[Found]) -> Section {
             Check::new(
                 "logistic: ε = 0 is exact",
                 "the mixture kernel satisfies detailed balance if the test enforces it for each component kernel",
-                "a Kolmogorov distance that independent draws of the same number pass once in a thousand times",
+                "a Kolmogorov distance below the one that as many independent draws pass once in a thousand times",
                 format!(
                     "{:.4} (once in a thousand: {:.4})",
                     exact.distance.kolmogorov, exact.distance.critical
@@ -377,26 +379,37 @@ pub(super) fn logistic<M>(target: &Target<M>, found: &[Found]) -> Section {
 
 /// Whether the verdicts hang on the data set.
 pub(super) fn other_data(others: &[OtherData]) -> Section {
-    let line = |one: &OtherData| {
-        let all: Vec<String> = one.found.iter().map(variation).collect();
-        format!("mode {:.4}: {}", one.mode, all.join(" → "))
+    let line = |place: usize| {
+        let one = |one: &OtherData| format!("mode {:.4}: {}", one.mode, variation(&one.found[place]));
+        others.iter().map(one).collect::<Vec<_>>().join("; ")
     };
-    let holds = others.iter().all(|one| {
-        one.found[0].distance.total_variation > SEVERE && one.found[1].distance.total_variation < CLOSE
-    });
+    let all = |place: usize, holds: &dyn Fn(f64) -> bool| {
+        others.iter().all(|one| holds(one.found[place].distance.total_variation))
+    };
     Section {
         title: "Other data sets".into(),
         figure: None,
-        caption: "The paper's data are not public, and the place of the mode differs from data set to data set. The farther it is from the \
-                  kink, the less often a chain is thrown over it."
-            .into(),
-        checks: vec![Check::new(
-            "other data sets",
-            "the effect of omitting the test is severe; with it the stationary distribution is almost indistinguishable from the true posterior",
-            format!("on each: total variation above {SEVERE} untested and below {CLOSE} at ε = 0.5"),
-            others.iter().map(line).collect::<Vec<_>>().join("; "),
-            holds,
-        )],
+        caption: "The paper's data are not public, and the place of the mode differs from data set to data set (by .011, one sd).".into(),
+        checks: vec![
+            Check::new(
+                "other data sets, untested",
+                "the effect of omitting the MH test is quite severe here",
+                format!("total variation above {SEVERE} on each"),
+                line(0),
+                all(0, &|distance| distance > SEVERE),
+            )
+            .remark(
+                "The paper speaks of its own data set. The farther the mode is from the kink, the less often a chain is thrown over it and the \
+                 less the test matters.",
+            ),
+            Check::new(
+                "other data sets, ε = 0.5",
+                "the stationary distribution is almost indistinguishable from the true posterior",
+                format!("total variation below {CLOSE} on each"),
+                line(1),
+                all(1, &|distance| distance < CLOSE),
+            ),
+        ],
     }
 }
 

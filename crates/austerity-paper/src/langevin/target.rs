@@ -19,6 +19,8 @@ pub(super) struct Target<M> {
     pub(super) model: M,
     pub(super) mode: f64,
     pub(super) sd: f64,
+    /// Rows drawn together: 1 to the letter of the paper, a block where single rows would cost as much.
+    pub(super) block_rows: usize,
     cumulative: Box<dyn Fn(f64) -> f64 + Send + Sync>,
 }
 
@@ -63,6 +65,7 @@ fn of_toy(model: Lasso) -> Target<Lasso> {
         mode: posterior.mode(),
         sd: posterior.sd(),
         model,
+        block_rows: 1,
         cumulative: Box::new(move |x| posterior.cumulative(x)),
     }
 }
@@ -117,7 +120,7 @@ pub(super) fn logistic(rows: usize) -> Result<Target<Glm<Logistic>>> {
         let low = (place as usize).min(below.len() - 2);
         below[low] + (place - low as f64) * (below[low + 1] - below[low])
     });
-    Ok(Target { model, mode, sd: square.sqrt(), cumulative })
+    Ok(Target { model, mode, sd: square.sqrt(), block_rows: austerity::BLOCK_ROWS, cumulative })
 }
 
 #[cfg(test)]
