@@ -13,7 +13,7 @@ use common::{Scratch, text};
 #[test]
 fn an_experiment_leaves_figures_tables_numbers_and_a_page() {
     let scratch = Scratch::new("reproduce");
-    let report = scratch.json("reproduce theory --quick --out paper --json --seed 3");
+    let report = scratch.json("reproduce theory --quick --out paper --seed 3");
     let checks = report["experiments"][0]["checks"].as_array().unwrap();
     assert!(!checks.is_empty());
     for check in checks {

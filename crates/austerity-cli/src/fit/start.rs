@@ -18,6 +18,8 @@ use crate::output::Failure;
 const SPREAD: f64 = 2.0;
 /// Share of the prior's sd beyond which the prior decides about a coefficient.
 const WEAK: f64 = 0.5;
+/// The remedy for a posterior that has no mode.
+const PROPER: &str = "use a proper prior such as --prior normal:2.5";
 /// Coefficients that are named in a warning.
 const NAMED: usize = 5;
 
@@ -51,16 +53,24 @@ impl Task for FindMode<'_> {
                 ));
             }
             let why = if flat && self.family == Family::Logistic {
-                "with a flat prior this happens when the data are separable; use a proper prior such as --prior normal:2.5"
+                format!("with a flat prior this happens when the data are separable; {PROPER}")
             } else if flat {
-                "a flat prior leaves open what the data do not tell; use a proper prior such as --prior normal:2.5"
+                format!("a flat prior leaves open what the data do not tell; {PROPER}")
             } else {
-                "look for columns that repeat each other or differ wildly in scale, or use a tighter prior"
+                "look for columns that repeat each other or differ wildly in scale, or use a tighter prior".into()
             };
             Failure::Usage(format!("the posterior has no mode that could be found: {error}; {why}"))
         })?;
         let mut remarks = Vec::new();
         if self.family == Family::Logistic && !self.offset && separable(model, &mode.state)? {
+            // Newton's method may stop on the slope without end, where rounding has flattened it.
+            let mut slopes =
+                names.iter().zip(self.priors).filter(|(name, _)| *name != "intercept").peekable();
+            if slopes.peek().is_some() && slopes.all(|(_, prior)| *prior == Prior::Flat) {
+                return Err(Failure::Usage(format!(
+                    "the posterior has no mode: the data are separable (every row can be put on its side) and the priors are flat; {PROPER}"
+                )));
+            }
             remarks.push(
                 "the data are separable: every row is on its side at the mode, so the prior decides how large the coefficients are"
                     .into(),
