@@ -263,14 +263,14 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
         panels: vec![
             Panel::new(
                 "Total variation (red: noise alone)",
-                Axis::new("total variation", Scale::Logarithmic),
+                Axis::new("total variation", Scale::Logarithmic).with_limits(0.005, 0.5),
                 y(marks.clone()),
             )
             .mark(Mark::Points { series: 0, points: dots(&|one| one.distance.total_variation) })
             .mark(Mark::Points { series: 1, points: dots(&|one| one.distance.floor) }),
             Panel::new(
                 "Effective samples per million rows read",
-                Axis::new("effective samples", Scale::Logarithmic),
+                Axis::new("effective samples", Scale::Logarithmic).with_limits(0.5, 200.0),
                 y(marks),
             )
             .mark(Mark::Points { series: 0, points: dots(&|one| per_million(one, target.block_rows)) }),
