@@ -6,10 +6,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`data`] | the data sets, split, standardised; the stand-in of MiniBooNE's shape |
-//! | [`chains`] | starts, chains, truths, acceptance by move and phase |
-//! | [`report`] | figures and tables |
-//! | [`checks`] | the paper's claims |
+//! | `data` | the data sets, split, standardised; the stand-in of MiniBooNE's shape |
+//! | `chains` | starts, chains, truths, acceptance by move and phase |
+//! | `report` | figures and tables |
+//! | `checks` | the paper's claims |
 //!
 //! As in the paper: λ = 10⁻¹⁰ without the factor 2^−k, σ_update = .01 and σ_birth = .1 (standard deviations), 80 % of the rows for
 //! training, the constant a feature like the others. Unlike it: whole blocks of 32 rows are drawn from storage shuffled once, and
