@@ -1,3 +1,5 @@
+//! Tests of the ICA experiment: small runs from end to end.
+
 use super::*;
 use crate::context::{Size, Stage};
 use austerity::run::Control;

@@ -1,3 +1,5 @@
+//! Tests of the logistic experiment: small runs from end to end.
+
 use std::collections::HashSet;
 
 use austerity::run::Control;

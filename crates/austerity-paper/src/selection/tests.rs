@@ -1,3 +1,5 @@
+//! Tests of the selection experiment: a small run from end to end, predictions against their definition.
+
 use super::*;
 use crate::context::{Size, Stage};
 use austerity::run::Control;

@@ -1,3 +1,5 @@
+//! Tests of the ICA model: its differences against f64, its caches, what it refuses.
+
 use super::kernel::{difference, log_density};
 use super::*;
 use crate::kernel::{Kernel as _, Metropolis};

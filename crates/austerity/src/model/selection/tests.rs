@@ -1,3 +1,5 @@
+//! Tests of variable selection: prior, differences against f64, caches, refusals.
+
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 

@@ -1,3 +1,5 @@
+//! Tests of Hamiltonian paths: reversible, volume-preserving, second order.
+
 use nalgebra::DMatrix;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of jumps: detailed balance of every move, the paper's numbers.
+
 use super::*;
 use crate::rng::{Role, stream};
 

@@ -1,3 +1,5 @@
+//! Tests of the walk on orthonormal frames: symmetry, uniformity, no drift.
+
 use super::*;
 use crate::rng::{Role, stream};
 use nalgebra::DMatrix;
