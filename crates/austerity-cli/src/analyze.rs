@@ -2,13 +2,13 @@
 
 use austerity::rule::{Law, Looks, SequentialSettings, Statistic};
 use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Outcome, Plan, RandomWalk, StepError};
+use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 use serde_json::{Value, json};
 
 use crate::arguments::{AnalyzeOptions, Common, StatisticChoice};
 use crate::output::{Failure, json as print_json, picture, say};
 use crate::parse::BoundChoice;
 use crate::table::table;
-use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 
 /// Looks up to which every single one is computed.
 const MANY_LOOKS: usize = 5000;

@@ -5,6 +5,7 @@ use std::path::Path;
 use austerity::design::{Design, Pairs, Search, Space, average, average_compensated, worst_case};
 use austerity::rng::{Role, stream};
 use austerity::rule::{Law, Shape};
+use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use crate::arguments::{BoundFamily, Common, DesignOptions};
 use crate::output::{Failure, json as print_json, picture, say};
 use crate::parse::DesignLaw;
 use crate::table::table;
-use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 
 /// Decisions made up when there is no trial.
 const MADE_UP: usize = 200;

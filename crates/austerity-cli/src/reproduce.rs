@@ -40,6 +40,8 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
         let outcome = (experiment.run)(&context)?;
         let seconds = start.elapsed().as_secs_f64();
         write::write(&options.out, experiment.name, &outcome, &context, seconds)?;
+        // After each, so that a stop leaves an index of what is there.
+        write::index(&options.out)?;
         if let Ok(mut line) = line.lock() {
             line.clear();
         }
@@ -53,7 +55,6 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
             "checks": outcome.checks().collect::<Vec<_>>(),
         }));
     }
-    write::index(&options.out)?;
     let index = options.out.join("index.html");
     if common.json {
         return print_json(&json!({ "index": index, "experiments": reports }));

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use austerity_plot::{SERIES, escape};
+
 use super::pictures::Pictures;
 use super::table::{complaints, worst_first};
 use super::words::{count, counted, rhat, value};
 use super::{ParameterDraws, Report};
-use austerity_plot::{SERIES, escape};
 
 /// Cards in plain view.
 const IN_VIEW: usize = 24;

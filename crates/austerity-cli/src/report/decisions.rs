@@ -1,9 +1,10 @@
 //! What the decisions cost: how much of the data each read, and how often it accepted.
 
+use austerity_plot::{Axis, Mark, Panel, Scale};
+
 use super::verdict::mean;
 use super::words::percent;
 use super::{Report, figure};
-use austerity_plot::{Axis, Mark, Panel, Scale};
 
 /// Windows along the run, at the most, and draws in one at the least.
 const WINDOWS: (usize, usize) = (60, 10);

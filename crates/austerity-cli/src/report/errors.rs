@@ -4,10 +4,10 @@
 
 use austerity::diagnostics::quantiles;
 use austerity::theory::{Accuracy, ErrorTable, RandomWalk};
+use austerity_plot::{Axis, Curve, Panel, Scale};
 
 use super::words::percent;
 use super::{PlannedTest, Report, figure};
-use austerity_plot::{Axis, Curve, Panel, Scale};
 
 /// Points of a curve.
 const POINTS: u32 = 120;

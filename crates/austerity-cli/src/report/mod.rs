@@ -34,7 +34,6 @@ mod words;
 use austerity::diagnostics::Summary;
 use austerity::rule::Law;
 use austerity::theory::Plan;
-
 use austerity_plot::{escape, in_page};
 
 /// Whether the result may be used.

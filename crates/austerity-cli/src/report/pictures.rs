@@ -4,11 +4,11 @@
 //! evenly, each bar at the dotted line (Vehtari, Gelman, Simpson, Carpenter & Bürkner, 2021, section 5).
 
 use austerity::diagnostics::{Summary, average_ranks};
+use austerity_plot::{Axis, Mark, Panel, Scale, extremes};
 
 use super::density::{density, range};
 use super::words::counted;
 use super::{Report, figure};
-use austerity_plot::{Axis, Mark, Panel, Scale, extremes};
 
 /// Points of all traces of a card, and of one at the most.
 const TRACE_POINTS: (usize, usize) = (2400, 600);

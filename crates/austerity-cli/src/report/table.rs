@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use austerity::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
+use austerity_plot::escape;
 
 use super::Report;
 use super::words::{count, counted, rhat, rough, value};
-use austerity_plot::escape;
 
 /// Rows at the most.
 const MOST_ROWS: usize = 2000;

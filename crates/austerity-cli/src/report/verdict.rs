@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use austerity::diagnostics::RHAT_LIMIT;
+use austerity_plot::escape;
 
 use super::words::{count, percent, rhat};
 use super::{Report, Verdict, table};
-use austerity_plot::escape;
 
 pub(super) fn section(report: &Report) -> String {
     let (class, sign, words) = match report.verdict {

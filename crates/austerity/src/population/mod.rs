@@ -106,16 +106,28 @@ pub(crate) fn merge_checked(values: &[f64], start: usize, moments: &mut Moments)
         moments.merge(&part);
         return Ok(());
     }
-    for (i, &value) in values.iter().enumerate() {
-        if value.is_nan() {
-            return Err(Error::NotANumber { row: start + i });
-        }
-        if value == f64::INFINITY {
-            return Err(Error::InfiniteRatio { row: start + i });
-        }
-    }
+    refuse(values, start)?;
     moments.merge(&part);
     Ok(())
+}
+
+/// Refuses NaN and +∞; their row is counted from `start`.
+pub(crate) fn refuse(values: &[f64], start: usize) -> Result<()> {
+    for (row, &value) in (start..).zip(values) {
+        if value.is_nan() {
+            return Err(Error::NotANumber { row });
+        }
+        if value == f64::INFINITY {
+            return Err(Error::InfiniteRatio { row });
+        }
+    }
+    Ok(())
+}
+
+/// The storage positions of `blocks`, one by one; `rows` is N.
+pub(crate) fn positions(blocks: &[u32], block_rows: usize, rows: usize) -> impl Iterator<Item = usize> + '_ {
+    let first = move |block: u32| block as usize * block_rows;
+    blocks.iter().flat_map(move |&block| first(block)..(first(block) + block_rows).min(rows))
 }
 
 /// An error about a row, with the row replaced.

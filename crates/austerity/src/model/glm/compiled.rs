@@ -14,6 +14,7 @@ use super::kernel::{self, Move, eta};
 use super::list::List;
 use super::{Family, Glm, start};
 use crate::error::Result;
+use crate::model::glm::rows as single;
 use crate::population::{Batch, Moments};
 use crate::simd::{Level, dispatched};
 
@@ -117,7 +118,7 @@ fn summarize_rows<F: Family>(
     moments: &mut Moments,
 ) -> Result<()> {
     dispatched!(level, simd => {
-        kernel::summarize_rows(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, &mut *rows, moments)
+        single::summarize_rows(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, &mut *rows, moments)
     })
 }
 
@@ -130,7 +131,7 @@ fn reveal<F: Family>(
     out: &mut [f64],
 ) {
     dispatched!(level, simd => {
-        kernel::reveal(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, rows.clone(), out);
+        single::reveal(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, rows.clone(), out);
     });
 }
 

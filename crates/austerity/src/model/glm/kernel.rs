@@ -21,10 +21,10 @@
 
 use fearless_simd::{Simd, prelude::*};
 
+use super::Family;
 use super::batch::{Batch, PAIRS};
 use super::blocks::{BLOCK, Layout, Line, View};
 use super::list::List;
-use super::{Family, relocated};
 use crate::error::Result;
 use crate::population::{Moments, merge_checked};
 use crate::simd::{Lanes, prefetch_at, prefetch_far};
@@ -452,47 +452,4 @@ pub(super) fn values_of<S: Simd, F: Family>(
             (exact::<S, F>(layout, &task.step, lines, values, &rows, delta), array(rows.eta))
         },
     )
-}
-
-/// Adds the differences of the single rows `list` to `moments`, given those of a whole block. Errors name storage
-/// positions.
-///
-/// Neighbours in one block share its evaluation. The numbers are merged 32 at a time.
-#[inline(always)]
-pub fn summarize_rows(
-    values_of: impl Fn(usize) -> [f64; BLOCK],
-    mut list: impl Iterator<Item = usize>,
-    moments: &mut Moments,
-) -> Result<()> {
-    let (mut positions, mut numbers) = ([0usize; BLOCK], [0.0; BLOCK]);
-    let (mut known, mut values) = (usize::MAX, [0.0; BLOCK]);
-    loop {
-        let mut count = 0;
-        for (position, row) in positions.iter_mut().zip(list.by_ref()) {
-            if row / BLOCK != known {
-                known = row / BLOCK;
-                values = values_of(known);
-            }
-            *position = row;
-            numbers[count] = values[row % BLOCK];
-            count += 1;
-        }
-        if count == 0 {
-            return Ok(());
-        }
-        merge_checked(&numbers[..count], 0, moments).map_err(|e| relocated(e, |i| positions[i]))?;
-    }
-}
-
-/// Writes the differences of storage positions `range` to `out`, given those of a whole block.
-#[inline(always)]
-pub fn reveal(values_of: impl Fn(usize) -> [f64; BLOCK], range: std::ops::Range<usize>, out: &mut [f64]) {
-    let mut start = range.start;
-    while start < range.end {
-        let block = start / BLOCK;
-        let stop = range.end.min((block + 1) * BLOCK);
-        let inside = start % BLOCK..start % BLOCK + (stop - start);
-        out[start - range.start..stop - range.start].copy_from_slice(&values_of(block)[inside]);
-        start = stop;
-    }
 }

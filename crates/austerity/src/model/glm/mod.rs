@@ -9,7 +9,7 @@
 //! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
 //! | [`kernel`] | the hot loops over blocks |
 //! | [`compiled`] | those loops as plain functions, compiled once with their family |
-//! | `batch`, [`list`] | moments of sixteen blocks at once; which blocks to read |
+//! | `batch`, `rows`, [`list`] | moments of sixteen blocks at once; single rows; which blocks to read |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
 //! | [`gradient`] | the gradient of a batch of blocks |
@@ -37,6 +37,7 @@ pub mod list;
 pub mod logistic;
 pub mod poisson;
 pub mod ratio;
+pub(in crate::model) mod rows;
 mod start;
 pub mod student;
 
@@ -243,15 +244,6 @@ fn check_parameters<F: Family>(family: &F, coefficients: usize, priors: &[Prior]
     family.check()?;
     check_length("priors", coefficients + F::EXTRA.len(), priors.len())?;
     priors.iter().try_for_each(Prior::check)
-}
-
-/// An error about a row, with the row replaced.
-fn relocated(error: Error, row_of: impl Fn(usize) -> usize) -> Error {
-    match error {
-        Error::NotANumber { row } => Error::NotANumber { row: row_of(row) },
-        Error::InfiniteRatio { row } => Error::InfiniteRatio { row: row_of(row) },
-        other => other,
-    }
 }
 
 impl<F: Family> Model for Glm<F> {

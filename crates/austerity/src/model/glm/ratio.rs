@@ -20,10 +20,10 @@ use super::blocks::{BLOCK, Blocks};
 use super::compiled::Cache;
 use super::kernel::{DITHERS, Move, dithered};
 use super::list::List;
-use super::{Family, Glm, relocated};
+use super::{Family, Glm};
 use crate::error::{Error, Result};
 use crate::model::data::check_length;
-use crate::population::{Moments, Population, RowCost};
+use crate::population::{Moments, Population, RowCost, positions, refuse, relocated};
 use crate::simd::prefetch_slice;
 
 /// Blocks that one prefetch hint asks for: more would push each other out of the cache.
@@ -142,15 +142,7 @@ impl<F: Family> Population for Ratio<'_, F> {
         };
         let start = rows.start;
         (F::compiled().reveal)(self.model.level, blocks, &task, rows, out);
-        for (i, &value) in out.iter().enumerate() {
-            if value.is_nan() {
-                return Err(self.located(Error::NotANumber { row: start + i }));
-            }
-            if value == f64::INFINITY {
-                return Err(self.located(Error::InfiniteRatio { row: start + i }));
-            }
-        }
-        Ok(())
+        refuse(out, start).map_err(|error| self.located(error))
     }
 
     fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
@@ -165,10 +157,7 @@ impl<F: Family> Population for Ratio<'_, F> {
             let list = List::of_groups(list, block_rows.div_ceil(BLOCK), blocks.count());
             (F::compiled().summarize)(level, blocks, &task, list, Cache::Fresh, moments)
         } else {
-            let len = blocks.rows();
-            let mut rows = list
-                .iter()
-                .flat_map(|&b| (b as usize * block_rows)..((b as usize + 1) * block_rows).min(len));
+            let mut rows = positions(list, block_rows, blocks.rows());
             (F::compiled().summarize_rows)(level, blocks, &task, &mut rows, moments)
         };
         outcome.map_err(|error| self.located(error))

@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::model::data::check_length;
 use crate::model::glm::blocks::{BLOCK, Line, ZERO};
 use crate::model::glm::list::List;
-use crate::population::{Moments, Population, RowCost, merge_checked, relocated};
+use crate::model::glm::rows as single;
+use crate::population::{Moments, Population, RowCost, positions, refuse, relocated};
 use crate::simd::{dispatched, prefetch_slice};
 
 /// Blocks that one prefetch hint asks for.
@@ -112,15 +113,9 @@ impl Population for Ratio<'_> {
 
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
         self.fits.clone()?;
-        let mut start = rows.start;
-        while start < rows.end {
-            let stop = rows.end.min((start / BLOCK + 1) * BLOCK);
-            let values = &self.block(start / BLOCK)[start % BLOCK..][..stop - start];
-            out[start - rows.start..stop - rows.start].copy_from_slice(values);
-            start = stop;
-        }
-        // Refuses NaN and +∞; the moments are thrown away.
-        merge_checked(out, rows.start, &mut Moments::default()).map_err(|error| self.located(error))
+        let start = rows.start;
+        single::reveal(|block| self.block(block), rows, out);
+        refuse(out, start).map_err(|error| self.located(error))
     }
 
     fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
@@ -131,19 +126,8 @@ impl Population for Ratio<'_> {
             let outcome = Self::summarize_blocks::<{ mode::FRESH }>(model, task, list, &mut [], moments);
             return outcome.map_err(|error| self.located(error));
         }
-        let (mut known, mut values) = (usize::MAX, [0.0; BLOCK]);
-        for &group in list {
-            let first = group as usize * block_rows;
-            for row in first..(first + block_rows).min(self.len()) {
-                if row / BLOCK != known {
-                    known = row / BLOCK;
-                    values = self.block(known);
-                }
-                let value = &values[row % BLOCK..][..1];
-                merge_checked(value, row, moments).map_err(|error| self.located(error))?;
-            }
-        }
-        Ok(())
+        let rows = positions(list, block_rows, self.len());
+        single::summarize_rows(|block| self.block(block), rows, moments).map_err(|error| self.located(error))
     }
 
     fn total(&mut self) -> Result<Moments> {

@@ -18,6 +18,7 @@ use crate::model::glm::blocks::{BLOCK, Layout, Line, View};
 use crate::model::glm::compiled::Cache;
 use crate::model::glm::kernel::{self, DITHERS, NEAR, Pair, column, eta};
 use crate::model::glm::list::List;
+use crate::model::glm::rows as single;
 use crate::population::{Moments, merge_checked};
 use crate::simd::{Lanes, Level, dispatched, prefetch_at};
 
@@ -254,13 +255,13 @@ pub(super) fn summarize_rows(
     moments: &mut Moments,
 ) -> Result<()> {
     dispatched!(level, simd => {
-        kernel::summarize_rows(|block| values_of(simd, blocks, task, block).0, &mut *rows, moments)
+        single::summarize_rows(|block| values_of(simd, blocks, task, block).0, &mut *rows, moments)
     })
 }
 
 /// Writes the differences of storage positions `rows` to `out`.
 pub(super) fn reveal(level: Level, blocks: &View<'_>, task: &Move<'_>, rows: Range<usize>, out: &mut [f64]) {
     dispatched!(level, simd => {
-        kernel::reveal(|block| values_of(simd, blocks, task, block).0, rows.clone(), out);
+        single::reveal(|block| values_of(simd, blocks, task, block).0, rows.clone(), out);
     });
 }

@@ -16,7 +16,7 @@ use crate::model::glm::blocks::BLOCK;
 use crate::model::glm::compiled::Cache;
 use crate::model::glm::kernel::{DITHERS, dithered};
 use crate::model::glm::list::List;
-use crate::population::{Moments, Population, RowCost, relocated};
+use crate::population::{Moments, Population, RowCost, positions, refuse, relocated};
 
 /// Blocks that one prefetch hint asks for.
 const PREFETCHED: usize = 4;
@@ -173,15 +173,7 @@ impl Population for SelectionRatio<'_> {
         self.fits.clone()?;
         let start = rows.start;
         kernel::reveal(self.model.level, &self.model.blocks().view(), &task!(self.scratch), rows, out);
-        for (i, &value) in out.iter().enumerate() {
-            if value.is_nan() {
-                return Err(self.located(Error::NotANumber { row: start + i }));
-            }
-            if value == f64::INFINITY {
-                return Err(self.located(Error::InfiniteRatio { row: start + i }));
-            }
-        }
-        Ok(())
+        refuse(out, start).map_err(|error| self.located(error))
     }
 
     fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
@@ -192,10 +184,7 @@ impl Population for SelectionRatio<'_> {
             let list = List::of_groups(list, block_rows.div_ceil(BLOCK), blocks.count());
             kernel::summarize(level, blocks, &task, list, Cache::Fresh, moments)
         } else {
-            let len = blocks.rows();
-            let mut rows = list
-                .iter()
-                .flat_map(|&b| (b as usize * block_rows)..((b as usize + 1) * block_rows).min(len));
+            let mut rows = positions(list, block_rows, blocks.rows());
             kernel::summarize_rows(level, blocks, &task, &mut rows, moments)
         };
         outcome.map_err(|error| self.located(error))
