@@ -130,7 +130,7 @@ fn run<'m, M>(
     settings: &Settings,
     shape: &RandomWalk,
     start: &[f64],
-) -> Run<Vec<f64>, Hamiltonian<'m, M>>
+) -> Run<Vec<f64>, Hamiltonian<&'m M>>
 where
     M: Gradient<State = Vec<f64>> + Parameters,
 {
@@ -251,7 +251,7 @@ fn threads_resumptions_and_epsilon_zero_change_no_draw() {
 
     let none = RuleSettings::Sequential(SequentialSettings::constant(64, 0.0));
     let sequential = run(&model, &settings(60, 2, none), &shape, &start);
-    let values = |run: &Run<Vec<f64>, Hamiltonian<'_, Glm<Logistic>>>| {
+    let values = |run: &Run<Vec<f64>, Hamiltonian<&Glm<Logistic>>>| {
         run.trace.chains.iter().flat_map(|chain| chain.values.clone()).collect::<Vec<_>>()
     };
     assert_eq!(values(&sequential), values(&whole));

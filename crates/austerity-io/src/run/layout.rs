@@ -229,7 +229,7 @@ fn flagged(decision: &Decision) -> u8 {
     let guarded = if decision.guarded > 0 { flags::GUARDED } else { 0 };
     guarded
         | match decision.stopped {
-            Stopped::Bound | Stopped::Untested => 0,
+            Stopped::Bound | Stopped::Untested | Stopped::Unmoved => 0,
             Stopped::Exhausted => flags::EXHAUSTED,
             Stopped::Tolerance => flags::TOLERANCE,
             Stopped::Impossible | Stopped::Offset => flags::IMPOSSIBLE,

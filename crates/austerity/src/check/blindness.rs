@@ -119,7 +119,69 @@ pub struct RawBlindness {
     pub sound_from: Option<usize>,
 }
 
+/// Scores of N rows of which only the largest are kept, in falling order, and the sums of the others.
+#[derive(Clone, Debug)]
+pub struct Falling {
+    rows: usize,
+    tails: Tails,
+}
+
+impl Falling {
+    /// The scores of all rows, for strata of at most `largest` rows and a first look at `first`.
+    #[must_use]
+    pub fn new(scores: &[f32], largest: usize, first: usize) -> Self {
+        let rows = scores.len();
+        let head = largest.saturating_add(rows.div_ceil(first.max(1))).min(rows);
+        let mut list = scores.to_vec();
+        let heavier = |a: &f32, b: &f32| b.total_cmp(a);
+        if 0 < head && head < rows {
+            list.select_nth_unstable_by(head - 1, heavier);
+        }
+        let (top, rest) = list.split_at_mut(head);
+        top.sort_unstable_by(heavier);
+        let falling: Vec<f64> = top.iter().map(|&score| f64::from(score)).collect();
+        let sum: f64 = rest.iter().map(|&score| f64::from(score)).sum();
+        let square: f64 = rest.iter().map(|&score| f64::from(score).powi(2)).sum();
+        Self { rows, tails: Tails::over(&falling, sum, square) }
+    }
+
+    /// What a stratum of the `apart` heaviest rows does for a test.
+    pub fn stratum(&self, apart: usize, settings: &SurrogateSettings) -> Result<Stratum> {
+        let looks = settings.looks(self.rows)?;
+        Ok(self.stratum_at(apart.min(self.rows), settings, &looks))
+    }
+
+    /// √(mean square) of the scores outside a stratum of the `apart` heaviest rows.
+    #[must_use]
+    pub fn root_mean_square(&self, apart: usize) -> f64 {
+        let apart = apart.min(self.tails.squares.len() - 1);
+        (self.tails.squares[apart] / (self.rows - apart).max(1) as f64).sqrt()
+    }
+
+    fn rows_to_tolerance(&self, apart: usize, settings: &SurrogateSettings) -> f64 {
+        let left = (self.rows - apart) as f64;
+        let squares = CUBES * self.tails.squares[apart];
+        let wanted = left * squares / (settings.tolerance * settings.tolerance + squares);
+        wanted.max(settings.first as f64).min(left)
+    }
+
+    fn stratum_at(&self, apart: usize, settings: &SurrogateSettings, looks: &[usize]) -> Stratum {
+        let apart = apart.min(self.tails.squares.len() - 1);
+        Stratum {
+            rows: apart,
+            standard_error: standard_error(
+                CUBES * self.tails.squares[apart],
+                self.rows - apart,
+                settings.first,
+            ),
+            rows_to_tolerance: self.rows_to_tolerance(apart, settings),
+            blindness: self.tails.worst(looks, self.rows, apart, CUBES, settings.tolerance),
+        }
+    }
+}
+
 /// Sums from the k-th largest number on, for k up to a head.
+#[derive(Clone, Debug)]
 struct Tails {
     sums: Vec<f64>,
     squares: Vec<f64>,
@@ -134,6 +196,12 @@ impl Tails {
             sum += value;
             square += value * value;
         }
+        Self::over(&falling[..head], sum, square)
+    }
+
+    /// Of the largest numbers in falling order, given the sums of all others.
+    fn over(falling: &[f64], sum: f64, square: f64) -> Self {
+        let head = falling.len();
         let (mut sums, mut squares) = (vec![sum; head + 1], vec![square; head + 1]);
         for k in (0..head).rev() {
             sums[k] = sums[k + 1] + falling[k];
@@ -165,40 +233,30 @@ fn standard_error(squares: f64, rows: usize, look: usize) -> f64 {
     if look >= rows { 0.0 } else { (rows * squares / look * (1.0 - look / rows)).sqrt() }
 }
 
-/// For scores in falling order.
-pub(super) fn surrogate(scores: &[f64], settings: &SurrogateSettings) -> Result<SurrogateBlindness> {
-    let rows = scores.len();
-    let SurrogateSettings { first, growth, tolerance, evaluations, largest_stratum } = *settings;
-    if !(tolerance > 0.0 && tolerance.is_finite()) {
-        return Err(setting("tolerance (tau)", tolerance, "a positive finite number"));
+impl SurrogateSettings {
+    fn looks(&self, rows: usize) -> Result<Vec<usize>> {
+        let Self { first, growth, tolerance, evaluations, .. } = *self;
+        if !(tolerance > 0.0 && tolerance.is_finite()) {
+            return Err(setting("tolerance (tau)", tolerance, "a positive finite number"));
+        }
+        if !(evaluations >= 0.0 && evaluations.is_finite()) {
+            return Err(setting("evaluations of the stratum", evaluations, "a finite number, 0 or more"));
+        }
+        Looks::Growing { first, growth }.schedule(rows, 1)
     }
-    if !(evaluations >= 0.0 && evaluations.is_finite()) {
-        return Err(setting("evaluations of the stratum", evaluations, "a finite number, 0 or more"));
-    }
-    let looks = Looks::Growing { first, growth }.schedule(rows, 1)?;
-    let cap = largest_stratum.min(rows);
-    let tails = Tails::new(scores, cap.saturating_add(rows.div_ceil(first)));
-    let stratum = |apart: usize, rows_to_tolerance: f64| Stratum {
-        rows: apart,
-        standard_error: standard_error(CUBES * tails.squares[apart], rows - apart, first),
-        rows_to_tolerance,
-        blindness: tails.worst(&looks, rows, apart, CUBES, tolerance),
-    };
-    let rows_to_tolerance = |apart: usize| {
-        let left = (rows - apart) as f64;
-        let squares = CUBES * tails.squares[apart];
-        let wanted = left * squares / (tolerance * tolerance + squares);
-        wanted.max(first as f64).min(left)
-    };
-    let without = stratum(0, rows_to_tolerance(0));
+}
+
+/// Whether a test on residuals can be blind, and the cheapest stratum that cures it.
+pub fn surrogate(scores: &Falling, settings: &SurrogateSettings) -> Result<SurrogateBlindness> {
+    let looks = settings.looks(scores.rows)?;
+    let without = scores.stratum_at(0, settings, &looks);
     let mut chosen: Option<(f64, Stratum)> = None;
-    for apart in 0..=cap {
-        let wanted = rows_to_tolerance(apart);
-        let cost = evaluations * apart as f64 + wanted;
+    for apart in 0..=settings.largest_stratum.min(scores.tails.squares.len() - 1) {
+        let cost = settings.evaluations * apart as f64 + scores.rows_to_tolerance(apart, settings);
         if chosen.as_ref().is_some_and(|(least, _)| cost >= *least) {
             continue;
         }
-        let candidate = stratum(apart, wanted);
+        let candidate = scores.stratum_at(apart, settings, &looks);
         if !candidate.blindness.is_blind() {
             chosen = Some((cost, candidate));
         }

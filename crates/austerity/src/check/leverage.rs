@@ -9,7 +9,7 @@
 //! Cost: one pass, 24 bytes per row while it lasts and 16 afterwards. Near the mode only: rows that matter elsewhere
 //! (several modes, a cold start) are not seen.
 
-use super::blindness::{RawBlindness, SurrogateBlindness, SurrogateSettings, raw, surrogate};
+use super::blindness::{Falling, RawBlindness, SurrogateBlindness, SurrogateSettings, raw, surrogate};
 use crate::error::Result;
 use crate::model::glm::{Family, Glm, Influence};
 use crate::model::{Mode, Model as _};
@@ -38,8 +38,7 @@ pub struct Leverage {
     pub by_leverage: Vec<Influence>,
     /// The rows with the largest scores, largest first.
     pub by_score: Vec<Influence>,
-    /// Falling.
-    scores: Vec<f64>,
+    scores: Vec<f32>,
     /// slope·lev, falling.
     spreads: Vec<f64>,
 }
@@ -52,13 +51,12 @@ pub fn check_leverage<F: Family>(model: &Glm<F>, mode: &Mode) -> Result<Leverage
     let (mut by_leverage, mut by_score) = (Vec::new(), Vec::new());
     model.influences(&mode.state, &mode.covariance, |row| {
         squares.push(row.leverage * row.leverage);
-        scores.push(row.score);
+        scores.push(row.score.min(1e18) as f32);
         spreads.push(row.slope * row.leverage);
         list(&mut by_leverage, row, |row| row.leverage);
         list(&mut by_score, row, |row| row.score);
     })?;
     let falling = |values: &mut Vec<f64>| values.sort_unstable_by(|a, b| b.total_cmp(a));
-    falling(&mut scores);
     falling(&mut spreads);
     falling(&mut squares);
     let total: f64 = squares.iter().rev().sum();
@@ -90,7 +88,7 @@ fn list(largest: &mut Vec<Influence>, row: Influence, value: fn(&Influence) -> f
 impl Leverage {
     /// Whether a test on residuals of a second-order expansion can be blind here, and the certainty stratum that cures it.
     pub fn surrogate(&self, settings: &SurrogateSettings) -> Result<SurrogateBlindness> {
-        surrogate(&self.scores, settings)
+        surrogate(&Falling::new(&self.scores, settings.largest_stratum, settings.first), settings)
     }
 
     /// Whether a test on raw differences whose first look is at `first` rows can be blind here, for steps of a tuned

@@ -57,6 +57,14 @@ where
         self.audit_rate = rate;
     }
 
+    /// Lets the proposal take steps of its own.
+    fn refresh(&mut self, state: &mut M::State, streams: &mut Streams) -> Result<()> {
+        if self.proposal.refresh(state, &mut streams.proposal)? {
+            self.log_prior = self.model.log_prior(state);
+        }
+        Ok(())
+    }
+
     /// The proposal, as adapted so far.
     pub fn proposal(&self) -> &P {
         &self.proposal
@@ -73,7 +81,15 @@ where
 
     fn step(&mut self, state: &mut M::State, streams: &mut Streams) -> Result<Decision> {
         let log_proposal = self.proposal.propose(state, &mut self.candidate, &mut streams.proposal)?;
-        let log_prior = self.model.log_prior(&self.candidate);
+        if !self.proposal.moved() {
+            let decision = Decision::unmoved();
+            self.refresh(state, streams)?;
+            return Ok(decision);
+        }
+        let log_prior = match self.proposal.candidate_density() {
+            Some(density) => density,
+            None => self.model.log_prior(&self.candidate),
+        };
         if log_prior.is_nan() || log_prior == f64::INFINITY {
             return Err(self.model.prior_error());
         }
@@ -82,6 +98,7 @@ where
             return Err(Error::ProposalRatio { value: log_proposal });
         }
         if offset == f64::NEG_INFINITY {
+            self.refresh(state, streams)?;
             return Ok(Decision::ruled_out());
         }
         let step = streams.step();
@@ -94,7 +111,7 @@ where
                 decision.audit = match decision.stopped {
                     Stopped::Exhausted => Some(Audit::complete(&decision)),
                     Stopped::Bound | Stopped::Tolerance => Some(Audit::of(&decision, &ratio.total()?)),
-                    Stopped::Impossible | Stopped::Offset | Stopped::Untested => None,
+                    Stopped::Impossible | Stopped::Offset | Stopped::Untested | Stopped::Unmoved => None,
                 };
             }
             let first = self.rule.first_look();
@@ -112,6 +129,7 @@ where
             std::mem::swap(state, &mut self.candidate);
             self.log_prior = log_prior;
         }
+        self.refresh(state, streams)?;
         Ok(decision)
     }
 

@@ -14,9 +14,11 @@
 //! | [`ica`] | [`Ica`]: independent components, an orthonormal unmixing matrix of whitened samples |
 //! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
 //! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs, for Gibbs sampling |
+//! | [`surrogate`] | [`Surrogate`]: the same posterior, its decisions about what a cheap approximation leaves |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
+//! | [`log_density`] | [`LogDensity`]: what leapfrog paths need, of a model or a surrogate |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 //! | [`generate`] | synthetic data with known coefficients |
 
@@ -29,10 +31,12 @@ pub mod glm;
 pub mod ica;
 pub mod lasso;
 pub mod linear;
+pub mod log_density;
 pub mod mode;
 pub mod prior;
 pub mod selection;
 pub mod store;
+pub mod surrogate;
 pub mod with_gradient;
 
 use crate::error::{Error, Result};
@@ -47,10 +51,12 @@ pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
 pub use ica::Ica;
 pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
+pub use log_density::{LogDensity, SurrogateDensity};
 pub use mode::{Mode, find_mode};
 pub use prior::Prior;
 pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
+pub use surrogate::{CertainSteps, Expansion, Surrogate};
 pub use with_gradient::{WithGradient, with_gradient};
 
 /// A posterior over states, given N rows.

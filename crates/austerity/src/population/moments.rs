@@ -163,6 +163,22 @@ impl Moments {
         }
     }
 
+    /// The moments of the numbers times `factor`, which is positive.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let square = factor * factor;
+        Self {
+            count: self.count,
+            mean: self.mean * factor,
+            m2: self.m2 * square,
+            m3: self.m3 * square * factor,
+            m4: self.m4 * square * square,
+            minimum: self.minimum * factor,
+            maximum: self.maximum * factor,
+            nonzeros: self.nonzeros,
+        }
+    }
+
     /// Whether some number is −∞: the candidate is impossible and must be rejected.
     #[must_use]
     pub fn impossible(&self) -> bool {

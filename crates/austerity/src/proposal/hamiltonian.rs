@@ -31,7 +31,7 @@ use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, setting};
-use crate::model::Gradient;
+use crate::model::LogDensity;
 use crate::proposal::{Proposal, RandomWalk};
 use crate::rng::Rng;
 
@@ -95,13 +95,13 @@ struct Point {
 }
 
 impl Point {
-    fn evaluate<M: Gradient<State = Vec<f64>>>(&mut self, model: &M) -> Result<()> {
+    fn evaluate<D: LogDensity>(&mut self, model: &mut D) -> Result<()> {
         self.log_density = model.log_density_gradient(&self.state, &mut self.gradient)?;
         Ok(())
     }
 
     /// Whether density and gradient can be gone on with: the density is wanted where the path ends.
-    fn pass<M: Gradient<State = Vec<f64>>>(&mut self, model: &M, last: bool) -> Result<bool> {
+    fn pass<D: LogDensity>(&mut self, model: &mut D, last: bool) -> Result<bool> {
         self.log_density = 0.0;
         let done = if last { self.evaluate(model) } else { model.gradient(&self.state, &mut self.gradient) };
         match done {
@@ -113,7 +113,7 @@ impl Point {
     }
 }
 
-/// Leapfrog paths of one model.
+/// Leapfrog paths of one density.
 ///
 /// ```
 /// use austerity::model::{Glm, Logistic, Prior, ResponseKind, find_mode, generate};
@@ -130,9 +130,9 @@ impl Point {
 /// assert!(run.counters().acceptance() > 0.5);
 /// # Ok::<(), austerity::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct Hamiltonian<'m, M> {
-    model: &'m M,
+#[derive(Clone, Debug)]
+pub struct Hamiltonian<D> {
+    density: D,
     shape: RandomWalk,
     path: Path,
     start: Point,
@@ -144,28 +144,14 @@ pub struct Hamiltonian<'m, M> {
     lost: u64,
 }
 
-impl<M> Clone for Hamiltonian<'_, M> {
-    fn clone(&self) -> Self {
-        Self {
-            model: self.model,
-            shape: self.shape.clone(),
-            path: self.path.clone(),
-            start: self.start.clone(),
-            end: self.end.clone(),
-            momentum: self.momentum.clone(),
-            ..*self
-        }
-    }
-}
-
-impl<'m, M: Gradient<State = Vec<f64>>> Hamiltonian<'m, M> {
-    /// Paths over the posterior of `model`, whose covariance is about that of `shape`: isotropic, diagonal or dense, from a
+impl<D: LogDensity> Hamiltonian<D> {
+    /// Paths over `density`, such as a reference to a model, whose covariance is about that of `shape`: isotropic, diagonal or dense, from a
     /// mode or from a walk that learnt it.
-    pub fn new(model: &'m M, shape: &RandomWalk, path: Path) -> Result<Self> {
+    pub fn new(density: D, shape: &RandomWalk, path: Path) -> Result<Self> {
         path.check()?;
         let dimension = shape.dimension();
         Ok(Self {
-            model,
+            density,
             shape: shape.clone(),
             path,
             start: Point::default(),
@@ -210,7 +196,7 @@ impl<'m, M: Gradient<State = Vec<f64>>> Hamiltonian<'m, M> {
         } else if self.start.state != from {
             let mut fresh = Point { state: from.to_vec(), gradient: vec![0.0; from.len()], log_density: 0.0 };
             self.gradients += 1;
-            fresh.evaluate(self.model)?;
+            fresh.evaluate(&mut self.density)?;
             self.start = fresh;
         }
         Ok(())
@@ -226,7 +212,7 @@ impl<'m, M: Gradient<State = Vec<f64>>> Hamiltonian<'m, M> {
                 return Ok(false);
             }
             self.gradients += 1;
-            if !self.end.pass(self.model, step == steps)? {
+            if !self.end.pass(&mut self.density, step == steps)? {
                 return Ok(false);
             }
             let part = if step < steps { 1.0 } else { 0.5 };
@@ -241,7 +227,7 @@ impl<'m, M: Gradient<State = Vec<f64>>> Hamiltonian<'m, M> {
     }
 }
 
-impl<M: Gradient<State = Vec<f64>>> Proposal<Vec<f64>> for Hamiltonian<'_, M> {
+impl<D: LogDensity> Proposal<Vec<f64>> for Hamiltonian<D> {
     fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
         self.begin(from)?;
         let length = self.path.length * (1.0 + self.path.jitter * rng.random_range(-1.0..1.0));
@@ -264,6 +250,10 @@ impl<M: Gradient<State = Vec<f64>>> Proposal<Vec<f64>> for Hamiltonian<'_, M> {
         to.clone_from(&self.end.state);
         self.acceptance = (self.end.log_density - self.start.log_density + ratio).exp().min(1.0);
         Ok(ratio)
+    }
+
+    fn candidate_density(&self) -> Option<f64> {
+        if D::PRIOR { Some(self.end.log_density) } else { None }
     }
 
     fn learn(&mut self, _accepted: bool, step: u64) {

@@ -55,6 +55,23 @@ impl<S, P: Proposal<S>> Proposal<S> for Mixture<P> {
         self.parts[self.last].proposal.propose(from, to, rng)
     }
 
+    fn moved(&self) -> bool {
+        self.parts[self.last].proposal.moved()
+    }
+
+    fn candidate_density(&self) -> Option<f64> {
+        self.parts[self.last].proposal.candidate_density()
+    }
+
+    /// Every part takes its own steps: they leave the posterior as it is whichever made the candidate.
+    fn refresh(&mut self, state: &mut S, rng: &mut Rng) -> Result<bool> {
+        let mut changed = false;
+        for part in &mut self.parts {
+            changed |= part.proposal.refresh(state, rng)?;
+        }
+        Ok(changed)
+    }
+
     fn learn(&mut self, accepted: bool, _step: u64) {
         let part = &mut self.parts[self.last];
         part.steps += 1;

@@ -4,17 +4,21 @@
 //! |---|---|
 //! | [`random_walk`] | [`RandomWalk`]: Gaussian steps, isotropic, diagonal or dense |
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
+//! | [`crank_nicolson`] | [`CrankNicolson`]: steps that leave a normal distribution as it is, independent draws among them |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
 //! | [`hamiltonian`] | [`Hamiltonian`]: leapfrog paths along the gradient of all the data, for differentiable models |
 //! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
 //! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
 //! | [`stiefel`] | [`Stiefel`]: symmetric walk on orthonormal frames |
 //! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
+//! | [`surrogate_step`] | [`SurrogateStep`]: steps reversible for a surrogate posterior, touching no data |
+//! | [`sweeps`] | [`Sweeps`]: exact steps of single coefficients that only the certainty stratum knows |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
+pub mod crank_nicolson;
 pub mod fisher_scoring;
 pub mod hamiltonian;
 pub mod jump;
@@ -23,6 +27,8 @@ pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
 pub mod stiefel;
+pub mod surrogate_step;
+pub mod sweeps;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +36,7 @@ use crate::error::Result;
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
+pub use crank_nicolson::CrankNicolson;
 pub use fisher_scoring::{FisherScoring, empirical_information};
 pub use hamiltonian::{Hamiltonian, Path};
 pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
@@ -38,6 +45,8 @@ pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
 pub use stiefel::Stiefel;
+pub use surrogate_step::SurrogateStep;
+pub use sweeps::Sweeps;
 
 /// Proposes a candidate.
 pub trait Proposal<S> {
@@ -47,6 +56,22 @@ pub trait Proposal<S> {
     /// Writes the candidate that [`Proposal::propose`] would write, for a kernel that does not ask for its ratio.
     fn draw(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<()> {
         self.propose(from, to, rng).map(|_| ())
+    }
+
+    /// Whether the last candidate differs from the state it was made from: where it does not, nothing needs to be decided.
+    fn moved(&self) -> bool {
+        true
+    }
+
+    /// The log prior of the last candidate, where the proposal knows it: to the bit what the model would say.
+    fn candidate_density(&self) -> Option<f64> {
+        None
+    }
+
+    /// After the decision: moves `state` by steps of its own that leave the posterior as it is and need no row of the population. True
+    /// when the state changed.
+    fn refresh(&mut self, _state: &mut S, _rng: &mut Rng) -> Result<bool> {
+        Ok(false)
     }
 
     /// Learns from warm-up step number `step` (from 1), whose candidate was accepted or not.

@@ -47,6 +47,8 @@ pub enum Stopped {
     Impossible,
     /// No test was made: the candidate was taken as it came.
     Untested,
+    /// The proposal stayed where it was: nothing was asked.
+    Unmoved,
     /// The prior or the proposal rules the candidate out (offset −∞): rejected without reading a row.
     Offset,
 }
@@ -86,6 +88,12 @@ impl Decision {
     #[must_use]
     pub fn ruled_out() -> Self {
         Self::unread(false, Stopped::Offset)
+    }
+
+    /// The rejection of a candidate that is the state itself.
+    #[must_use]
+    pub fn unmoved() -> Self {
+        Self::unread(false, Stopped::Unmoved)
     }
 
     /// The acceptance of a candidate that nothing was asked about.

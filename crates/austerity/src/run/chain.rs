@@ -72,7 +72,7 @@ impl Counters {
             Stopped::Bound => self.bounded += 1,
             Stopped::Tolerance => self.tolerated += 1,
             Stopped::Impossible | Stopped::Offset => self.impossible += 1,
-            Stopped::Untested => {}
+            Stopped::Untested | Stopped::Unmoved => {}
         }
     }
 

@@ -9,10 +9,10 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{
-    ETA, SMALL, STEP, bracket, curvature, larger_odds, log_sigmoid_difference, probabilities, softplus,
-    within,
+    ETA, SMALL, STEP, bracket, curvature, larger_odds, largest_third, log_sigmoid_difference, probabilities,
+    softplus, within,
 };
-use super::{Compiled, Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Family, Pair, Rows, remainder};
 use crate::model::ResponseKind;
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
@@ -43,6 +43,7 @@ impl Family for Binomial {
     const NAME: &'static str = "binomial";
     const KIND: ResponseKind = ResponseKind::CountOfTrials;
     type Step = ();
+    type Expanded = ();
 
     fn compiled() -> &'static Compiled<Self> {
         &COMPILED
@@ -96,5 +97,29 @@ impl Family for Binomial {
     fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
         let [p, q, curve, third] = curvature(eta);
         [response * q - (trials - response) * p, trials * curve, trials * third]
+    }
+
+    #[inline(always)]
+    fn largest_third<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+        let of = |i: usize| rows.trials[i] * largest_third(simd, rows.eta[i], reach[i]);
+        [of(0), of(1)]
+    }
+
+    fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
+
+    #[inline(always)]
+    fn residuals<S: Simd>(
+        simd: S,
+        _expanded: &(),
+        rows: &Rows<S>,
+        from: Pair<S>,
+        to: Pair<S>,
+    ) -> Option<Pair<S>> {
+        let [a, b] = remainder::logistic(simd, rows.eta, from, to)?;
+        Some([a * rows.trials[0], b * rows.trials[1]])
+    }
+
+    fn residual(_expanded: &(), eta: f64, from: f64, to: f64, _response: f64, trials: f64) -> f64 {
+        trials * (remainder::logistic_row(eta, to) - remainder::logistic_row(eta, from))
     }
 }

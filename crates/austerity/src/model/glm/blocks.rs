@@ -131,6 +131,43 @@ impl Blocks {
         (*self.memory).as_ref()
     }
 
+    /// A copy of some rows and columns, the side columns with them.
+    pub(crate) fn gather(&self, positions: impl Iterator<Item = u32>, rows: usize, columns: &[u32]) -> Self {
+        let from = &self.layout;
+        let layout =
+            Layout::new(columns.len(), from.trials.is_some(), from.offset.is_some(), from.weight.is_some());
+        let places: Vec<usize> =
+            columns.iter().map(|&j| j as usize).chain(from.columns..from.width).collect();
+        let view = self.view();
+        let mut lines = vec![ZERO; rows.div_ceil(BLOCK) * layout.lines()];
+        for (row, position) in positions.take(rows).enumerate() {
+            let (i, k) = (position as usize % BLOCK, row % BLOCK);
+            let source = view.block(position as usize / BLOCK);
+            let target = &mut lines[row / BLOCK * layout.lines()..][..layout.lines()];
+            for (to, &from) in places.iter().enumerate() {
+                target[2 * to + k / 16].0[k % 16] = source[2 * from + i / 16].0[i % 16];
+            }
+        }
+        Self { memory: Arc::new(lines), layout, rows }
+    }
+
+    /// The same rows with other weights.
+    pub(crate) fn weighted(&self, weights: &[f64]) -> Self {
+        let from = self.layout;
+        let layout = Layout::new(from.columns, from.trials.is_some(), from.offset.is_some(), true);
+        let place = layout.width - 1;
+        let mut lines = vec![ZERO; self.count() * layout.lines()];
+        for (block, target) in lines.chunks_exact_mut(layout.lines()).enumerate() {
+            let copied = 2 * place;
+            target[..copied].copy_from_slice(&self.block(block)[..copied]);
+            for (k, &weight) in weights.iter().skip(block * BLOCK).take(BLOCK).enumerate() {
+                let own = from.weight.map_or(1.0, |p| self.value(block * BLOCK + k, p));
+                target[2 * place + k / 16].0[k % 16] = own * weight as f32;
+            }
+        }
+        Self { memory: Arc::new(lines), layout, rows: self.rows }
+    }
+
     /// Bytes held.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -8,10 +8,13 @@
 use std::ops::Range;
 
 use super::blocks::View;
-use super::derivative::{self, Sums};
+use super::derivative::{self, Predictor, Sums};
+use super::expansion::certain::{self, CertainRows, Displacement, Predictors, Slopes};
+use super::expansion::scores::{self, Spread};
 use super::gradient::{self, Workspace};
 use super::kernel::{self, Move, eta};
 use super::list::List;
+use super::residual::{self, Task};
 use super::{Family, Glm, start};
 use crate::error::Result;
 use crate::model::glm::rows as single;
@@ -39,7 +42,14 @@ type SummarizeRows<F> = fn(
     &mut Moments,
 ) -> Result<()>;
 type Reveal<F> = fn(Level, &View<'_>, &Move<'_, <F as Family>::Step>, Range<usize>, &mut [f64]);
-type Derivatives<F> = fn(&Glm<F>, &[[f32; 2]], f32, &[f64], &mut Sums) -> Result<()>;
+type Derivatives<F> = fn(&Glm<F>, Range<usize>, Predictor<'_>, &[f64], &mut [f32], &mut Sums) -> Result<()>;
+type Residuals<F> = fn(Level, &View<'_>, &Task<'_, F>, List<'_>, &mut Moments) -> Result<()>;
+type ResidualRows<F> =
+    fn(Level, &View<'_>, &Task<'_, F>, &mut dyn Iterator<Item = usize>, &mut Moments) -> Result<()>;
+type ResidualReveal<F> = fn(Level, &View<'_>, &Task<'_, F>, Range<usize>, &mut [f64]);
+type Scores<F> = fn(&Glm<F>, Range<usize>, &Spread, &[f64], &[f32], &mut [f32]);
+type CertainChange<F> = fn(&CertainRows<F>, &Predictors, usize, f32) -> f64;
+type Certain<F> = fn(&CertainRows<F>, &Displacement<'_, F>, Option<&mut Slopes>) -> f64;
 type BatchGradient<F> = fn(&Glm<F>, Batch<'_>, &[f64], &mut Workspace);
 type Beyond<F> = fn(&Glm<F>, &[[f32; 2]], f32, f32) -> Vec<usize>;
 
@@ -52,6 +62,12 @@ pub struct Compiled<F: Family> {
     pub(super) derivatives: Derivatives<F>,
     pub(super) batch_gradient: BatchGradient<F>,
     pub(super) beyond: Beyond<F>,
+    pub(super) residuals: Residuals<F>,
+    pub(super) residual_rows: ResidualRows<F>,
+    pub(super) residual_reveal: ResidualReveal<F>,
+    pub(super) scores: Scores<F>,
+    pub(super) certain: Certain<F>,
+    pub(super) certain_change: CertainChange<F>,
 }
 
 impl<F: Family> Compiled<F> {
@@ -65,6 +81,12 @@ impl<F: Family> Compiled<F> {
             derivatives: derivatives::<F>,
             batch_gradient: batch_gradient::<F>,
             beyond: beyond::<F>,
+            residuals: residuals::<F>,
+            residual_rows: residual_rows::<F>,
+            residual_reveal: residual_reveal::<F>,
+            scores: scores::<F>,
+            certain: certain::<F>,
+            certain_change: certain_change::<F>,
         }
     }
 }
@@ -135,15 +157,16 @@ fn reveal<F: Family>(
     });
 }
 
-/// Sums of the log-likelihood and its derivatives.
+/// Sums of the log-likelihood and its derivatives over some blocks; η is kept where there is room for it.
 fn derivatives<F: Family>(
     model: &Glm<F>,
-    coefficients: &[[f32; 2]],
-    constant: f32,
+    range: Range<usize>,
+    predictor: Predictor<'_>,
     extra: &[f64],
+    eta: &mut [f32],
     sums: &mut Sums,
 ) -> Result<()> {
-    dispatched!(model.level, simd => derivative::pass(simd, model, coefficients, constant, extra, sums))
+    dispatched!(model.level, simd => derivative::pass(simd, model, range.clone(), predictor, extra, eta, sums))
 }
 
 /// Sums of the gradient over a batch.
@@ -154,4 +177,67 @@ fn batch_gradient<F: Family>(model: &Glm<F>, batch: Batch<'_>, extra: &[f64], wo
 /// The blocks with an |η| beyond a limit.
 fn beyond<F: Family>(model: &Glm<F>, gamma: &[[f32; 2]], constant: f32, limit: f32) -> Vec<usize> {
     dispatched!(model.level, simd => start::beyond(simd, model, gamma, constant, limit))
+}
+
+/// Scaled moments of the residuals of the blocks of `list`.
+fn residuals<F: Family>(
+    level: Level,
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    list: List<'_>,
+    moments: &mut Moments,
+) -> Result<()> {
+    dispatched!(level, simd => residual::summarize(simd, blocks, task, list, moments))
+}
+
+/// Scaled moments of the residuals of single rows.
+fn residual_rows<F: Family>(
+    level: Level,
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    rows: &mut dyn Iterator<Item = usize>,
+    moments: &mut Moments,
+) -> Result<()> {
+    dispatched!(level, simd => {
+        single::summarize_rows(|block| residual::values_of(simd, blocks, task, block), &mut *rows, moments)
+    })
+}
+
+/// The scaled residuals of a range of rows.
+fn residual_reveal<F: Family>(
+    level: Level,
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    rows: Range<usize>,
+    out: &mut [f64],
+) {
+    dispatched!(level, simd => {
+        single::reveal(|block| residual::values_of(simd, blocks, task, block), rows.clone(), out);
+    });
+}
+
+/// The third-order scores of the rows of some blocks.
+fn scores<F: Family>(
+    model: &Glm<F>,
+    range: Range<usize>,
+    spread: &Spread,
+    extra: &[f64],
+    eta: &[f32],
+    out: &mut [f32],
+) {
+    dispatched!(model.level, simd => scores::pass(simd, model, range.clone(), spread, extra, eta, out));
+}
+
+/// The exact change of the log-likelihood of the certainty stratum when one coefficient moves.
+fn certain_change<F: Family>(rows: &CertainRows<F>, at: &Predictors, column: usize, by: f32) -> f64 {
+    dispatched!(rows.level(), simd => certain::change(simd, rows, at, column, by))
+}
+
+/// The exact change of the log-likelihood of the certainty stratum, and its slopes.
+fn certain<F: Family>(
+    rows: &CertainRows<F>,
+    displacement: &Displacement<'_, F>,
+    slopes: Option<&mut Slopes>,
+) -> f64 {
+    dispatched!(rows.level(), simd => certain::pass(simd, rows, displacement, slopes))
 }

@@ -9,6 +9,8 @@
 //! Cost: N·d multiply-adds for the linear predictor, as many for the gradient, N·d²/2 for the Hessian, and N
 //! log-likelihoods in f64 (tens of nanoseconds each, unless only the gradient is wanted). Not for a step of a chain: it reads all the data.
 
+use std::ops::Range;
+
 use fearless_simd::{Simd, prelude::*};
 
 use super::blocks::{BLOCK, Line};
@@ -17,6 +19,9 @@ use super::{Family, Glm};
 use crate::error::{Error, Result};
 use crate::model::data::check_length;
 use crate::simd::Lanes;
+
+/// 0 and γ of every stored column, and the constant.
+pub type Predictor<'a> = (&'a [[f32; 2]], f32);
 
 /// Blocks whose products are summed in f32.
 const PANEL: usize = 4;
@@ -37,6 +42,30 @@ pub struct Sums {
     extra: [f64; 2],
 }
 
+impl Sums {
+    pub(super) fn new(columns: usize, valued: bool, curved: bool) -> Self {
+        Self {
+            value: 0.0,
+            valued,
+            gradient: vec![0.0; columns + 1],
+            hessian: vec![0.0; if curved { (columns + 1) * (columns + 2) / 2 } else { 0 }],
+            cross: vec![0.0; columns + 1],
+            extra: [0.0; 2],
+        }
+    }
+
+    /// Adds the sums over other rows.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.value += other.value;
+        let pairs = [(&mut self.gradient, &other.gradient), (&mut self.hessian, &other.hessian)];
+        let pairs = pairs.into_iter().chain([(&mut self.cross, &other.cross)]);
+        for (mine, theirs) in pairs {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+        }
+        self.extra = [self.extra[0] + other.extra[0], self.extra[1] + other.extra[1]];
+    }
+}
+
 /// Derivatives of a panel, two vectors per block.
 struct Panel<S: Simd> {
     first: [Lanes<S>; 2 * PANEL],
@@ -50,7 +79,7 @@ pub(super) fn evaluate<F: Family>(
     model: &Glm<F>,
     state: &[f64],
     gradient: &mut [f64],
-    hessian: Option<&mut [f64]>,
+    mut hessian: Option<&mut [f64]>,
     valued: bool,
 ) -> Result<f64> {
     let parameters = model.parameters();
@@ -59,27 +88,13 @@ pub(super) fn evaluate<F: Family>(
     if let Some(hessian) = &hessian {
         check_length("hessian", parameters * parameters, hessian.len())?;
     }
-    let columns = model.transform.len();
-    let first = usize::from(model.intercept);
-    let extra = &state[first + columns..];
-    let mut constant = model.side_constant + if model.intercept { state[0] } else { 0.0 };
-    let coefficients: Vec<[f32; 2]> = (model.transform.iter().zip(&state[first..]))
-        .map(|(&(shift, scale), &beta)| {
-            constant += beta * shift;
-            [0.0, (beta * scale) as f32]
-        })
-        .collect();
-    let mut sums = Sums {
-        value: 0.0,
-        valued,
-        gradient: vec![0.0; columns + 1],
-        hessian: vec![0.0; if hessian.is_some() { (columns + 1) * (columns + 2) / 2 } else { 0 }],
-        cross: vec![0.0; columns + 1],
-        extra: [0.0; 2],
-    };
-    let constant = constant as f32;
-    (F::compiled().derivatives)(model, &coefficients, constant, extra, &mut sums)?;
-    to_user(model, state, &sums, gradient, hessian);
+    let (coefficients, constant) = stored(model, state);
+    let mut sums = Sums::new(model.transform.len(), valued, hessian.is_some());
+    let all = 0..model.blocks().count();
+    let predictor = (&coefficients[..], constant);
+    (F::compiled().derivatives)(model, all, predictor, model.extra(state), &mut [], &mut sums)?;
+    to_user(model, &sums, gradient, hessian.as_deref_mut());
+    add_prior(model, state, gradient, hessian);
     let prior: f64 = model.priors.iter().zip(state).map(|(p, &v)| p.log_density(v)).sum();
     if prior.is_nan() {
         return Err(Error::PriorNotANumber);
@@ -87,10 +102,49 @@ pub(super) fn evaluate<F: Family>(
     Ok(sums.value + prior)
 }
 
-/// Carries the sums to the user's coefficients and adds the prior.
-fn to_user<F: Family>(
+/// Gradient and Hessian of the log-likelihood alone.
+pub(super) fn of_likelihood<F: Family>(
     model: &Glm<F>,
     state: &[f64],
+    gradient: &mut [f64],
+    hessian: &mut [f64],
+) -> Result<()> {
+    let (coefficients, constant) = stored(model, state);
+    let mut sums = Sums::new(model.transform.len(), false, true);
+    let all = 0..model.blocks().count();
+    let predictor = (&coefficients[..], constant);
+    (F::compiled().derivatives)(model, all, predictor, model.extra(state), &mut [], &mut sums)?;
+    to_user(model, &sums, gradient, Some(hessian));
+    Ok(())
+}
+
+/// 0 and γ of every stored column, as [`kernel::dots`] takes them, and the constant.
+pub(super) fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> (Vec<[f32; 2]>, f32) {
+    let mut constant = model.side_constant + if model.intercept { state[0] } else { 0.0 };
+    let coefficients = (model.transform.iter().zip(&state[usize::from(model.intercept)..]))
+        .map(|(&(shift, scale), &beta)| {
+            constant += beta * shift;
+            [0.0, (beta * scale) as f32]
+        })
+        .collect();
+    (coefficients, constant as f32)
+}
+
+/// Adds the derivatives of the prior.
+fn add_prior<F: Family>(model: &Glm<F>, state: &[f64], gradient: &mut [f64], hessian: Option<&mut [f64]>) {
+    let derivatives = model.priors.iter().zip(state).map(|(prior, &value)| prior.derivatives(value));
+    for (slot, (first, _)) in gradient.iter_mut().zip(derivatives.clone()) {
+        *slot += first;
+    }
+    let Some(hessian) = hessian else { return };
+    for (slot, (_, second)) in hessian.iter_mut().step_by(state.len() + 1).zip(derivatives) {
+        *slot += second;
+    }
+}
+
+/// Carries the sums to the user's coefficients.
+pub(super) fn to_user<F: Family>(
+    model: &Glm<F>,
     sums: &Sums,
     gradient: &mut [f64],
     hessian: Option<&mut [f64]>,
@@ -107,11 +161,8 @@ fn to_user<F: Family>(
     if !F::EXTRA.is_empty() {
         gradient[map.len()] = sums.extra[0];
     }
-    for ((slot, prior), &value) in gradient.iter_mut().zip(&model.priors).zip(state) {
-        *slot += prior.derivatives(value).0;
-    }
     let Some(hessian) = hessian else { return };
-    let size = state.len();
+    let size = model.parameters();
     let entry = |a: usize, b: usize| {
         let (a, b) = (a.max(b), a.min(b));
         sums.hessian[a * (a + 1) / 2 + b]
@@ -130,28 +181,29 @@ fn to_user<F: Family>(
     if !F::EXTRA.is_empty() {
         hessian[size * size - 1] = sums.extra[1];
     }
-    for (i, (prior, &value)) in model.priors.iter().zip(state).enumerate() {
-        hessian[i * size + i] += prior.derivatives(value).1;
-    }
 }
 
 #[inline(always)]
 pub(super) fn pass<S: Simd, F: Family>(
     simd: S,
     model: &Glm<F>,
-    coefficients: &[[f32; 2]],
-    constant: f32,
+    range: Range<usize>,
+    (coefficients, constant): Predictor<'_>,
     extra: &[f64],
+    eta: &mut [f32],
     sums: &mut Sums,
 ) -> Result<()> {
     let blocks = &model.blocks().view();
     let stride = blocks.layout().lines();
     let zero = [Lanes::splat(simd, 0.0); 2 * PANEL];
-    for (number, lines) in blocks.lines().chunks(PANEL * stride).enumerate() {
+    let lines = &blocks.lines()[range.start * stride..range.end * stride];
+    for (number, lines) in lines.chunks(PANEL * stride).enumerate() {
         let mut panel = Panel { first: zero, second: zero, cross: zero };
         for (k, block) in lines.chunks_exact(stride).enumerate() {
-            let index = number * PANEL + k;
-            fill(simd, model, (index, block), (coefficients, constant), extra, (k, &mut panel, sums))?;
+            let place = number * PANEL + k;
+            let block = (range.start + place, block);
+            let kept = eta.get_mut(place * BLOCK..(place + 1) * BLOCK);
+            fill(simd, model, block, (coefficients, constant), extra, kept, (k, &mut panel, sums))?;
         }
         accumulate(simd, lines, stride, &panel.first, &mut sums.gradient);
         if !F::EXTRA.is_empty() {
@@ -172,6 +224,7 @@ fn fill<S: Simd, F: Family>(
     (index, lines): (usize, &[Line]),
     (coefficients, constant): (&[[f32; 2]], f32),
     extra: &[f64],
+    kept: Option<&mut [f32]>,
     (k, panel, sums): (usize, &mut Panel<S>, &mut Sums),
 ) -> Result<()> {
     let blocks = model.blocks().view();
@@ -188,6 +241,10 @@ fn fill<S: Simd, F: Family>(
         response: column(Some(layout.response), 0.0),
         trials: column(layout.trials, 0.0),
     };
+    if let Some(kept) = kept {
+        rows.eta[0].store_slice(&mut kept[..16]);
+        rows.eta[1].store_slice(&mut kept[16..]);
+    }
     let count = blocks.rows_in(index);
     // Weights, 0 for the rows missing from the last block.
     let mut weight = column(layout.weight, 1.0);

@@ -154,7 +154,7 @@ pub fn dots<S: Simd, const ETA: bool>(
 
 /// [`dots`] of two blocks at once, to the same bits: eight chains of multiply-adds hide the latency that four cannot.
 #[inline(always)]
-fn dots_of_two<S: Simd, const ETA: bool>(
+pub(super) fn dots_of_two<S: Simd, const ETA: bool>(
     simd: S,
     lines: [&[Line]; 2],
     [first, second]: [Rounding<'_>; 2],
@@ -215,7 +215,7 @@ fn dots_of_two<S: Simd, const ETA: bool>(
 }
 
 /// γ and Δγ of every column, and the constants, in one rounding.
-type Rounding<'a> = (&'a [[f32; 2]], [f32; 2]);
+pub(super) type Rounding<'a> = (&'a [[f32; 2]], [f32; 2]);
 
 impl<P> Move<'_, P> {
     /// γ and Δγ, and the constants, of the rounding that `block` takes.
@@ -295,7 +295,7 @@ pub(in crate::model) fn fast_two<S: Simd, F: Family>(
 
 /// `values` times the weights of their rows.
 #[inline(always)]
-fn weighted<S: Simd>(simd: S, layout: &Layout, lines: &[Line], values: Pair<S>) -> Pair<S> {
+pub(super) fn weighted<S: Simd>(simd: S, layout: &Layout, lines: &[Line], values: Pair<S>) -> Pair<S> {
     match layout.weight {
         Some(place) => {
             let weight = column(simd, lines, place);

@@ -13,7 +13,7 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::{Compiled, Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Family, Pair, Rows, remainder};
 use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
 
@@ -150,12 +150,27 @@ pub(super) fn curvature(eta: f64) -> [f64; 4] {
     [p, q, -p * q, -p * q * (q - p)]
 }
 
+/// Where |p q (q − p)| is largest.
+const STEEPEST: f32 = 1.316_957_9;
+
+/// The largest |third derivative| of log σ within `reach` of η: it rises up to |η| = 1.317 and falls from there.
+#[inline(always)]
+pub(super) fn largest_third<S: Simd>(simd: S, eta: Lanes<S>, reach: Lanes<S>) -> Lanes<S> {
+    let splat = |value: f32| Lanes::splat(simd, value);
+    let size = eta.abs();
+    let low = (size - reach).max(splat(0.0));
+    let place = splat(STEEPEST).max(low).min(size + reach).min(splat(ETA));
+    let (p, q) = probabilities(simd, place);
+    p * q * (p - q)
+}
+
 static COMPILED: Compiled<Logistic> = Compiled::of();
 
 impl Family for Logistic {
     const NAME: &'static str = "logistic";
     const KIND: ResponseKind = ResponseKind::Binary;
     type Step = ();
+    type Expanded = ();
 
     fn compiled() -> &'static Compiled<Self> {
         &COMPILED
@@ -225,5 +240,27 @@ impl Family for Logistic {
     fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
         let [p, q, curve, third] = curvature(eta);
         [if response > 0.0 { q } else { -p }, curve, third]
+    }
+
+    #[inline(always)]
+    fn largest_third<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+        [largest_third(simd, rows.eta[0], reach[0]), largest_third(simd, rows.eta[1], reach[1])]
+    }
+
+    fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
+
+    #[inline(always)]
+    fn residuals<S: Simd>(
+        simd: S,
+        _expanded: &(),
+        rows: &Rows<S>,
+        from: Pair<S>,
+        to: Pair<S>,
+    ) -> Option<Pair<S>> {
+        remainder::logistic(simd, rows.eta, from, to)
+    }
+
+    fn residual(_expanded: &(), eta: f64, from: f64, to: f64, _response: f64, _trials: f64) -> f64 {
+        remainder::logistic_row(eta, to) - remainder::logistic_row(eta, from)
     }
 }

@@ -10,8 +10,10 @@
 //! | [`kernel`] | the hot loops over blocks |
 //! | [`compiled`] | those loops as plain functions, compiled once with their family |
 //! | `batch`, `rows`, [`list`] | moments of sixteen blocks at once; single rows; which blocks to read |
+//! | [`remainder`], [`residual`] | what a second-order expansion leaves of rows, and its moments |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
+//! | [`expansion`] | second-order surrogate: centre, certainty stratum, residuals of the rest |
 //! | [`gradient`] | the gradient of a batch of blocks |
 //! | [`influence`] | what each row can do: its leverage, spread and third-order score |
 //! | `start` | whether a state gives every row a probability |
@@ -30,6 +32,7 @@ pub mod binomial;
 pub mod blocks;
 pub mod compiled;
 pub mod derivative;
+pub mod expansion;
 pub mod gradient;
 pub mod influence;
 pub mod kernel;
@@ -37,6 +40,8 @@ pub mod list;
 pub mod logistic;
 pub mod poisson;
 pub mod ratio;
+pub mod remainder;
+pub mod residual;
 pub(in crate::model) mod rows;
 mod start;
 pub mod student;
@@ -92,6 +97,9 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
     /// What a pair of extra parameters comes to, computed once per move.
     type Step: Copy + Debug + Send;
 
+    /// What residuals need of the extra parameters at the centre and at two states, computed once per move.
+    type Expanded: Copy + Debug + Send;
+
     /// The hot loops, kept in a `static` beside the family: [`Compiled::of`].
     fn compiled() -> &'static Compiled<Self>;
 
@@ -136,6 +144,30 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
 
     /// First, second and third derivative in η of the log-likelihood of one row, in f64.
     fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3];
+
+    /// Derivatives of one row twice in η, in η and the extra parameter, and twice in the extra parameter, in f64.
+    fn row_second_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
+        [self.row_derivatives(extra, eta, response, trials)[1], 0.0, 0.0]
+    }
+
+    /// The largest |third derivative in η| of 32 rows within `reach` of their η.
+    fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S>;
+
+    /// What residuals need of the extra parameters at the centre, the current state and the candidate.
+    fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Self::Expanded;
+
+    /// What a second-order expansion at η̂ = `rows.eta` leaves of the move from η̂ + `from` to η̂ + `to`, of 32 rows; `None` where
+    /// f32 does not hold it. See [`remainder`].
+    fn residuals<S: Simd>(
+        simd: S,
+        expanded: &Self::Expanded,
+        rows: &Rows<S>,
+        from: Pair<S>,
+        to: Pair<S>,
+    ) -> Option<Pair<S>>;
+
+    /// The same of one row in f64, accurate for every move.
+    fn residual(expanded: &Self::Expanded, eta: f64, from: f64, to: f64, response: f64, trials: f64) -> f64;
 }
 
 /// A generalised linear model: N rows, a family, a prior per parameter.
@@ -232,6 +264,16 @@ impl<F: Family> Glm<F> {
     #[must_use]
     pub fn parameters(&self) -> usize {
         self.names.len()
+    }
+
+    /// The model of some of the rows, each standing for so many of its kind.
+    pub(crate) fn subset(&self, positions: &[u32], weights: Option<&[f64]>) -> Result<Self> {
+        Ok(Self { store: self.store.subset(positions, weights), ..self.clone() })
+    }
+
+    /// The extra parameters of a state.
+    fn extra<'a>(&self, state: &'a [f64]) -> &'a [f64] {
+        &state[usize::from(self.intercept) + self.transform.len()..]
     }
 
     /// Where a storage position stood in the user's data.

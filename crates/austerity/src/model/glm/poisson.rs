@@ -9,7 +9,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{ETA, SMALL, STEP, within};
-use super::{Compiled, Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Family, Pair, Rows, remainder};
 use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
 
@@ -40,6 +40,7 @@ impl Family for Poisson {
     const NAME: &'static str = "poisson";
     const KIND: ResponseKind = ResponseKind::Count;
     type Step = ();
+    type Expanded = ();
 
     fn compiled() -> &'static Compiled<Self> {
         &COMPILED
@@ -96,5 +97,32 @@ impl Family for Poisson {
     fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
         let mean = eta.exp();
         [response - mean, -mean, -mean]
+    }
+
+    /// e^η grows: the largest is at η + reach.
+    #[inline(always)]
+    fn largest_third<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+        [exp(simd, rows.eta[0] + reach[0]), exp(simd, rows.eta[1] + reach[1])]
+    }
+
+    fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
+
+    #[inline(always)]
+    fn residuals<S: Simd>(
+        simd: S,
+        _expanded: &(),
+        rows: &Rows<S>,
+        from: Pair<S>,
+        to: Pair<S>,
+    ) -> Option<Pair<S>> {
+        if !within(simd, rows.eta, ETA) {
+            return None;
+        }
+        let mean = [exp_bounded(simd, rows.eta[0]), exp_bounded(simd, rows.eta[1])];
+        remainder::poisson(simd, mean, from, to)
+    }
+
+    fn residual(_expanded: &(), eta: f64, from: f64, to: f64, _response: f64, _trials: f64) -> f64 {
+        eta.exp() * (remainder::exponential_row(from) - remainder::exponential_row(to))
     }
 }

@@ -13,6 +13,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::within;
+use super::remainder::Lines;
 use super::{Compiled, Derivatives, Family, Pair, Rows};
 use crate::error::{Result, setting};
 use crate::model::ResponseKind;
@@ -68,6 +69,7 @@ impl Family for Student {
     const KIND: ResponseKind = ResponseKind::Real;
     const EXTRA: &'static [&'static str] = &["sigma"];
     type Step = Step;
+    type Expanded = Lines;
 
     fn compiled() -> &'static Compiled<Self> {
         &COMPILED
@@ -169,5 +171,62 @@ impl Family for Student {
         let second = more * (square - self.freedom) * share * share * inverse * inverse;
         let third = 2.0 * more * (z * share) * ((square - 3.0 * self.freedom) * share) * share;
         [first, second, third * inverse * inverse * inverse]
+    }
+
+    fn row_second_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
+        let inverse = (-extra[0]).exp();
+        let z = (response - eta) * inverse;
+        if z.abs() > FAR {
+            return [0.0; 3];
+        }
+        let share = 1.0 / (self.freedom + z * z);
+        let curve = -2.0 * self.freedom * (self.freedom + 1.0) * share * share;
+        [self.row_derivatives(extra, eta, response, trials)[1], curve * z * inverse, curve * z * z]
+    }
+
+    /// In units of σ√ν the third derivative is 4w(w² − 3)/(1 + w²)³, whose size peaks at |w| = √2 − 1 and √2 + 1 and vanishes at 0 and √3:
+    /// the largest in a range is at a peak inside it or at an end.
+    #[inline(always)]
+    fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+        let splat = |value: f64| Lanes::splat(simd, value as f32);
+        let unit = 1.0 / (extra[0].exp() * self.freedom.sqrt());
+        let factor = splat(0.5 * (self.freedom + 1.0) * unit * unit * unit);
+        let of = |i: usize| {
+            let size = ((rows.response[i] - rows.eta[i]) * splat(unit)).abs();
+            let reach = reach[i] * splat(unit);
+            // Beyond f32 squares nothing is left.
+            let (low, high) =
+                ((size - reach).max(splat(0.0)).min(splat(1e6)), (size + reach).min(splat(1e6)));
+            let third = |w: Lanes<S>| {
+                let square = w * w;
+                let inverse = splat(1.0) / (square + splat(1.0));
+                (splat(4.0) * w * (square - splat(3.0)) * inverse * inverse * inverse).abs()
+            };
+            let root = std::f64::consts::SQRT_2;
+            let near = splat(root - 1.0).max(low).min(high);
+            let far = splat(root + 1.0).max(low).min(high);
+            factor * third(near).max(third(far)).max(third(low).max(third(high)))
+        };
+        [of(0), of(1)]
+    }
+
+    fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Lines {
+        Lines::new(self.freedom, centre[0], from[0], to[0])
+    }
+
+    #[inline(always)]
+    fn residuals<S: Simd>(
+        simd: S,
+        expanded: &Lines,
+        rows: &Rows<S>,
+        from: Pair<S>,
+        to: Pair<S>,
+    ) -> Option<Pair<S>> {
+        let rest = [rows.response[0] - rows.eta[0], rows.response[1] - rows.eta[1]];
+        expanded.residuals(simd, rest, from, to)
+    }
+
+    fn residual(expanded: &Lines, eta: f64, from: f64, to: f64, response: f64, _trials: f64) -> f64 {
+        expanded.residual(response - eta, from, to)
     }
 }

@@ -159,6 +159,20 @@ impl Store {
         Ok(Self { description: Arc::new(description), blocks, list: Some(list), mapped: true })
     }
 
+    /// Some of the rows, in the order of `positions`, each standing for so many of its kind.
+    pub(crate) fn subset(&self, positions: &[u32], weights: Option<&[f64]>) -> Self {
+        let columns: Vec<u32> = (0..self.description.columns.len() as u32).collect();
+        let mut blocks = self.blocks.gather(positions.iter().copied(), positions.len(), &columns);
+        let mut description = Description { rows: positions.len(), ..(*self.description).clone() };
+        if let Some(weights) = weights {
+            blocks = blocks.weighted(weights);
+            description.weights = true;
+        }
+        // Named after the rows of this store; whoever reports an error about one looks it up there.
+        let list: Vec<u32> = positions.to_vec();
+        Self { description: Arc::new(description), blocks, list: Some(Arc::new(list)), mapped: false }
+    }
+
     /// What is stored, and how.
     #[must_use]
     pub fn description(&self) -> &Description {

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::*;
+use crate::model::Gradient;
 use crate::model::{Data, Glm, Linear, Noise, Parameters as _, Poisson, Prior, ResponseKind};
 use crate::rng::{Role, stream};
 

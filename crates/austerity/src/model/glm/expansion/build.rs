@@ -1,0 +1,254 @@
+//! From a model to its expansion: centre, scores, stratum, sums of the rest, and what is sampled.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::passes::in_pieces;
+use super::scores::{REACH, Spread};
+use super::{CertainRows, ExpansionReport, GlmExpansion, Line, centre};
+use crate::check::blindness::{Falling, SurrogateSettings, surrogate};
+use crate::error::{Result, setting};
+use crate::model::glm::blocks::{BLOCK, Blocks};
+use crate::model::glm::derivative;
+use crate::model::glm::{Family, Glm};
+
+/// How an expansion is built.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpansionSettings {
+    /// 1 or 2.
+    pub order: u8,
+    /// The test that the stratum is made for.
+    pub stratum: SurrogateSettings,
+    /// How many rows the stratum has, instead of the number found best. 0 switches it off: for tests and teaching.
+    pub stratum_rows: Option<usize>,
+    /// Whether the start is the centre, as it is; otherwise the mode is looked for from there.
+    pub fixed: bool,
+    /// Threads for the passes. Nothing depends on them but the time.
+    pub threads: usize,
+}
+
+impl Default for ExpansionSettings {
+    fn default() -> Self {
+        Self {
+            order: 2,
+            stratum: SurrogateSettings::default(),
+            stratum_rows: None,
+            fixed: false,
+            threads: std::thread::available_parallelism().map_or(1, Into::into),
+        }
+    }
+}
+
+impl<F: Family> GlmExpansion<F> {
+    /// Expands `model`, looking for its mode from `start`.
+    ///
+    /// ```
+    /// use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion};
+    /// use austerity::model::{Glm, Logistic, Model, Prior, ResponseKind, Surrogate, generate};
+    ///
+    /// let data = generate::logistic(20_000, 5).build()?.data.check(ResponseKind::Binary)?;
+    /// let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 6])?;
+    /// let expansion = GlmExpansion::new(&model, &[0.0; 6], &ExpansionSettings::default())?;
+    /// assert!(!expansion.report().is_blind());
+    /// let surrogate = Surrogate::new(expansion);
+    /// assert_eq!(surrogate.len(), 20_000);
+    /// # Ok::<(), austerity::Error>(())
+    /// ```
+    pub fn new(model: &Glm<F>, start: &[f64], settings: &ExpansionSettings) -> Result<Self> {
+        let begun = Instant::now();
+        if !(1..=2).contains(&settings.order) {
+            return Err(setting("order of the expansion", settings.order, "1 or 2"));
+        }
+        let threads = settings.threads.max(1);
+        let centre = centre::find(model, start, settings.fixed, threads)?;
+        let scores = scores(model, &centre, threads)?;
+        let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
+        let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first);
+        let found = surrogate(&falling, &settings.stratum)?;
+        // Blind within the limit: the largest stratum is the best there is, and the report says what it is worth.
+        let chosen = match settings.stratum_rows {
+            Some(rows) => falling.stratum(rows, &settings.stratum)?,
+            None => match found.chosen {
+                Some(chosen) => chosen,
+                None => falling.stratum(largest, &settings.stratum)?,
+            },
+        };
+        let apart = heaviest(&scores, model.blocks().rows(), chosen.rows);
+        let mut report = ExpansionReport {
+            rows: model.blocks().rows(),
+            order: settings.order,
+            passes: centre.passes + 1,
+            ..ExpansionReport::of(&chosen, &found.without)
+        };
+        let typical = falling.root_mean_square(chosen.rows);
+        let scale = power_of_two(if settings.order == 2 { typical } else { typical.cbrt() });
+        let mut expansion = assemble(model, centre, apart, settings.order, scale)?;
+        report.sampled_columns = expansion.columns.len();
+        report.passes += u32::from(expansion.compact);
+        report.seconds = begun.elapsed().as_secs_f64();
+        expansion.report = report;
+        Ok(expansion)
+    }
+}
+
+/// What a number of this size is multiplied by to be about 1, exactly.
+fn power_of_two(size: f64) -> f32 {
+    if !(size > 0.0 && size.is_finite()) {
+        return 1.0;
+    }
+    (-size.log2().round()).clamp(-60.0, 60.0).exp2() as f32
+}
+
+/// Scores of all rows, filled up to whole blocks.
+fn scores<F: Family>(model: &Glm<F>, centre: &centre::Centre, threads: usize) -> Result<Vec<f32>> {
+    let spread = Spread::new(model, &centre.covariance, REACH)?;
+    let count = model.blocks().count();
+    let mut scores = vec![0.0; count * BLOCK];
+    let (eta, extra) = (&centre.eta, model.extra(&centre.state));
+    in_pieces(count, threads, &mut scores, |range, out| {
+        let eta = &eta[range.start * BLOCK..range.end * BLOCK];
+        (F::compiled().scores)(model, range, &spread, extra, eta, out);
+        Ok(())
+    })?;
+    Ok(scores)
+}
+
+/// Storage positions of the `count` rows with the largest scores, ascending. Ties go to the earlier row.
+fn heaviest(scores: &[f32], rows: usize, count: usize) -> Vec<u32> {
+    let count = count.min(rows);
+    if count == 0 {
+        return Vec::new();
+    }
+    let heavier = |&a: &u32, &b: &u32| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b));
+    let mut list: Vec<u32> = (0..rows as u32).collect();
+    if count < rows {
+        list.select_nth_unstable_by(count - 1, heavier);
+        list.truncate(count);
+    }
+    list.sort_unstable();
+    list
+}
+
+fn assemble<F: Family>(
+    model: &Glm<F>,
+    centre: centre::Centre,
+    apart: Vec<u32>,
+    order: u8,
+    scale: f32,
+) -> Result<GlmExpansion<F>> {
+    let d = model.parameters();
+    let centre::Centre { state, mut gradient, mut hessian, mut eta, covariance, mode, .. } = centre;
+    let stratum = if apart.is_empty() {
+        None
+    } else {
+        let sorted = by_pattern(model, &apart);
+        let part = model.subset(&sorted, None)?;
+        // Its own sums are taken out of those of all rows.
+        let (mut g, mut h) = (vec![0.0; d], vec![0.0; d * d]);
+        derivative::of_likelihood(&part, &state, &mut g, &mut h)?;
+        gradient.iter_mut().zip(&g).for_each(|(all, own)| *all -= own);
+        hessian.iter_mut().zip(&h).for_each(|(all, own)| *all -= own);
+        let mut own: Vec<f32> = sorted.iter().map(|&p| eta[p as usize]).collect();
+        own.resize(part.blocks().count() * BLOCK, 0.0);
+        Some(CertainRows::new(part, own))
+    };
+    let kept = kept_columns(model, &apart);
+    let compact = kept.len() < model.transform.len();
+    let (blocks, eta) = if compact {
+        let rest = Rest { rows: model.blocks().rows(), apart: &apart };
+        let blocks = model.blocks().gather(rest.positions(), rest.len(), &kept);
+        let mut own: Vec<f32> = rest.positions().map(|p| eta[p as usize]).collect();
+        own.resize(blocks.count() * BLOCK, 0.0);
+        (blocks, own)
+    } else {
+        apart.iter().for_each(|&position| eta[position as usize] = f32::NAN);
+        (model.blocks().clone(), eta)
+    };
+    let first = usize::from(model.intercept);
+    let active: Vec<u32> = (0..d as u32)
+        .filter(|&i| {
+            let column = (i as usize).checked_sub(first).filter(|&j| j < model.transform.len());
+            column.is_none_or(|j| kept.binary_search(&(j as u32)).is_ok())
+        })
+        .collect();
+    let linear = active.iter().map(|&i| gradient[i as usize]).collect();
+    let entry = |&i: &u32, &k: &u32| if order == 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
+    let quadratic = active.iter().flat_map(|i| active.iter().map(move |k| entry(i, k))).collect();
+    Ok(GlmExpansion {
+        model: model.clone(),
+        order,
+        centre: state,
+        mode,
+        covariance,
+        active,
+        linear,
+        quadratic,
+        stratum,
+        apart,
+        blocks,
+        compact,
+        columns: kept,
+        eta: Arc::from(eta),
+        scale,
+        report: ExpansionReport::default(),
+    })
+}
+
+/// The rows that are not in the stratum.
+struct Rest<'a> {
+    rows: usize,
+    apart: &'a [u32],
+}
+
+impl Rest<'_> {
+    fn len(&self) -> usize {
+        self.rows - self.apart.len()
+    }
+
+    fn positions(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut apart = self.apart.iter().peekable();
+        (0..self.rows as u32).filter(move |position| apart.next_if_eq(&position).is_none())
+    }
+}
+
+/// Columns that are not zero in some row outside the stratum. Only columns that are not centred can vanish.
+fn kept_columns<F: Family>(model: &Glm<F>, apart: &[u32]) -> Vec<u32> {
+    let view = model.blocks().view();
+    let vanishes = |j: usize| {
+        if model.transform[j].0 != 0.0 || apart.is_empty() {
+            return false;
+        }
+        let mut masked = apart.iter().copied().peekable();
+        for block in 0..view.count() {
+            let end = ((block + 1) * BLOCK) as u32;
+            let lines = &view.block(block)[2 * j..2 * j + 2];
+            let empty = |line: &Line| line.0.iter().all(|&x| x == 0.0);
+            if lines.iter().all(empty) {
+                while masked.next_if(|&p| p < end).is_some() {}
+                continue;
+            }
+            for i in 0..view.rows_in(block) {
+                let position = (block * BLOCK + i) as u32;
+                let inside = masked.next_if_eq(&position).is_some();
+                if !inside && lines[i / 16].0[i % 16] != 0.0 {
+                    return false;
+                }
+            }
+        }
+        true
+    };
+    (0..model.transform.len()).filter(|&j| !vanishes(j)).map(|j| j as u32).collect()
+}
+
+/// The positions sorted by which sparse columns they have, so that neighbours share their zeros.
+fn by_pattern<F: Family>(model: &Glm<F>, positions: &[u32]) -> Vec<u32> {
+    let sparse: Vec<usize> = (0..model.transform.len()).filter(|&j| model.transform[j].0 == 0.0).collect();
+    let blocks: &Blocks = model.blocks();
+    let pattern = |&position: &u32| -> Vec<u32> {
+        let present = sparse.iter().filter(|&&j| blocks.value(position as usize, j) != 0.0);
+        present.map(|&j| j as u32).collect()
+    };
+    let mut sorted = positions.to_vec();
+    sorted.sort_by_cached_key(|position| (pattern(position), *position));
+    sorted
+}

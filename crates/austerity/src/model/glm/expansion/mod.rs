@@ -1,0 +1,393 @@
+//! A second-order surrogate of a generalised linear model: exact prior, exact stratum, Taylor expansion of the rest.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `centre` | where to expand, with two passes over the data |
+//! | `passes` | passes on several threads, the same sums whatever their number |
+//! | [`scores`] | what each row can leave of the expansion |
+//! | [`certain`] | the certainty stratum: rows that are always read |
+//! | [`population`] | the residuals of a move |
+//! | `build` | the steps from a model to its expansion |
+//!
+//! ```text
+//! log p(data|θ) − log p(data|θ̂) = Σ_stratum [ℓ_i(θ) − ℓ_i(θ̂)] + g·h + ½ h'Hh + Σ_rest R_i(h),   h = θ − θ̂
+//! ```
+//!
+//! g and H are sums over the rest in f64, so an R_i is all a decision has to sample: of the order of h³, with h of the order of N^{−1/2}, their
+//! total moves a decision by N^{−1/2} and its sampling error after n rows is C/√(Nn) (the bench `flat-in-n` measures C). Rows whose R_i may be
+//! large whatever N (rare features, leverage) form the stratum, chosen by a score of *every* row ([`scores`], [`crate::check::blindness`]): sampled instead,
+//! they would be missed by most batches, which could not know it.
+//!
+//! Cost: two to four passes to build, η̂ of every row (4 bytes) beside the data, and where columns are zero outside the stratum a copy of the rest
+//! without them. A decision reads its sample; an evaluation of the surrogate K rows and d² numbers. Not for posteriors with several modes.
+
+mod build;
+mod centre;
+pub mod certain;
+mod passes;
+pub mod population;
+pub mod scores;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::blocks::{Blocks, Line};
+use super::{Family, Glm};
+use crate::check::blindness::Stratum;
+use crate::error::Result;
+use crate::model::data::check_length;
+use crate::model::surrogate::{CertainSteps, Expansion};
+use crate::model::{Model as _, Parameters as _};
+
+pub use build::ExpansionSettings;
+pub use certain::{CertainRows, Displacement, Predictors, Slopes};
+pub use population::{Residuals, Scratch};
+
+/// Columns whose coefficients fit on the stack.
+const STACK: usize = 256;
+
+/// What building an expansion found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExpansionReport {
+    /// N.
+    pub rows: usize,
+    /// Order of the expansion: 1 or 2.
+    pub order: u8,
+    /// K: rows of the certainty stratum.
+    pub stratum: usize,
+    /// Columns that are not zero outside the stratum.
+    pub sampled_columns: usize,
+    /// Predicted standard error of a total at the first look.
+    pub standard_error: f64,
+    /// Rows sampled until the predicted standard error is the tolerance.
+    pub rows_to_tolerance: f64,
+    /// What rows that a batch typically misses can add to a total, at the worst look,
+    pub missed: f64,
+    /// and the standard error that such a batch claims, or the tolerance if that is larger.
+    pub believed: f64,
+    /// The same without a stratum.
+    pub without_stratum: (f64, f64),
+    /// Passes over all rows.
+    pub passes: u32,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+impl ExpansionReport {
+    /// Whether decisions could rest on batches that miss what matters without knowing it.
+    #[must_use]
+    pub fn is_blind(&self) -> bool {
+        self.missed > self.believed
+    }
+
+    /// The outcome in a sentence or two.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Self { order, stratum, standard_error, missed, believed, .. } = self;
+        let kind = if *order == 2 { "second" } else { "first" };
+        let apart = match stratum {
+            0 => "no row needs to be read at every decision".into(),
+            k => format!("the {k} heaviest rows are read at every decision"),
+        };
+        let blind = if self.is_blind() {
+            format!(
+                "; batches can miss {missed:.2} of the log ratio and claim {believed:.2}: decisions are not to be trusted"
+            )
+        } else {
+            format!("; batches can miss {missed:.3} and claim {believed:.3}")
+        };
+        format!(
+            "{kind}-order surrogate of {} rows: {apart}, predicted standard error {standard_error:.3}{blind}",
+            self.rows
+        )
+    }
+
+    fn of(stratum: &Stratum, without: &Stratum) -> Self {
+        Self {
+            rows: 0,
+            order: 2,
+            stratum: stratum.rows,
+            sampled_columns: 0,
+            standard_error: stratum.standard_error,
+            rows_to_tolerance: stratum.rows_to_tolerance,
+            missed: stratum.blindness.missed,
+            believed: stratum.blindness.believed,
+            without_stratum: (without.blindness.missed, without.blindness.believed),
+            passes: 0,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// The expansion of a [`Glm`].
+#[derive(Clone, Debug)]
+pub struct GlmExpansion<F: Family> {
+    model: Glm<F>,
+    order: u8,
+    centre: Vec<f64>,
+    /// The mode and the covariance as the expansion sees them.
+    mode: Vec<f64>,
+    covariance: Vec<f64>,
+    /// Parameters that move the rest.
+    active: Vec<u32>,
+    /// g and H of the rest, of the active parameters.
+    linear: Vec<f64>,
+    quadratic: Vec<f64>,
+    stratum: Option<CertainRows<F>>,
+    /// Storage positions of the stratum, ascending.
+    apart: Vec<u32>,
+    /// The rows that are sampled: all of them, those of the stratum masked, or a copy without those of the stratum.
+    blocks: Blocks,
+    compact: bool,
+    /// Columns of `blocks`, as numbered in the model.
+    columns: Vec<u32>,
+    /// η̂ of the rows of `blocks`; NaN masks.
+    eta: Arc<[f32]>,
+    /// What residuals are multiplied by in f32.
+    scale: f32,
+    report: ExpansionReport,
+}
+
+impl<F: Family> GlmExpansion<F> {
+    /// The model expanded.
+    #[must_use]
+    pub fn model(&self) -> &Glm<F> {
+        &self.model
+    }
+
+    /// What building it found.
+    #[must_use]
+    pub fn report(&self) -> &ExpansionReport {
+        &self.report
+    }
+
+    /// The mode of the expansion, its stratum expanded too.
+    #[must_use]
+    pub fn mode(&self) -> &[f64] {
+        &self.mode
+    }
+
+    /// Covariance at the mode, d × d row by row.
+    #[must_use]
+    pub fn covariance(&self) -> &[f64] {
+        &self.covariance
+    }
+
+    /// The certainty stratum.
+    #[must_use]
+    pub fn stratum(&self) -> Option<&CertainRows<F>> {
+        self.stratum.as_ref()
+    }
+
+    /// Calls `work` with the displacement of `state`; allocates nothing up to 256 columns.
+    fn displaced<T>(&self, state: &[f64], work: impl FnOnce(&Displacement<'_, F>) -> T) -> T {
+        let model = &self.model;
+        let columns = model.transform.len();
+        let (mut stack, mut heap) = ([0.0f32; STACK], Vec::new());
+        let coefficients = if columns <= STACK {
+            &mut stack[..columns]
+        } else {
+            heap.resize(columns, 0.0);
+            &mut heap[..]
+        };
+        let first = usize::from(model.intercept);
+        let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
+        for (j, (slot, &(shift, scale))) in coefficients.iter_mut().zip(&model.transform).enumerate() {
+            let h = state[first + j] - self.centre[first + j];
+            constant += h * shift;
+            *slot = (h * scale).clamp(-1e30, 1e30) as f32;
+        }
+        let (base, extra) = (model.extra(&self.centre), model.extra(state));
+        work(&Displacement {
+            coefficients,
+            constant: constant.clamp(-1e30, 1e30) as f32,
+            step: model.family.step(base, extra),
+            extra,
+        })
+    }
+
+    /// g·h + ½h'Hh, and g + Hh added to `gradient`.
+    fn taylor(&self, state: &[f64], gradient: Option<&mut [f64]>) -> f64 {
+        let size = self.active.len();
+        let h = |k: usize| {
+            let i = self.active[k] as usize;
+            state[i] - self.centre[i]
+        };
+        let (mut stack, mut heap) = ([0.0f64; STACK], Vec::new());
+        let moved = if size <= STACK {
+            &mut stack[..size]
+        } else {
+            heap.resize(size, 0.0);
+            &mut heap[..]
+        };
+        moved.iter_mut().enumerate().for_each(|(k, slot)| *slot = h(k));
+        let mut value = 0.0;
+        let mut gradient = gradient;
+        for (k, row) in self.quadratic.chunks_exact(size.max(1)).enumerate() {
+            let curve: f64 = dot(row, moved);
+            value += moved[k] * (self.linear[k] + 0.5 * curve);
+            if let Some(gradient) = &mut gradient {
+                gradient[self.active[k] as usize] += self.linear[k] + curve;
+            }
+        }
+        value
+    }
+
+    /// The column of a coefficient that is certain, and a step of it in the units of the storage: such columns are not centred.
+    fn stored_step(&self, parameter: usize, by: f64) -> (usize, f32) {
+        let column = parameter - usize::from(self.model.intercept);
+        (column, (by * self.model.transform[column].1).clamp(-1e30, 1e30) as f32)
+    }
+
+    fn prior(&self, state: &[f64]) -> f64 {
+        self.model.priors.iter().zip(state).map(|(prior, &value)| prior.log_density(value)).sum()
+    }
+}
+
+/// Four sums side by side, which the compiler can keep in vectors.
+#[inline]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a_chunks, a_rest) = a.as_chunks::<4>();
+    let (b_chunks, b_rest) = b.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (x, y) in a_chunks.iter().zip(b_chunks) {
+        for i in 0..4 {
+            sums[i] += x[i] * y[i];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}
+
+impl<F: Family> Expansion for GlmExpansion<F> {
+    type Scratch = Scratch;
+    type Workspace = Slopes;
+    type Residuals<'a> = Residuals<'a, F>;
+
+    fn rows(&self) -> usize {
+        self.blocks.rows()
+    }
+
+    fn dimension(&self) -> usize {
+        self.model.parameters()
+    }
+
+    fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    fn log_density(&self, state: &[f64]) -> f64 {
+        let known = self.prior(state) + self.taylor(state, None);
+        match &self.stratum {
+            Some(stratum) => known + self.displaced(state, |at| stratum.evaluate(at, None)),
+            None => known,
+        }
+    }
+
+    fn log_density_gradient(&self, state: &[f64], slopes: &mut Slopes, gradient: &mut [f64]) -> f64 {
+        for ((slot, prior), &value) in gradient.iter_mut().zip(&self.model.priors).zip(state) {
+            *slot = prior.derivatives(value).0;
+        }
+        let known = self.prior(state) + self.taylor(state, Some(gradient));
+        let Some(stratum) = &self.stratum else { return known };
+        slopes.reset(self.model.transform.len());
+        let value = self.displaced(state, |at| stratum.evaluate(at, Some(slopes)));
+        let first = usize::from(self.model.intercept);
+        if first == 1 {
+            gradient[0] += slopes.constant;
+        }
+        let columns = gradient[first..].iter_mut().zip(&self.model.transform).zip(&slopes.columns);
+        for ((slot, &(shift, scale)), lanes) in columns {
+            *slot += shift * slopes.constant + scale * f64::from(lanes.iter().sum::<f32>());
+        }
+        if !F::EXTRA.is_empty() {
+            gradient[first + self.model.transform.len()] += slopes.extra;
+        }
+        known + value
+    }
+
+    fn scratch(&self) -> Scratch {
+        Scratch::new(self.columns.len())
+    }
+
+    fn residuals<'a>(&'a self, from: &[f64], to: &[f64], scratch: &'a mut Scratch) -> Residuals<'a, F> {
+        Residuals::new(self, from, to, scratch)
+    }
+
+    fn check_state(&self, state: &[f64]) -> Result<()> {
+        check_length("state", self.dimension(), state.len())?;
+        self.model.check_state(&state.to_vec())
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.model.names()
+    }
+
+    fn write(&self, state: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(state);
+        for extra in out.iter_mut().rev().take(F::EXTRA.len()) {
+            *extra = extra.exp();
+        }
+    }
+
+    fn original_row(&self, position: usize) -> usize {
+        let mut place = position;
+        if self.compact {
+            // The stratum's rows were taken out: count those before.
+            for &gone in &self.apart {
+                if gone as usize <= place {
+                    place += 1;
+                } else {
+                    break;
+                }
+            }
+        }
+        self.model.original(place)
+    }
+
+    /// Of the data, the priors, and what was made of them.
+    fn fingerprint(&self) -> u64 {
+        let words = format!("{:?} {} {}", self.centre, self.apart.len(), self.order);
+        let model = self.model.fingerprint();
+        let own = [model as u32, (model >> 32) as u32];
+        crate::model::fingerprint(own.into_iter().chain(words.bytes().map(u32::from)))
+    }
+
+    fn bytes(&self) -> usize {
+        let copy = if self.compact { self.blocks.bytes() } else { 0 };
+        self.model.blocks().bytes() + copy + size_of_val(&*self.eta)
+    }
+}
+
+impl<F: Family> CertainSteps for GlmExpansion<F> {
+    type Memory = Predictors;
+
+    fn certain_parameters(&self) -> Vec<usize> {
+        (0..self.dimension()).filter(|&i| self.active.binary_search(&(i as u32)).is_err()).collect()
+    }
+
+    fn begin_certain(&self, state: &[f64], memory: &mut Predictors) {
+        if let Some(stratum) = &self.stratum {
+            self.displaced(state, |at| stratum.predict(at, memory));
+        }
+    }
+
+    fn certain_change(&self, memory: &Predictors, state: &[f64], parameter: usize, by: f64) -> f64 {
+        let prior = &self.model.priors[parameter];
+        let prior = prior.log_density(state[parameter] + by) - prior.log_density(state[parameter]);
+        let Some(stratum) = &self.stratum else { return prior };
+        let (column, moved) = self.stored_step(parameter, by);
+        prior + stratum.change(memory, column, moved)
+    }
+
+    fn take_certain(&self, memory: &mut Predictors, parameter: usize, by: f64) {
+        if let Some(stratum) = &self.stratum {
+            let (column, moved) = self.stored_step(parameter, by);
+            stratum.take(memory, column, moved);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The residuals of a move as a population: R(θ') − R(θ) of every row that is not in the stratum.
+
+use std::ops::Range;
+
+use super::GlmExpansion;
+use crate::error::{Error, Result};
+use crate::model::glm::Family;
+use crate::model::glm::blocks::BLOCK;
+use crate::model::glm::list::List;
+use crate::model::glm::residual::Task;
+use crate::model::surrogate::Expansion as _;
+use crate::population::{Moments, Population, RowCost, positions, refuse, relocated};
+use crate::simd::prefetch_slice;
+
+/// Blocks that one prefetch hint asks for.
+const PREFETCHED: usize = 4;
+
+/// Working memory of one chain.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    coefficients: Vec<[f32; 2]>,
+}
+
+impl Scratch {
+    pub(super) fn new(columns: usize) -> Self {
+        Self { coefficients: vec![[0.0; 2]; columns] }
+    }
+}
+
+/// What the expansion leaves of a move.
+#[derive(Debug)]
+pub struct Residuals<'a, F: Family> {
+    expansion: &'a GlmExpansion<F>,
+    constants: [f32; 2],
+    expanded: F::Expanded,
+    changes: [f64; 2],
+    scratch: &'a mut Scratch,
+}
+
+impl<'a, F: Family> Residuals<'a, F> {
+    pub(super) fn new(
+        expansion: &'a GlmExpansion<F>,
+        from: &[f64],
+        to: &[f64],
+        scratch: &'a mut Scratch,
+    ) -> Self {
+        let model = &expansion.model;
+        let centre = &expansion.centre;
+        let first = usize::from(model.intercept);
+        let mut constants = [0.0; 2];
+        if model.intercept {
+            constants = [from[0] - centre[0], to[0] - centre[0]];
+        }
+        for (slot, &column) in scratch.coefficients.iter_mut().zip(&expansion.columns) {
+            let (place, (shift, scale)) = (first + column as usize, model.transform[column as usize]);
+            let (before, after) = (from[place] - centre[place], to[place] - centre[place]);
+            constants = [constants[0] + before * shift, constants[1] + after * shift];
+            *slot = [limited(before * scale), limited(after * scale)];
+        }
+        let (base, before, after) = (model.extra(centre), model.extra(from), model.extra(to));
+        let changes = match (base, before, after) {
+            ([base, ..], [before, ..], [after, ..]) => [before - base, after - base],
+            _ => [0.0; 2],
+        };
+        Self {
+            expansion,
+            constants: constants.map(limited),
+            expanded: model.family.expanded(base, before, after),
+            changes,
+            scratch,
+        }
+    }
+
+    fn task(&self) -> Task<'_, F> {
+        let expansion = self.expansion;
+        let first_order = (expansion.order == 1).then(|| {
+            let model = &expansion.model;
+            (&model.family, model.extra(&expansion.centre), self.changes)
+        });
+        Task {
+            coefficients: &self.scratch.coefficients,
+            constants: self.constants,
+            expanded: self.expanded,
+            eta: &expansion.eta,
+            scale: expansion.scale,
+            first_order,
+        }
+    }
+
+    fn located(&self, error: Error) -> Error {
+        relocated(error, |position| self.original_row(position))
+    }
+
+    fn unit(&self) -> f64 {
+        1.0 / f64::from(self.expansion.scale)
+    }
+}
+
+/// f32 dot products must not form ∞ − ∞.
+fn limited(value: f64) -> f32 {
+    value.clamp(-1e30, 1e30) as f32
+}
+
+impl<F: Family> Population for Residuals<'_, F> {
+    fn len(&self) -> usize {
+        self.expansion.blocks.rows()
+    }
+
+    fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let (view, start) = (self.expansion.blocks.view(), rows.start);
+        (F::compiled().residual_reveal)(self.expansion.model.level, &view, &self.task(), rows, out);
+        let unit = self.unit();
+        out.iter_mut().for_each(|value| *value *= unit);
+        refuse(out, start).map_err(|error| self.located(error))
+    }
+
+    fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
+        let view = self.expansion.blocks.view();
+        let (level, task) = (self.expansion.model.level, self.task());
+        let mut part = Moments::EMPTY;
+        let outcome = if block_rows.is_multiple_of(BLOCK) || list == [0] && block_rows >= view.rows() {
+            let list = List::of_groups(list, block_rows.div_ceil(BLOCK), view.count());
+            (F::compiled().residuals)(level, &view, &task, list, &mut part)
+        } else {
+            let mut rows = positions(list, block_rows, view.rows());
+            (F::compiled().residual_rows)(level, &view, &task, &mut rows, &mut part)
+        };
+        outcome.map_err(|error| self.located(error))?;
+        moments.merge(&part.scaled(self.unit()));
+        Ok(())
+    }
+
+    fn total(&mut self) -> Result<Moments> {
+        let view = self.expansion.blocks.view();
+        let mut moments = Moments::EMPTY;
+        let list = List::all(view.count());
+        let outcome =
+            (F::compiled().residuals)(self.expansion.model.level, &view, &self.task(), list, &mut moments);
+        outcome.map_err(|error| self.located(error))?;
+        Ok(moments.scaled(self.unit()))
+    }
+
+    fn original_row(&self, position: usize) -> usize {
+        self.expansion.original_row(position)
+    }
+
+    fn prefetch(&self, list: &[u32], block_rows: usize) {
+        let view = self.expansion.blocks.view();
+        for &b in list.iter().take(PREFETCHED) {
+            let block = b as usize * block_rows / BLOCK;
+            if block < view.count() {
+                prefetch_slice(&self.expansion.eta[block * BLOCK..(block + 1) * BLOCK]);
+                prefetch_slice(view.block(block));
+            }
+        }
+    }
+
+    fn row_cost(&self) -> RowCost {
+        RowCost { revealed: 2, scanned: 2 }
+    }
+}

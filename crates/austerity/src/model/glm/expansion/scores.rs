@@ -1,0 +1,142 @@
+//! How much every row can leave of a second-order expansion: one pass after centre and covariance, in f32 over blocks.
+//!
+//! With C Cᵀ the covariance of the coefficients, lev = |Cᵀx| is the posterior sd of a row's linear predictor, and
+//!
+//! ```text
+//! score = w · max |ℓ'''(η̂ + s)| over |s| ≤ 2·lev · lev³/6
+//! ```
+//!
+//! as in [`crate::model::glm::influence`], which looks at points in f64 where this takes the largest in the range. Every row is scored, since
+//! a sample cannot tell which rows it has missed. Cost: d²/2 multiply-adds and one third derivative a row.
+
+use std::ops::Range;
+
+use fearless_simd::{Simd, prelude::*};
+use nalgebra::DMatrix;
+
+use crate::error::{Error, Result};
+use crate::model::glm::blocks::BLOCK;
+use crate::model::glm::kernel::{Pair, Rows, column};
+use crate::model::glm::{Family, Glm};
+use crate::simd::Lanes;
+
+/// Derivatives are looked at within so many posterior sds.
+pub(super) const REACH: f32 = 2.0;
+/// Directions whose sums are kept in registers together.
+const GROUP: usize = 4;
+
+/// The factor C in the units of the storage, in groups of directions.
+#[derive(Debug)]
+pub struct Spread {
+    /// Of every group: the constants, then the entries of every column.
+    groups: Vec<(Lead, Vec<[f32; GROUP]>)>,
+    /// sds within which the third derivative is bounded.
+    reach: f32,
+}
+
+/// What a group begins with: its constants and its first column that is not zero.
+type Lead = ([f32; GROUP], usize);
+
+impl Spread {
+    /// Of the covariance of all parameters of `model`, d × d row by row.
+    pub fn new<F: Family>(model: &Glm<F>, covariance: &[f64], reach: f32) -> Result<Self> {
+        let (size, first) = (model.parameters(), usize::from(model.intercept));
+        let count = first + model.transform.len();
+        let marginal = DMatrix::from_fn(count, count, |i, j| covariance[i * size + j]);
+        let lower = marginal.cholesky().map(nalgebra::Cholesky::unpack);
+        let lower = lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(|| {
+            Error::NotPositiveDefinite {
+                what: "the covariance at the centre".into(),
+                remedy: "give every coefficient a proper prior".into(),
+            }
+        })?;
+        let groups = (0..count).step_by(GROUP).map(|start| {
+            let entry = |row: usize, c: usize| {
+                let direction = start + c;
+                if direction < count { lower[(row, direction)] } else { 0.0 }
+            };
+            let mut constants = [0.0; GROUP];
+            for (c, constant) in constants.iter_mut().enumerate() {
+                let own = if first == 1 { entry(0, c) } else { 0.0 };
+                let shifts = model.transform.iter().enumerate();
+                *constant = own + shifts.map(|(j, &(shift, _))| shift * entry(first + j, c)).sum::<f64>();
+            }
+            // C is lower triangular: directions from `start` on are moved by columns from `start` on.
+            let begin = start.saturating_sub(first);
+            let columns = model.transform.iter().enumerate().skip(begin);
+            let columns =
+                columns.map(|(j, &(_, scale))| std::array::from_fn(|c| (scale * entry(first + j, c)) as f32));
+            ((constants.map(|c| c as f32), begin), columns.collect())
+        });
+        Ok(Self { groups: groups.collect(), reach })
+    }
+
+    /// lev² of 32 rows.
+    #[inline(always)]
+    fn squares<S: Simd>(&self, simd: S, lines: &[super::Line]) -> Pair<S> {
+        let mut total = [Lanes::splat(simd, 0.0); 2];
+        for ((constants, begin), columns) in &self.groups {
+            let mut low = constants.map(|c| Lanes::splat(simd, c));
+            let mut high = low;
+            for (j, entries) in columns.iter().enumerate() {
+                let x = column(simd, lines, begin + j);
+                for c in 0..GROUP {
+                    let entry = Lanes::splat(simd, entries[c]);
+                    low[c] = x[0].mul_add(entry, low[c]);
+                    high[c] = x[1].mul_add(entry, high[c]);
+                }
+            }
+            for c in 0..GROUP {
+                total[0] = low[c].mul_add(low[c], total[0]);
+                total[1] = high[c].mul_add(high[c], total[1]);
+            }
+        }
+        total
+    }
+}
+
+/// Writes the scores of the rows of some blocks; `eta` and `out` hold those rows only. Rows missing from the last block score 0.
+#[inline(always)]
+pub fn pass<S: Simd, F: Family>(
+    simd: S,
+    model: &Glm<F>,
+    range: Range<usize>,
+    spread: &Spread,
+    extra: &[f64],
+    eta: &[f32],
+    out: &mut [f32],
+) {
+    let view = model.blocks().view();
+    let layout = view.layout();
+    let sixth = Lanes::splat(simd, 1.0 / 6.0);
+    for (place, index) in range.enumerate() {
+        let lines = view.block(index);
+        let eta = &eta[place * BLOCK..][..BLOCK];
+        let eta = [Lanes::from_slice(simd, &eta[..16]), Lanes::from_slice(simd, &eta[16..])];
+        let side = |place: Option<usize>, missing: f32| match place {
+            Some(place) => column(simd, lines, place),
+            None => [Lanes::splat(simd, missing); 2],
+        };
+        let rows =
+            Rows { eta, response: column(simd, lines, layout.response), trials: side(layout.trials, 0.0) };
+        let squares = spread.squares(simd, lines);
+        let leverage = squares.map(|s| s.sqrt());
+        let reach = leverage.map(|lev| lev * Lanes::splat(simd, spread.reach));
+        let third = model.family.largest_third(simd, extra, &rows, reach);
+        let weight = side(layout.weight, 1.0);
+        let out = &mut out[place * BLOCK..][..BLOCK];
+        for half in 0..2 {
+            let score = weight[half] * third[half] * squares[half] * leverage[half] * sixth;
+            score.store_slice(&mut out[16 * half..16 * (half + 1)]);
+        }
+        let count = view.rows_in(index);
+        for score in out.iter_mut() {
+            // An infinite or undefined score is as heavy as scores can be; its square must stay a number.
+            *score = if score.is_nan() { LARGEST } else { score.min(LARGEST) };
+        }
+        out[count..].fill(0.0);
+    }
+}
+
+/// Scores beyond this are all alike.
+const LARGEST: f32 = 1e18;

@@ -1,0 +1,105 @@
+//! Exact steps of single coefficients that only the certainty stratum knows.
+//!
+//! A coefficient whose column is zero outside the stratum leaves every sampled residual at exactly 0: changed alone, its Metropolis–Hastings decision needs its prior
+//! and its own rows, and is exact. Heavy tails of such coefficients (a rare feature without a single event, say) mix slowly under leapfrog paths; steps
+//! θ_j' = θ_j + s_j·c with c standard Cauchy, s_j = 1.5 sds, cross them. Several sweeps over all such coefficients follow every decision
+//! about the candidate of the wrapped proposal; each leaves the posterior as it is, so their order and number are free.
+//!
+//! Cost per sweep: the rows of the stratum that have the feature, each once. Nothing is done where there is no such coefficient.
+
+use rand::RngExt as _;
+
+use crate::error::Result;
+use crate::model::surrogate::CertainSteps;
+use crate::proposal::Proposal;
+use crate::rng::Rng;
+
+/// Size of a step in sds.
+const STRETCH: f64 = 1.5;
+
+/// A proposal whose decisions are followed by sweeps.
+#[derive(Debug)]
+pub struct Sweeps<'e, E: CertainSteps, P> {
+    expansion: &'e E,
+    proposal: P,
+    /// Parameters and the sizes of their steps.
+    steps: Vec<(usize, f64)>,
+    sweeps: u32,
+    memory: E::Memory,
+    taken: u64,
+    tried: u64,
+}
+
+impl<E: CertainSteps, P: Clone> Clone for Sweeps<'_, E, P> {
+    fn clone(&self) -> Self {
+        Self {
+            expansion: self.expansion,
+            proposal: self.proposal.clone(),
+            steps: self.steps.clone(),
+            memory: E::Memory::default(),
+            ..*self
+        }
+    }
+}
+
+impl<'e, E: CertainSteps, P: Proposal<Vec<f64>>> Sweeps<'e, E, P> {
+    /// So many `sweeps` after every decision; `sds` are posterior standard deviations of all parameters.
+    pub fn new(expansion: &'e E, proposal: P, sds: &[f64], sweeps: u32) -> Self {
+        let certain = expansion.certain_parameters();
+        let steps = certain.into_iter().filter_map(|i| Some((i, STRETCH * sds.get(i)?))).collect();
+        Self { expansion, proposal, steps, sweeps, memory: E::Memory::default(), taken: 0, tried: 0 }
+    }
+
+    /// The wrapped proposal.
+    pub fn inner(&self) -> &P {
+        &self.proposal
+    }
+
+    /// Share of single steps taken; NaN before the first.
+    #[must_use]
+    pub fn acceptance(&self) -> f64 {
+        self.taken as f64 / self.tried as f64
+    }
+}
+
+impl<E: CertainSteps, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for Sweeps<'_, E, P> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+        self.proposal.propose(from, to, rng)
+    }
+
+    fn moved(&self) -> bool {
+        self.proposal.moved()
+    }
+
+    fn candidate_density(&self) -> Option<f64> {
+        self.proposal.candidate_density()
+    }
+
+    fn refresh(&mut self, state: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {
+        let mut changed = self.proposal.refresh(state, rng)?;
+        if self.steps.is_empty() || self.sweeps == 0 {
+            return Ok(changed);
+        }
+        self.expansion.begin_certain(state, &mut self.memory);
+        for _ in 0..self.sweeps {
+            for &(parameter, size) in &self.steps {
+                let angle = std::f64::consts::PI * (rng.random::<f64>() - 0.5);
+                let threshold = rng.random::<f64>().ln();
+                let by = size * angle.tan();
+                let change = self.expansion.certain_change(&self.memory, state, parameter, by);
+                self.tried += 1;
+                if change > threshold {
+                    state[parameter] += by;
+                    self.expansion.take_certain(&mut self.memory, parameter, by);
+                    self.taken += 1;
+                    changed = true;
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    fn learn(&mut self, accepted: bool, step: u64) {
+        self.proposal.learn(accepted, step);
+    }
+}
