@@ -9,7 +9,7 @@ use austerity::kernel::{Gibbs, GibbsSettings};
 use austerity::model::field::Field;
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::RuleSettings;
-use austerity::run::Walker;
+use austerity::run::{Counters, Walker};
 use rand::RngExt as _;
 use rand::seq::index::sample;
 
@@ -122,6 +122,8 @@ pub(super) struct Point {
     pub(super) seconds: f64,
     /// T: sweeps made, averaged over the chains.
     pub(super) sweeps: f64,
+    /// Standard error of that.
+    pub(super) sweeps_error: f64,
     /// Average L1 error, averaged over the chains, and the standard error of that.
     pub(super) error: f64,
     pub(super) standard_error: f64,
@@ -145,60 +147,97 @@ struct Snapshot {
     law: Vec<f64>,
 }
 
-/// Runs the chains of one kind and compares them with the truth.
+/// A chain's snapshots, its counters and its seconds.
+type Followed = (Vec<Snapshot>, Counters, f64);
+
+/// Runs the chains of every kind and compares them with the truth.
+///
+/// Kinds take turns, chain by chain, so that a machine whose speed changes on the way changes it for all of them.
 pub(super) fn follow(
     context: &Context,
     plan: &Plan,
-    (name, field, rule): (&str, &Field, &RuleSettings),
+    kinds: &[(String, &Field, RuleSettings)],
     subsets: &Subsets,
     truth: &Truth,
-) -> Result<Kind> {
+) -> Result<Vec<Kind>> {
     let grid = Grid::geometric(plan.seconds / 200.0, plan.seconds, plan.checkpoints, 1).seconds;
-    let numbers: Vec<u32> = (0..plan.chains).collect();
-    let chains = parallel::each(context.threads, &numbers, |_, &number| {
-        let mut walker = walker(field, rule, context.seed, number)?;
-        let mut counts = vec![0; subsets.cells()];
-        let mut snapshots: Vec<Snapshot> = Vec::with_capacity(grid.len());
-        let (mut seconds, mut sweeps) = (0.0, 0);
-        while snapshots.len() < grid.len() {
-            if context.stopped() {
-                return Err(Error::Interrupted);
-            }
-            let start = thread_time();
-            walker.walk(field.len() as u64)?;
-            seconds += (thread_time() - start).as_secs_f64();
-            sweeps += 1;
-            subsets.count(walker.state(), &mut counts);
-            while grid.get(snapshots.len()).is_some_and(|&time| seconds >= time) {
-                snapshots.push(Snapshot { seconds, sweeps, law: shares(&counts, sweeps) });
-            }
+    let mut chains: Vec<Vec<Followed>> = kinds.iter().map(|_| Vec::new()).collect();
+    for first in (0..plan.chains).step_by(context.threads.max(1)) {
+        context.stage(
+            &format!("chains against time: {} of {} of every kind", first + 1, plan.chains),
+            0.4 + 0.6 * f64::from(first) / f64::from(plan.chains),
+        )?;
+        let last = (first + context.threads.max(1) as u32).min(plan.chains);
+        let round: Vec<(usize, u32)> =
+            (0..kinds.len()).flat_map(|kind| (first..last).map(move |number| (kind, number))).collect();
+        let made = parallel::each(context.threads, &round, |_, &(kind, number)| {
+            let (_, field, rule) = &kinds[kind];
+            one(context, (field, rule, number), &grid, subsets)
+        })?;
+        for ((kind, _), followed) in round.iter().zip(made) {
+            chains[*kind].push(followed);
         }
-        Ok((snapshots, *walker.counters(), seconds))
-    })?;
-    let count = f64::from(plan.chains);
-    let points = (0..grid.len())
+    }
+    let compared = kinds.iter().zip(chains);
+    Ok(compared.map(|((name, ..), chains)| compare(plan, name, &chains, subsets, truth)).collect())
+}
+
+/// One chain, observed at the times of `grid`.
+fn one(
+    context: &Context,
+    (field, rule, number): (&Field, &RuleSettings, u32),
+    grid: &[f64],
+    subsets: &Subsets,
+) -> Result<Followed> {
+    let mut walker = walker(field, rule, context.seed, number)?;
+    let mut counts = vec![0; subsets.cells()];
+    let mut snapshots: Vec<Snapshot> = Vec::with_capacity(grid.len());
+    let (mut seconds, mut sweeps) = (0.0, 0);
+    while snapshots.len() < grid.len() {
+        if context.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let start = thread_time();
+        walker.walk(field.len() as u64)?;
+        seconds += (thread_time() - start).as_secs_f64();
+        sweeps += 1;
+        subsets.count(walker.state(), &mut counts);
+        while grid.get(snapshots.len()).is_some_and(|&time| seconds >= time) {
+            snapshots.push(Snapshot { seconds, sweeps, law: shares(&counts, sweeps) });
+        }
+    }
+    Ok((snapshots, *walker.counters(), seconds))
+}
+
+/// The chains of one kind, put together.
+fn compare(plan: &Plan, name: &str, chains: &[Followed], subsets: &Subsets, truth: &Truth) -> Kind {
+    let count = chains.len() as f64;
+    let points = (0..chains.first().map_or(0, |chain| chain.0.len()))
         .map(|place| {
             let here: Vec<&Snapshot> = chains.iter().map(|chain| &chain.0[place]).collect();
             let errors: Vec<f64> = here.iter().map(|shot| subsets.distance(&shot.law, &truth.law)).collect();
             let error = errors.iter().sum::<f64>() / count;
             let spread: f64 = errors.iter().map(|one| (one - error).powi(2)).sum::<f64>() / (count - 1.0);
+            let sweeps = here.iter().map(|shot| shot.sweeps as f64).sum::<f64>() / count;
+            let apart: f64 = here.iter().map(|shot| (shot.sweeps as f64 - sweeps).powi(2)).sum();
             let laws: Vec<&[f64]> = here.iter().map(|shot| &shot.law[..]).collect();
             Point {
                 seconds: here.iter().map(|shot| shot.seconds).sum::<f64>() / count,
-                sweeps: here.iter().map(|shot| shot.sweeps as f64).sum::<f64>() / count,
+                sweeps,
+                sweeps_error: (apart / (count - 1.0) / count).sqrt(),
                 error,
                 standard_error: (spread / count).sqrt(),
                 risk: risk(&laws, &truth.law),
             }
         })
         .collect();
-    let mut counters = austerity::run::Counters::default();
+    let mut counters = Counters::default();
     chains.iter().for_each(|chain| counters.add(&chain.1));
     let seconds: f64 = chains.iter().map(|chain| chain.2).sum();
-    Ok(Kind {
+    Kind {
         name: name.into(),
         points,
         share: counters.data_share(plan.factors()),
         nanoseconds: seconds * 1e9 / counters.steps as f64,
-    })
+    }
 }

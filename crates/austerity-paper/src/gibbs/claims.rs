@@ -116,18 +116,30 @@ pub(super) fn kappa_of(sd: f64, factors: usize) -> Result<f64> {
 }
 
 pub(super) fn chains(found: &Found) -> Vec<Check> {
-    let sweeps = |kind: &Kind| kind.points.last().map_or(f64::NAN, |point| point.sweeps);
+    // T and its relative standard error.
+    let sweeps = |kind: &Kind| {
+        kind.points
+            .last()
+            .map_or((f64::NAN, f64::NAN), |point| (point.sweeps, point.sweeps_error / point.sweeps))
+    };
     let exact = found.exact();
-    let ratios: Vec<(f64, f64)> =
-        found.tests().map(|(epsilon, kind)| (epsilon, sweeps(kind) / sweeps(exact))).collect();
+    let (exact_sweeps, exact_error) = sweeps(exact);
+    let ratios: Vec<(f64, f64, f64)> = found
+        .tests()
+        .map(|(epsilon, kind)| {
+            let (sweeps, error) = sweeps(kind);
+            let ratio = sweeps / exact_sweeps;
+            (epsilon, ratio, ratio * error.hypot(exact_error))
+        })
+        .collect();
     let slower: Vec<f64> =
-        ratios.iter().filter(|(_, ratio)| *ratio <= 1.0).map(|(epsilon, _)| *epsilon).collect();
+        ratios.iter().filter(|(_, ratio, _)| *ratio <= 1.0).map(|(epsilon, ..)| *epsilon).collect();
     let more = Check::new(
         "more samples in the same time",
         "\"… we use fewer mini-batches per iteration and thus generate more samples in the same amount of time than the exact \
          Gibbs sampler.\"",
         "T above that of exact Gibbs at every ε",
-        list(ratios.iter(), |(epsilon, ratio)| format!("{ratio:.2} × at {epsilon}")),
+        list(ratios.iter(), |(epsilon, ratio, error)| format!("{ratio:.2} ± {error:.2} × at {epsilon}")),
         slower.is_empty(),
     )
     .remark(format!(

@@ -81,12 +81,7 @@ fn carry_out(context: &Context, plan: Plan) -> Result<Outcome> {
     for &epsilon in &plan.epsilons {
         todo.push((format!("ε = {epsilon}"), &field, plan.blocks(epsilon)));
     }
-    let mut kinds = Vec::new();
-    for (done, (name, field, rule)) in todo.iter().enumerate() {
-        let share = 0.4 + 0.6 * done as f64 / todo.len() as f64;
-        context.stage(&format!("chains against time: {name}"), share)?;
-        kinds.push(chains::follow(context, &plan, (name, field, rule), &subsets, &truth)?);
-    }
+    let kinds = chains::follow(context, &plan, &todo, &subsets, &truth)?;
     let found = Found { plan, conditionals, truth, kinds, races };
     outcome(&found, closed.factors())
 }

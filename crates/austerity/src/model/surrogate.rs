@@ -20,7 +20,7 @@ pub trait Expansion: Sync {
     /// Working memory of one chain.
     type Scratch: Send;
     /// Working memory of a density with gradient.
-    type Workspace: Send + Default;
+    type Workspace: Send + Default + std::fmt::Debug;
     /// What is left of the rows.
     type Residuals<'a>: Population
     where
@@ -79,7 +79,7 @@ pub trait Expansion: Sync {
 /// An expansion with coefficients that move no row outside its certainty stratum: changed alone, they leave every residual at 0.
 pub trait CertainSteps: Expansion {
     /// What is remembered of a state between single steps.
-    type Memory: Send + Default;
+    type Memory: Send + Default + std::fmt::Debug;
 
     /// Those coefficients.
     fn certain_parameters(&self) -> Vec<usize>;

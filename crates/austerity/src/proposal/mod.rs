@@ -13,6 +13,7 @@
 //! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
 //! | [`surrogate_step`] | [`SurrogateStep`]: steps reversible for a surrogate posterior, touching no data |
 //! | [`sweeps`] | [`Sweeps`]: exact steps of single coefficients that only the certainty stratum knows |
+//! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
@@ -29,6 +30,7 @@ pub mod random_walk;
 pub mod stiefel;
 pub mod surrogate_step;
 pub mod sweeps;
+pub mod transition;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +49,7 @@ pub use random_walk::{RandomWalk, Shape};
 pub use stiefel::Stiefel;
 pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;
+pub use transition::{Transition, TransitionKind, TransitionPlan};
 
 /// Proposes a candidate.
 pub trait Proposal<S> {
@@ -86,6 +89,8 @@ pub enum AnyProposal {
     RandomWalk(RandomWalk),
     /// Robust adaptive Metropolis.
     Adaptive(RobustAdaptive),
+    /// Steps that leave a normal distribution as it is.
+    CrankNicolson(CrankNicolson),
     /// Independent draws around the mode.
     Laplace(Laplace),
     /// Walk on orthonormal frames.
@@ -99,6 +104,7 @@ impl Proposal<Vec<f64>> for AnyProposal {
         match self {
             Self::RandomWalk(walk) => walk.propose(from, to, rng),
             Self::Adaptive(walk) => walk.propose(from, to, rng),
+            Self::CrankNicolson(steps) => steps.propose(from, to, rng),
             Self::Laplace(draws) => draws.propose(from, to, rng),
             Self::Stiefel(walk) => walk.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
@@ -107,7 +113,7 @@ impl Proposal<Vec<f64>> for AnyProposal {
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::RandomWalk(_) | Self::Laplace(_) | Self::Stiefel(_) => {}
+            Self::RandomWalk(_) | Self::CrankNicolson(_) | Self::Laplace(_) | Self::Stiefel(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }
@@ -123,6 +129,12 @@ impl From<RandomWalk> for AnyProposal {
 impl From<RobustAdaptive> for AnyProposal {
     fn from(walk: RobustAdaptive) -> Self {
         Self::Adaptive(walk)
+    }
+}
+
+impl From<CrankNicolson> for AnyProposal {
+    fn from(steps: CrankNicolson) -> Self {
+        Self::CrankNicolson(steps)
     }
 }
 

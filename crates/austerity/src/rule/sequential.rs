@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, setting};
 use crate::population::{Access, Moments, Reveal};
 use crate::rng::Rng;
+use crate::rule::bound::Shape;
 use crate::rule::exact::decide_by_total;
 use crate::rule::{Bound, DecideAt, Decision, Guard, Law, Looks, Rule, Statistic, Stopped};
 
@@ -55,6 +56,21 @@ impl SequentialSettings {
             stop_at: None,
             guard: Some(Guard::default()),
             block_rows: crate::BLOCK_ROWS,
+        }
+    }
+}
+
+impl SequentialSettings {
+    /// The defaults for residuals of a surrogate: looks at 64, × 1.5, …, Wang–Tsiatis bounds with α = ¾ and ε = 0.01, an absolute stop at
+    /// τ = 0.03, no guard, since residuals are guarded beforehand ([`crate::check::blindness`]).
+    #[must_use]
+    pub fn residuals() -> Self {
+        Self {
+            looks: Looks::Growing { first: 64, growth: 1.5 },
+            bound: Bound { shape: Shape::WangTsiatis { alpha: 0.75 }, ..Bound::pocock(0.01) },
+            stop_at: Some(0.03),
+            guard: None,
+            ..Self::constant(64, 0.01)
         }
     }
 }

@@ -82,21 +82,32 @@ pub(super) fn logistic<S: Simd>(simd: S, eta: Pair<S>, from: Pair<S>, to: Pair<S
     if !near && !(within(simd, from, STEP) && within(simd, to, STEP)) {
         return None;
     }
+    // Stage by stage over both vectors: neither waits for the other.
+    let (low, high) = (probabilities(simd, eta[0]), probabilities(simd, eta[1]));
+    let series = [logistic_series(simd, low.0, low.1), logistic_series(simd, high.0, high.1)];
     let mut values = eta;
     for i in 0..2 {
-        let (p, q) = probabilities(simd, eta[i]);
-        let series = logistic_series(simd, p, q);
-        let of = |h: Lanes<S>| {
-            let small = cubic(&series, h);
-            if near {
-                return small;
-            }
-            let is_small = h.abs().simd_le(Lanes::splat(simd, LOGISTIC));
-            is_small.select(small, logistic_direct(simd, p, q, h))
-        };
-        values[i] = of(to[i]) - of(from[i]);
+        values[i] = cubic(&series[i], to[i]) - cubic(&series[i], from[i]);
+    }
+    if !near {
+        for (i, (p, q)) in [low, high].into_iter().enumerate() {
+            values[i] = logistic_far(simd, (p, q), &series[i], to[i])
+                - logistic_far(simd, (p, q), &series[i], from[i]);
+        }
     }
     Some(values)
+}
+
+/// R(h) by the series where h is small, by definition elsewhere.
+#[inline(always)]
+fn logistic_far<S: Simd>(
+    simd: S,
+    (p, q): (Lanes<S>, Lanes<S>),
+    series: &[Lanes<S>; 6],
+    h: Lanes<S>,
+) -> Lanes<S> {
+    let is_small = h.abs().simd_le(Lanes::splat(simd, LOGISTIC));
+    is_small.select(cubic(series, h), logistic_direct(simd, p, q, h))
 }
 
 /// R(h) of log σ at η̂ in f64.
@@ -140,8 +151,11 @@ pub(super) fn poisson<S: Simd>(simd: S, mean: Pair<S>, from: Pair<S>, to: Pair<S
     if !near && !(within(simd, from, STEP) && within(simd, to, STEP)) {
         return None;
     }
-    let of = |i: usize| mean[i] * (exponential(simd, from[i], near) - exponential(simd, to[i], near));
-    Some([of(0), of(1)])
+    let mut values = mean;
+    for i in 0..2 {
+        values[i] = mean[i] * (exponential(simd, from[i], near) - exponential(simd, to[i], near));
+    }
+    Some(values)
 }
 
 /// e^h − 1 − h − h²/2 in f64.
@@ -240,12 +254,13 @@ impl Lines {
             return None;
         }
         let inverse = Lanes::splat(simd, self.inverse as f32);
-        let of = |i: usize| {
+        let mut values = rest;
+        for i in 0..2 {
             let u = rest[i] * inverse;
-            let way = |way: &Line, h: Lanes<S>| way.remainder(simd, self.power, u, h * inverse);
-            way(&self.ways[1], to[i]) - way(&self.ways[0], from[i])
-        };
-        Some([of(0), of(1)])
+            let there = self.ways[1].remainder(simd, self.power, u, to[i] * inverse);
+            values[i] = there - self.ways[0].remainder(simd, self.power, u, from[i] * inverse);
+        }
+        Some(values)
     }
 
     /// R(to) − R(from) of one row in f64.

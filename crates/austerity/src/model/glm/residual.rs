@@ -81,8 +81,8 @@ fn fast<S: Simd, F: Family>(
     // A stratum row may be anywhere: its h must not send the block to the slow path.
     let zero = Lanes::splat(simd, 0.0);
     let outside = [factor[0].simd_eq(zero), factor[1].simd_eq(zero)];
-    let inside = |h: Pair<S>| [outside[0].select(zero, h[0]), outside[1].select(zero, h[1])];
-    let (from, to) = (inside(from), inside(to));
+    let from = [outside[0].select(zero, from[0]), outside[1].select(zero, from[1])];
+    let to = [outside[0].select(zero, to[0]), outside[1].select(zero, to[1])];
     let mut values = F::residuals(simd, &task.expanded, &rows, from, to)?;
     if let Some((family, extra, [before, after])) = task.first_order {
         let all = family.derivatives(simd, extra, &rows);

@@ -1,0 +1,257 @@
+//! Which transition suits a surrogate posterior: a pilot on the surrogate alone, reading no data.
+//!
+//! Draws from the normal approximation at the mode are weighed first: with log w = log π̃ − log N, a spread of log w below [`SPREAD`] means that independent
+//! draws are taken nearly always, and nothing is cheaper. Otherwise (rare features, few events, priors that are not normal) leapfrog paths on
+//! the surrogate are tuned: two rounds from the mode, each learning the step length for an inner acceptance of 0.84 and ending with the covariance of
+//! its second half, which whitens the next; the covariance at the mode may be wrong by a factor of 2 and more. Coefficients that only the certainty stratum knows get
+//! [`Sweeps`] of exact single steps.
+//!
+//! The outcome is plain data, a function of expansion and seed; nothing adapts afterwards. Cost: 500 densities, and with paths some 25,000 gradients of the
+//! surrogate.
+
+use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::model::surrogate::CertainSteps;
+use crate::model::{Expansion, SurrogateDensity};
+use crate::proposal::{
+    AnyProposal, CrankNicolson, Hamiltonian, Path, Proposal, RandomWalk, SurrogateStep, Sweeps,
+};
+use crate::rng::{Rng, Role, seek, stream};
+
+/// Largest spread of log w at which independent draws are made.
+const SPREAD: f64 = 0.5;
+/// Draws that are weighed.
+const WEIGHED: usize = 500;
+/// Steps of the two rounds of leapfrog paths.
+const ROUNDS: [u32; 2] = [1000, 4000];
+/// Inner acceptance that the step length is learnt for.
+const ACCEPTANCE: f64 = 0.84;
+/// Sweeps of single coefficients after every decision.
+const SWEEPS: u32 = 3;
+
+/// How candidates are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransitionKind {
+    /// Independent draws from the normal approximation, the surrogate's ratio in the offset.
+    Independent,
+    /// Leapfrog paths on the surrogate, decided about residuals alone.
+    Hamiltonian,
+}
+
+/// A transition as plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransitionPlan {
+    /// How candidates are made.
+    pub kind: TransitionKind,
+    /// Mean and covariance (d × d, row by row) of the surrogate posterior, as far as known.
+    pub mean: Vec<f64>,
+    /// See [`TransitionPlan::mean`].
+    pub covariance: Vec<f64>,
+    /// Leapfrog paths.
+    pub path: Path,
+    /// Sweeps of single coefficients.
+    pub sweeps: u32,
+    /// Spread of log w of draws from the normal approximation.
+    pub spread: f64,
+    /// Share of inner candidates that a pilot took.
+    pub acceptance: f64,
+}
+
+impl TransitionPlan {
+    /// Plans for `expansion`, whose mode and covariance there are about `mode` and `covariance`; `kind` if one is wanted.
+    pub fn pilot<E: CertainSteps>(
+        expansion: &E,
+        mode: &[f64],
+        covariance: &[f64],
+        kind: Option<TransitionKind>,
+        seed: u64,
+    ) -> Result<Self> {
+        let mut rng = stream(seed, u32::MAX, Role::Proposal);
+        let spread = spread(expansion, mode, covariance, &mut rng)?;
+        let wanted = kind.unwrap_or(if spread < SPREAD {
+            TransitionKind::Independent
+        } else {
+            TransitionKind::Hamiltonian
+        });
+        let sweeps = if expansion.certain_parameters().is_empty() { 0 } else { SWEEPS };
+        let mut plan = Self {
+            kind: wanted,
+            mean: mode.to_vec(),
+            covariance: covariance.to_vec(),
+            path: Path { length: 0.45, steps: 3..=6, jitter: 0.2, target: Some(ACCEPTANCE) },
+            sweeps,
+            spread,
+            acceptance: f64::NAN,
+        };
+        if wanted == TransitionKind::Hamiltonian {
+            for (round, steps) in ROUNDS.into_iter().enumerate() {
+                plan.round(expansion, steps, seed, round as u64)?;
+            }
+            plan.path.target = None;
+        }
+        Ok(plan)
+    }
+
+    /// Runs a round of leapfrog paths and takes over what it learnt.
+    fn round<E: CertainSteps>(&mut self, expansion: &E, steps: u32, seed: u64, round: u64) -> Result<()> {
+        let mut rng = stream(seed, u32::MAX, Role::Start);
+        seek(&mut rng, round);
+        let mut transition = self.hamiltonian(expansion)?;
+        let (mut state, mut to) = (self.mean.clone(), self.mean.clone());
+        let d = state.len();
+        let (mut count, mut mean, mut products) = (0.0, vec![0.0; d], vec![0.0; d * d]);
+        for step in 0..steps {
+            transition.propose(&state, &mut to, &mut rng)?;
+            state.clone_from(&to);
+            transition.refresh(&mut state, &mut rng)?;
+            transition.learn(true, u64::from(step) + 1);
+            if step < steps / 2 {
+                continue;
+            }
+            // Welford: means move before products are added.
+            count += 1.0;
+            let before: Vec<f64> = state.iter().zip(&mean).map(|(s, m)| s - m).collect();
+            mean.iter_mut().zip(&before).for_each(|(m, b)| *m += b / count);
+            for i in 0..d {
+                for j in 0..=i {
+                    products[i * d + j] += before[i] * (state[j] - mean[j]);
+                }
+            }
+        }
+        let inner = transition.inner();
+        self.acceptance = inner.acceptance();
+        let path = inner.inner().path();
+        // The length was in units of the old covariance; the new one is the posterior's own.
+        self.path = Path { length: if round == 0 { 0.45 } else { path.length }, ..path.clone() };
+        let entry = |i: usize, j: usize| products[i.max(j) * d + i.min(j)] / (count - 1.0);
+        // A little of the old one keeps a short round from a singular matrix.
+        let keep = d as f64 / (count + d as f64);
+        let old = std::mem::take(&mut self.covariance);
+        self.covariance = (0..d * d).map(|k| (1.0 - keep) * entry(k / d, k % d) + keep * old[k]).collect();
+        if !self.covariance.iter().all(|value| value.is_finite()) {
+            return Err(Error::NotPositiveDefinite {
+                what: "the covariance of a pilot on the surrogate".into(),
+                remedy: "give every coefficient a proper prior, or use --surrogate none".into(),
+            });
+        }
+        self.mean = mean;
+        Ok(())
+    }
+
+    /// Posterior standard deviations, as far as known.
+    #[must_use]
+    pub fn sds(&self) -> Vec<f64> {
+        self.covariance.iter().step_by(self.mean.len() + 1).map(|v| v.sqrt()).collect()
+    }
+
+    /// The transition in words.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let sweeps = match self.sweeps {
+            0 => String::new(),
+            n => format!(", each followed by {n} sweeps of exact steps of the coefficients of rare features"),
+        };
+        match self.kind {
+            TransitionKind::Independent => format!(
+                "independent draws from the normal approximation, whose log density is off by {:.2} (sd){sweeps}",
+                self.spread
+            ),
+            TransitionKind::Hamiltonian => format!(
+                "Hamiltonian steps on the surrogate ({} to {} leapfrogs of {:.2}), since the posterior is not normal (log density off by {:.1}){sweeps}",
+                self.path.steps.start(),
+                self.path.steps.end(),
+                self.path.length,
+                self.spread
+            ),
+        }
+    }
+
+    fn hamiltonian<'e, E: CertainSteps>(&self, expansion: &'e E) -> Result<Leaps<'e, E>> {
+        let shape = RandomWalk::dense(self.mean.len(), &self.covariance)?;
+        let paths = Hamiltonian::new(SurrogateDensity::new(expansion), &shape, self.path.clone())?;
+        Ok(Sweeps::new(expansion, SurrogateStep::new(expansion, paths, 1), &self.sds(), self.sweeps))
+    }
+
+    /// The proposal that the plan describes.
+    pub fn build<'e, E: CertainSteps>(&self, expansion: &'e E) -> Result<Transition<'e, E>> {
+        Ok(match self.kind {
+            TransitionKind::Hamiltonian => Transition::Hamiltonian(self.hamiltonian(expansion)?),
+            TransitionKind::Independent => {
+                let draws = CrankNicolson::new(&self.mean, &self.covariance, 0.0)?;
+                Transition::Independent(Sweeps::new(expansion, draws, &self.sds(), self.sweeps))
+            }
+        })
+    }
+}
+
+/// Leapfrog paths on a surrogate, then sweeps.
+pub type Leaps<'e, E> = Sweeps<'e, E, SurrogateStep<'e, E, Hamiltonian<SurrogateDensity<'e, E>>>>;
+
+/// A transition for a surrogate, chosen at run time.
+#[derive(Clone, Debug)]
+pub enum Transition<'e, E: CertainSteps> {
+    /// Independent draws.
+    Independent(Sweeps<'e, E, CrankNicolson>),
+    /// Leapfrog paths.
+    Hamiltonian(Leaps<'e, E>),
+    /// Any proposal that knows nothing of surrogates: its candidates are weighed by the surrogate in the offset.
+    Plain(AnyProposal),
+}
+
+impl<E: CertainSteps> Proposal<Vec<f64>> for Transition<'_, E> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+        match self {
+            Self::Independent(draws) => draws.propose(from, to, rng),
+            Self::Hamiltonian(leaps) => leaps.propose(from, to, rng),
+            Self::Plain(proposal) => proposal.propose(from, to, rng),
+        }
+    }
+
+    fn moved(&self) -> bool {
+        match self {
+            Self::Independent(draws) => draws.moved(),
+            Self::Hamiltonian(leaps) => leaps.moved(),
+            Self::Plain(proposal) => proposal.moved(),
+        }
+    }
+
+    fn candidate_density(&self) -> Option<f64> {
+        match self {
+            Self::Independent(draws) => draws.candidate_density(),
+            Self::Hamiltonian(leaps) => leaps.candidate_density(),
+            Self::Plain(proposal) => proposal.candidate_density(),
+        }
+    }
+
+    fn refresh(&mut self, state: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {
+        match self {
+            Self::Independent(draws) => draws.refresh(state, rng),
+            Self::Hamiltonian(leaps) => leaps.refresh(state, rng),
+            Self::Plain(proposal) => proposal.refresh(state, rng),
+        }
+    }
+
+    fn learn(&mut self, accepted: bool, step: u64) {
+        match self {
+            Self::Independent(_) | Self::Hamiltonian(_) => {}
+            Self::Plain(proposal) => proposal.learn(accepted, step),
+        }
+    }
+}
+
+/// Standard deviation of log π̃ − log N over draws from N; infinite where a draw has no density.
+fn spread<E: Expansion>(expansion: &E, mode: &[f64], covariance: &[f64], rng: &mut Rng) -> Result<f64> {
+    let mut draws = CrankNicolson::new(mode, covariance, 0.0)?;
+    let (from, mut to) = (mode.to_vec(), mode.to_vec());
+    let mut weights = crate::population::Moments::EMPTY;
+    for _ in 0..WEIGHED {
+        // log N(mode) − log N(to) = ratio.
+        let ratio = draws.propose(&from, &mut to, rng)?;
+        weights.push(expansion.log_density(&to) + ratio);
+        let _: f64 = rng.random();
+    }
+    Ok(if weights.m2.is_finite() { weights.sd() } else { f64::INFINITY })
+}
