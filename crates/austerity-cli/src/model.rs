@@ -61,10 +61,22 @@ impl Family {
 pub(crate) trait Regression: Parameters + Curvature + Model<State = Vec<f64>> {}
 impl<M: Parameters + Curvature + Model<State = Vec<f64>>> Regression for M {}
 
+/// A posterior that chains can sample: a regression, or a surrogate of one.
+pub(crate) trait Sampled: Parameters + Model<State = Vec<f64>> {}
+impl<M: Parameters + Model<State = Vec<f64>>> Sampled for M {}
+
 /// Work on a model of any family.
-pub(crate) trait Task {
+pub(crate) trait Task: Sized {
     type Output;
     fn run<M: Regression>(self, model: &M) -> Result<Self::Output, Failure>;
+
+    /// The same where the model can be expanded.
+    fn run_expandable<F: austerity::model::glm::Family>(
+        self,
+        model: &Glm<F>,
+    ) -> Result<Self::Output, Failure> {
+        self.run(model)
+    }
 }
 
 /// Builds the model of `family` and hands it to `task`. `priors` has one entry per parameter, that of log σ last.
@@ -78,10 +90,12 @@ pub(crate) fn with_model<T: Task>(
     let owned = || (store.clone(), priors.to_vec());
     let ((store, priors), all) = (owned(), priors);
     match family {
-        Family::Logistic => task.run(&Glm::from_store(Logistic, store, priors)?),
-        Family::Binomial => task.run(&Glm::from_store(Binomial, store, priors)?),
-        Family::Poisson => task.run(&Glm::from_store(Poisson, store, priors)?),
-        Family::Student => task.run(&Glm::from_store(Student { freedom: FREEDOM }, store, priors)?),
+        Family::Logistic => task.run_expandable(&Glm::from_store(Logistic, store, priors)?),
+        Family::Binomial => task.run_expandable(&Glm::from_store(Binomial, store, priors)?),
+        Family::Poisson => task.run_expandable(&Glm::from_store(Poisson, store, priors)?),
+        Family::Student => {
+            task.run_expandable(&Glm::from_store(Student { freedom: FREEDOM }, store, priors)?)
+        }
         Family::Linear => {
             let (noise, coefficients) = match all.split_last() {
                 Some((&prior, coefficients)) => (Noise::Unknown { prior }, coefficients),

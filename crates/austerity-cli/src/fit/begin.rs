@@ -4,18 +4,21 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::proposal::AnyProposal;
+use austerity::model::Glm;
+use austerity::proposal::{AnyProposal, Transition};
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
+use super::sink::Stored;
 use super::start::{FindMode, ProposalChoice, Start, smooth, starts};
-use super::{Parts, Session, kept, layout, priors, sample, settings, unless_closed};
+use super::surrogate::{self, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
+use super::{Parts, Session, kept, layout, priors, sample, settings, threads, unless_closed};
 use crate::arguments::{Common, FitOptions, RuleChoice, ShapeOptions};
 use crate::data;
-use crate::model::{Family, Regression, Task, with_model};
+use crate::model::{Family, Regression, Sampled, Task, with_model};
 use crate::output::{Failure, say};
 use crate::progress::Line;
 use crate::runs::{DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, PriorRecord, RunFile, Saved};
@@ -30,6 +33,7 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let begun = Instant::now();
     let wanted = Wanted::read(&options.shape)?;
     let proposal = ProposalChoice::read(options.shape.proposal.as_deref())?;
+    let surrogate = SurrogateChoice::read(options.shape.surrogate.as_deref())?;
     settings(common, options)?;
     let mut fresh = Fresh::create(folder)?;
     let mut line = Line::new("fit");
@@ -68,6 +72,7 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
         line,
         fresh: &mut fresh,
         checksum: loaded.checksum,
+        surrogate,
     };
     with_model(family, &loaded.store, &priors, sampled, task)
 }
@@ -84,24 +89,72 @@ struct Begin<'a, 'f> {
     line: Line,
     fresh: &'a mut Fresh<'f>,
     checksum: String,
+    surrogate: SurrogateChoice,
 }
 
 impl Task for Begin<'_, '_> {
     type Output = bool;
 
     fn run<M: Regression>(mut self, model: &M) -> Result<bool, Failure> {
-        let names = model.names();
-        let mut settings = settings(self.common, self.options)?;
-        let keep = kept(&self.options.shape, &names)?;
         let mut chooser = Chooser {
             family: self.parts.family,
             wanted: &self.wanted,
             mode: &self.start.mode,
             line: &mut self.line,
-            seed: settings.seed,
+            seed: self.common.seed(),
         };
-        let Chosen { proposal, proposal_words, decided, pairs, worth } =
-            chooser.choose(model, self.proposal)?;
+        let chosen = chooser.choose(model, self.proposal)?;
+        let proposal = chosen.proposal.clone();
+        self.go(model, proposal, Details { chosen, surrogate: None })
+    }
+
+    fn run_expandable<F: austerity::model::glm::Family>(mut self, model: &Glm<F>) -> Result<bool, Failure> {
+        self.line.note("expanding the likelihood at the mode");
+        let question = Question {
+            choice: self.surrogate,
+            wanted: &self.wanted,
+            proposal: self.proposal,
+            mode: &self.start.mode,
+            threads: threads(self.common),
+            seed: self.common.seed(),
+        };
+        let prepared = match surrogate::prepare(model, &question)? {
+            Ok(prepared) => *prepared,
+            Err(why) => {
+                self.remarks.extend(why);
+                return self.run(model);
+            }
+        };
+        let Prepared { model, plan, decided, record, worth } = prepared;
+        let (stored, proposal_words) = match &plan {
+            Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
+            None => self.proposal.build(&self.start.mode)?,
+        };
+        let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
+        let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
+        self.go(&model, proposal, Details { chosen, surrogate: Some(record) })
+    }
+}
+
+/// What was decided about a run.
+struct Details {
+    chosen: Chosen,
+    surrogate: Option<SurrogateRecord>,
+}
+
+impl Begin<'_, '_> {
+    /// Writes the folder and samples.
+    fn go<M: Sampled, P: Stored>(
+        mut self,
+        model: &M,
+        proposal: P,
+        details: Details,
+    ) -> Result<bool, Failure> {
+        let names = model.names();
+        let mut settings = settings(self.common, self.options)?;
+        let keep = kept(&self.options.shape, &names)?;
+        let Details { chosen: Chosen { proposal: stored, proposal_words, decided, pairs, worth }, surrogate } =
+            details;
         let Decided { rule, audit, prediction, reason } = decided;
         if self.options.length.draws.is_none() && settings.draws < UNBOUNDED {
             settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
@@ -124,7 +177,7 @@ impl Task for Begin<'_, '_> {
             merged: Vec::new(),
             data: DataRecord {
                 file: self.options.data.data.clone(),
-                rows: model.len(),
+                rows: self.parts.store.rows(),
                 fingerprint: format!("{:016x}", model.fingerprint()),
                 checksum: self.checksum.clone(),
                 bytes: self.parts.store.bytes(),
@@ -136,6 +189,7 @@ impl Task for Begin<'_, '_> {
                 priors: PriorRecord::list(&names, self.parts.priors),
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
+            surrogate,
             proposal: proposal_words,
             options: resolved(&self.options.shape, &settings),
             data_options: self.options.data.clone(),
@@ -154,7 +208,7 @@ impl Task for Begin<'_, '_> {
             fingerprint: model.fingerprint(),
             names,
             chains: (0..run.settings.chains as usize)
-                .map(|chain| beginning(&starts[chain % starts.len()], &proposal))
+                .map(|chain| beginning(&starts[chain % starts.len()], &stored))
                 .collect(),
         };
         let preparation = self.parts.begun.elapsed().as_secs_f64();

@@ -12,6 +12,7 @@
 //! of the draws is right with it), unless `--law` or the preset says otherwise.
 
 use austerity::design::{Pairs, Prediction, choice, choose, compensation, predict};
+use austerity::model::glm::expansion::ExpansionReport;
 use austerity::rule::bound::Base;
 use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings, Statistic, audit};
 
@@ -63,11 +64,6 @@ impl Wanted {
     /// Reads the options.
     pub(crate) fn read(options: &ShapeOptions) -> Result<Self, Failure> {
         let paper = options.preset == Some(Preset::Paper);
-        if let Some(text) = options.surrogate.as_deref()
-            && !matches!(text, "auto" | "none")
-        {
-            return Err(usage(format!("--surrogate {text} is not in this version; known are auto and none")));
-        }
         let tolerance = options.tolerance.unwrap_or(TOLERANCE);
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(usage(format!("--tolerance is {tolerance}; allowed: a number above 0 and below 1")));
@@ -166,6 +162,40 @@ impl Wanted {
     /// Whether a test was asked for.
     pub(crate) fn wants_test(&self) -> bool {
         self.rule == RuleChoice::Sequential
+    }
+
+    /// Whether nothing was typed that a surrogate would overrule.
+    pub(crate) fn open_to_surrogate(&self) -> bool {
+        self.rule == RuleChoice::Auto && self.law.is_none() && !self.paper
+    }
+
+    /// The test on residuals: that of the defaults, with what was typed in its place.
+    pub(crate) fn residuals(&self, report: &ExpansionReport) -> Result<Decided, Failure> {
+        if self.rule == RuleChoice::Exact {
+            return Ok(self.exact("exact decisions on all residuals, as asked for"));
+        }
+        let standard = SequentialSettings::residuals();
+        let mut settings = match &self.test {
+            Some(test) => SequentialSettings { guard: None, ..test.clone() },
+            None => SequentialSettings { block_rows: self.block_rows, ..standard.clone() },
+        };
+        settings.stop_at = self.stop_at.or(settings.stop_at).or(standard.stop_at);
+        match self.law {
+            Some(LawChoice::Given(law)) => settings.law = law,
+            Some(LawChoice::Compensated) => {
+                return Err(usage(
+                    "--law compensated: a test on residuals needs no compensation; drop it, or use --surrogate none",
+                ));
+            }
+            None => {}
+        }
+        let share = report.rows_to_tolerance / report.rows as f64;
+        Ok(Decided {
+            rule: RuleSettings::Sequential(settings),
+            audit: self.audit.unwrap_or_else(|| audit::rate(share)),
+            prediction: None,
+            reason: report.sentence(),
+        })
     }
 
     /// Refuses a test that cannot be built for `rows` rows, before anything else is done.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `decide` | who decides: the rule, by a pilot and the design module |
 //! | `choose` | proposal and rule of a new run, by pilots |
+//! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `sink` | draws and checkpoints to the folder while chains run |
@@ -16,11 +17,11 @@ pub(crate) mod progress;
 mod resume;
 mod sink;
 mod start;
+pub(crate) mod surrogate;
 
 use std::time::Instant;
 
 use austerity::model::{Prior, Store};
-use austerity::proposal::AnyProposal;
 use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
@@ -28,9 +29,10 @@ use austerity_io::table::nearest;
 
 use crate::arguments::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::interrupt;
-use crate::model::{Family, Regression, SCALE_PRIOR};
+use crate::model::{Family, SCALE_PRIOR, Sampled};
 use crate::output::Failure;
 use crate::runs::{Folder, Overview, RunFile, Saved, page, summary};
+use sink::Stored;
 
 /// More chains than any machine has use for; each holds a state and a shape of its own.
 const MOST_CHAINS: u32 = 4096;
@@ -44,18 +46,18 @@ pub(crate) fn run(common: &Common, options: &FitOptions) -> Result<bool, Failure
 }
 
 /// A run that is about to sample.
-struct Session<'a, M: Regression> {
+struct Session<'a, M: Sampled, P: Stored> {
     common: &'a Common,
     options: &'a FitOptions,
     folder: &'a Folder,
     run: &'a RunFile,
-    sampler: Sampler<'a, M, AnyProposal>,
+    sampler: Sampler<'a, M, P>,
     writer: DrawsWriter,
     saved: Saved,
 }
 
 /// Samples, stores, summarises.
-fn sample<M: Regression>(session: Session<'_, M>, _lock: &RunLock) -> Result<bool, Failure> {
+fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) -> Result<bool, Failure> {
     let Session { common, options, folder, run, sampler, writer, saved } = session;
     let recipe = run.model.standardize.then_some(&run.recipe);
     let coefficients = run.recipe.coefficient_names().len();
@@ -73,7 +75,7 @@ fn sample<M: Regression>(session: Session<'_, M>, _lock: &RunLock) -> Result<boo
     let mut display = progress::Display::new(options.json_progress, run.settings.first_chain, bounded);
     let Run { checkpoint, ended, seconds, .. } = sampler.run_into(&mut sink, &control, &mut display);
     drop(display);
-    sink.finish(checkpoint, &ended, seconds)?;
+    sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
     if let Ended::Unstored { error } = &ended {
         eprintln!("austerity: {error}");
         eprintln!("austerity: what was stored before is intact; make room and go on with --resume");
@@ -109,11 +111,11 @@ fn unless_closed(outcome: Result<(), Failure>) -> Result<(), Failure> {
 
 /// Lets a target ESS look at the draws as they are stored, on the original scale and without parameters that are not kept: a resumed
 /// run has nothing else to look back on.
-fn as_stored<'m, M: Regression>(
-    sampler: Sampler<'m, M, AnyProposal>,
+fn as_stored<'m, M: Sampled, P: Stored>(
+    sampler: Sampler<'m, M, P>,
     run: &RunFile,
     names: &[String],
-) -> Result<Sampler<'m, M, AnyProposal>, Failure> {
+) -> Result<Sampler<'m, M, P>, Failure> {
     let kept = layout(run, names.to_vec(), kept(&run.options, names)?).kept();
     let recipe = run.model.standardize.then(|| run.recipe.clone());
     let coefficients = run.recipe.coefficient_names().len();
@@ -216,6 +218,14 @@ fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<P
         }
     }
     Ok(priors)
+}
+
+/// Threads for work on all rows; 0 stands for all cores.
+fn threads(common: &Common) -> usize {
+    match common.threads {
+        0 => std::thread::available_parallelism().map_or(1, Into::into),
+        threads => threads,
+    }
 }
 
 /// Settings that all runs share.

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use austerity::model::Prior;
+use austerity::model::{Glm, Prior};
+use austerity::proposal::AnyProposal;
 use austerity::run::{Sampler, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
 use serde::Serialize;
@@ -11,10 +12,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::decide::Wanted;
-use super::{Session, kept, layout, limits, sample, unless_closed};
+use super::sink::Stored;
+use super::surrogate::{self, Steps};
+use super::{Session, kept, layout, limits, sample, threads, unless_closed};
 use crate::arguments::{Common, FitOptions, LengthOptions};
 use crate::data::{self, Loaded};
-use crate::model::{Regression, Task, with_model};
+use crate::model::{Regression, Sampled, Task, with_model};
 use crate::output::{Failure, say};
 use crate::progress::Line;
 use crate::runs::{Folder, Overview, RunFile, Saved, summary};
@@ -131,6 +134,25 @@ impl Task for Resume<'_> {
     type Output = bool;
 
     fn run<M: Regression>(self, model: &M) -> Result<bool, Failure> {
+        self.go(model, Ok)
+    }
+
+    fn run_expandable<F: austerity::model::glm::Family>(mut self, model: &Glm<F>) -> Result<bool, Failure> {
+        let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
+        self.line.note("expanding the likelihood as at the beginning");
+        let threads = threads(self.common);
+        let model = surrogate::restore(model, &record, threads)?;
+        self.go(&model, |stored| Steps::<'_, F>::restored(model.expansion(), stored))
+    }
+}
+
+impl Resume<'_> {
+    /// Goes on, with the proposals that `restored` makes of the stored ones.
+    fn go<M: Sampled, P: Stored>(
+        self,
+        model: &M,
+        restored: impl FnMut(AnyProposal) -> austerity::Result<P>,
+    ) -> Result<bool, Failure> {
         let Self { common, options, folder, run, mut line, lock, begun } = self;
         let names = model.names();
         let keep = kept(&run.options, &names)?;
@@ -159,7 +181,7 @@ impl Task for Resume<'_> {
         };
         let drawn = saved.drawn();
         let shortest = drawn.iter().copied().min().unwrap_or(0);
-        let mut sampler = Sampler::resume(model, &run.settings, saved.checkpoint.clone())?;
+        let mut sampler = Sampler::resume(model, &run.settings, saved.checkpoint.clone().map(restored)?)?;
         if run.settings.limits.target_ess.is_some() {
             sampler = sampler.with_earlier(folder.reader()?.trace_until(&drawn)?);
         }

@@ -5,7 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use austerity::proposal::AnyProposal;
+use austerity::model::CertainSteps;
+use austerity::proposal::{AnyProposal, Transition};
 use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
@@ -14,6 +15,23 @@ use crate::runs::{Folder, Saved};
 
 /// How often draws are made durable.
 const INTERVAL: Duration = Duration::from_secs(2);
+
+/// A proposal that a checkpoint file can keep.
+pub(super) trait Stored: austerity::proposal::Proposal<Vec<f64>> + Clone + Send {
+    fn stored(self) -> AnyProposal;
+}
+
+impl Stored for AnyProposal {
+    fn stored(self) -> AnyProposal {
+        self
+    }
+}
+
+impl<E: CertainSteps> Stored for Transition<'_, E> {
+    fn stored(self) -> AnyProposal {
+        Transition::stored(self)
+    }
+}
 
 /// Where a run's draws go.
 pub(super) struct FolderSink<'a> {
@@ -77,20 +95,21 @@ impl<'a> FolderSink<'a> {
         checkpoint::write(self.folder.checkpoint(), &self.saved)
     }
 
-    fn store(&mut self, mut part: Part<Vec<f64>, AnyProposal>) -> austerity_io::Result<()> {
+    fn store<P: Stored>(&mut self, mut part: Part<Vec<f64>, P>) -> austerity_io::Result<()> {
         if let Some(recipe) = self.recipe {
             for draw in part.draws.values.chunks_exact_mut(self.width.max(1)) {
                 recipe.to_original(&mut draw[..self.coefficients]);
             }
         }
         self.writer.append(part.chain, &part.draws.values, &part.draws.decisions)?;
-        self.saved.checkpoint.chains[part.chain] = part.checkpoint;
+        let (proposal, rest) = part.checkpoint.split();
+        self.saved.checkpoint.chains[part.chain] = rest.with(proposal.stored());
         if self.last.elapsed() >= INTERVAL { self.save() } else { Ok(()) }
     }
 }
 
-impl Sink<Vec<f64>, AnyProposal> for FolderSink<'_> {
-    fn take(&mut self, part: Part<Vec<f64>, AnyProposal>) -> Result<(), String> {
+impl<P: Stored> Sink<Vec<f64>, P> for FolderSink<'_> {
+    fn take(&mut self, part: Part<Vec<f64>, P>) -> Result<(), String> {
         self.store(part).map_err(|error| error.to_string())
     }
 }

@@ -7,7 +7,8 @@
 use austerity::model::{Access, Mode, Prior, find_mode};
 use austerity::population::Population as _;
 use austerity::proposal::{
-    AnyProposal, Laplace, Mixture, Proposal as _, RandomWalk, RobustAdaptive, adaptive::TARGET_ACCEPTANCE,
+    AnyProposal, Laplace, Mixture, Proposal as _, RandomWalk, RobustAdaptive, TransitionKind,
+    adaptive::TARGET_ACCEPTANCE,
 };
 use austerity::rng::{Role, stream};
 
@@ -136,6 +137,8 @@ pub(super) enum ProposalChoice {
     Laplace,
     /// A walk of one width.
     RandomWalk(f64),
+    /// Hamiltonian steps on a surrogate.
+    SurrogateHmc,
 }
 
 /// Share of independent draws in their mixture with a walk.
@@ -145,18 +148,29 @@ impl ProposalChoice {
     pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
         let wrong = |text: &str| {
             Failure::Usage(format!(
-                "--proposal {text}: known are auto, laplace, adaptive and random-walk:SD (such as random-walk:0.01)"
+                "--proposal {text}: known are auto, laplace, surrogate-hmc, adaptive and random-walk:SD (such as random-walk:0.01)"
             ))
         };
         match text {
             None | Some("auto") => Ok(Self::Auto),
             Some("adaptive") => Ok(Self::Adaptive),
             Some("laplace") => Ok(Self::Laplace),
+            Some("surrogate-hmc") => Ok(Self::SurrogateHmc),
             Some(text) => match text.strip_prefix("random-walk:").map(str::parse) {
                 Some(Ok(sd)) if sd > 0.0 && f64::is_finite(sd) => Ok(Self::RandomWalk(sd)),
                 _ => Err(wrong(text)),
             },
         }
+    }
+
+    /// Whether a surrogate may make the candidates.
+    pub(super) fn open_to_surrogate(self) -> bool {
+        matches!(self, Self::Auto | Self::SurrogateHmc)
+    }
+
+    /// The transition on a surrogate that was asked for.
+    pub(super) fn transition(self) -> Option<TransitionKind> {
+        (self == Self::SurrogateHmc).then_some(TransitionKind::Hamiltonian)
     }
 
     /// The proposal, and how to call it.
@@ -178,6 +192,11 @@ impl ProposalChoice {
                 let words =
                     "independent draws around the mode, one in five a step of an adapting random walk";
                 (Mixture::new(parts)?.into(), words.into())
+            }
+            Self::SurrogateHmc => {
+                return Err(Failure::Usage(
+                    "--proposal surrogate-hmc: there is no surrogate here; drop --surrogate none, or use --proposal laplace".into(),
+                ));
             }
             Self::RandomWalk(sd) => (
                 RandomWalk::isotropic(dimension, sd)?.into(),

@@ -15,6 +15,7 @@ use austerity_io::run::{DrawsReader, checkpoint};
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{DataOptions, ShapeOptions};
+use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
 use crate::output::Failure;
 
@@ -31,6 +32,9 @@ pub(crate) struct RunFile {
     pub(crate) data: DataRecord,
     pub(crate) model: ModelRecord,
     pub(crate) decision: DecisionRecord,
+    /// The surrogate whose residuals are decided about, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) surrogate: Option<SurrogateRecord>,
     /// How candidates are proposed, in words.
     pub(crate) proposal: String,
     pub(crate) settings: Settings,

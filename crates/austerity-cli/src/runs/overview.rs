@@ -59,6 +59,9 @@ impl Overview {
             verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept."));
             verdict.short = false;
         }
+        if let Some(record) = run.surrogate.as_ref().filter(|record| record.report.is_blind()) {
+            verdict.reasons.push(format!("Decisions may be blind: {}.", record.report.sentence()));
+        }
         verdict.remarks.extend(remarks(&run, &counters));
         if let Some(why) = lost {
             verdict.reasons.clear();
@@ -71,7 +74,8 @@ impl Overview {
 
     /// Share of the data per decision, audits and preparation excluded.
     pub(crate) fn data_share(&self) -> f64 {
-        self.counters.data_share(self.run.data.rows)
+        let stratum = self.run.surrogate.as_ref().map_or(0, |record| record.report.stratum);
+        self.counters.data_share(self.run.data.rows) + stratum as f64 / self.run.data.rows as f64
     }
 
     /// The contract of `summary --json`.

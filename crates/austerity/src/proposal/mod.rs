@@ -34,7 +34,7 @@ pub mod transition;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Result, setting};
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
@@ -97,6 +97,8 @@ pub enum AnyProposal {
     Stiefel(Stiefel),
     /// A random choice among several.
     Mixture(Mixture<AnyProposal>),
+    /// The plan of a transition on a surrogate, as stored; only together with its surrogate it makes candidates ([`Transition`]).
+    Transition(TransitionPlan),
 }
 
 impl Proposal<Vec<f64>> for AnyProposal {
@@ -108,12 +110,21 @@ impl Proposal<Vec<f64>> for AnyProposal {
             Self::Laplace(draws) => draws.propose(from, to, rng),
             Self::Stiefel(walk) => walk.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
+            Self::Transition(_) => Err(setting(
+                "proposal",
+                "transition",
+                "one that needs no surrogate, or `Transition::restored`",
+            )),
         }
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::RandomWalk(_) | Self::CrankNicolson(_) | Self::Laplace(_) | Self::Stiefel(_) => {}
+            Self::RandomWalk(_)
+            | Self::CrankNicolson(_)
+            | Self::Laplace(_)
+            | Self::Stiefel(_)
+            | Self::Transition(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }

@@ -55,8 +55,10 @@ pub struct TransitionPlan {
     /// Sweeps of single coefficients.
     pub sweeps: u32,
     /// Spread of log w of draws from the normal approximation.
+    #[serde(with = "crate::diagnostics::summary::nullable")]
     pub spread: f64,
-    /// Share of inner candidates that a pilot took.
+    /// Share of inner candidates that a pilot took; NaN without one.
+    #[serde(with = "crate::diagnostics::summary::nullable")]
     pub acceptance: f64,
 }
 
@@ -177,11 +179,12 @@ impl TransitionPlan {
 
     /// The proposal that the plan describes.
     pub fn build<'e, E: CertainSteps>(&self, expansion: &'e E) -> Result<Transition<'e, E>> {
+        let plan = self.clone();
         Ok(match self.kind {
-            TransitionKind::Hamiltonian => Transition::Hamiltonian(self.hamiltonian(expansion)?),
+            TransitionKind::Hamiltonian => Transition::Hamiltonian(plan, self.hamiltonian(expansion)?),
             TransitionKind::Independent => {
                 let draws = CrankNicolson::new(&self.mean, &self.covariance, 0.0)?;
-                Transition::Independent(Sweeps::new(expansion, draws, &self.sds(), self.sweeps))
+                Transition::Independent(plan, Sweeps::new(expansion, draws, &self.sds(), self.sweeps))
             }
         })
     }
@@ -191,52 +194,81 @@ impl TransitionPlan {
 pub type Leaps<'e, E> = Sweeps<'e, E, SurrogateStep<'e, E, Hamiltonian<SurrogateDensity<'e, E>>>>;
 
 /// A transition for a surrogate, chosen at run time.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Transition<'e, E: CertainSteps> {
     /// Independent draws.
-    Independent(Sweeps<'e, E, CrankNicolson>),
+    Independent(TransitionPlan, Sweeps<'e, E, CrankNicolson>),
     /// Leapfrog paths.
-    Hamiltonian(Leaps<'e, E>),
+    Hamiltonian(TransitionPlan, Leaps<'e, E>),
     /// Any proposal that knows nothing of surrogates: its candidates are weighed by the surrogate in the offset.
     Plain(AnyProposal),
+}
+
+impl<E: CertainSteps> Clone for Transition<'_, E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Independent(plan, draws) => Self::Independent(plan.clone(), draws.clone()),
+            Self::Hamiltonian(plan, leaps) => Self::Hamiltonian(plan.clone(), leaps.clone()),
+            Self::Plain(proposal) => Self::Plain(proposal.clone()),
+        }
+    }
+}
+
+impl<'e, E: CertainSteps> Transition<'e, E> {
+    /// The transition that a checkpoint kept.
+    pub fn restored(expansion: &'e E, stored: AnyProposal) -> Result<Self> {
+        match stored {
+            AnyProposal::Transition(plan) => plan.build(expansion),
+            plain => Ok(Self::Plain(plain)),
+        }
+    }
+
+    /// Plain data that a checkpoint can keep.
+    #[must_use]
+    pub fn stored(self) -> AnyProposal {
+        match self {
+            Self::Independent(plan, _) | Self::Hamiltonian(plan, _) => AnyProposal::Transition(plan),
+            Self::Plain(plain) => plain,
+        }
+    }
 }
 
 impl<E: CertainSteps> Proposal<Vec<f64>> for Transition<'_, E> {
     fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
         match self {
-            Self::Independent(draws) => draws.propose(from, to, rng),
-            Self::Hamiltonian(leaps) => leaps.propose(from, to, rng),
+            Self::Independent(_, draws) => draws.propose(from, to, rng),
+            Self::Hamiltonian(_, leaps) => leaps.propose(from, to, rng),
             Self::Plain(proposal) => proposal.propose(from, to, rng),
         }
     }
 
     fn moved(&self) -> bool {
         match self {
-            Self::Independent(draws) => draws.moved(),
-            Self::Hamiltonian(leaps) => leaps.moved(),
+            Self::Independent(_, draws) => draws.moved(),
+            Self::Hamiltonian(_, leaps) => leaps.moved(),
             Self::Plain(proposal) => proposal.moved(),
         }
     }
 
     fn candidate_density(&self) -> Option<f64> {
         match self {
-            Self::Independent(draws) => draws.candidate_density(),
-            Self::Hamiltonian(leaps) => leaps.candidate_density(),
+            Self::Independent(_, draws) => draws.candidate_density(),
+            Self::Hamiltonian(_, leaps) => leaps.candidate_density(),
             Self::Plain(proposal) => proposal.candidate_density(),
         }
     }
 
     fn refresh(&mut self, state: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {
         match self {
-            Self::Independent(draws) => draws.refresh(state, rng),
-            Self::Hamiltonian(leaps) => leaps.refresh(state, rng),
+            Self::Independent(_, draws) => draws.refresh(state, rng),
+            Self::Hamiltonian(_, leaps) => leaps.refresh(state, rng),
             Self::Plain(proposal) => proposal.refresh(state, rng),
         }
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::Independent(_) | Self::Hamiltonian(_) => {}
+            Self::Independent(..) | Self::Hamiltonian(..) => {}
             Self::Plain(proposal) => proposal.learn(accepted, step),
         }
     }

@@ -25,6 +25,20 @@ pub struct ChainCheckpoint<S, P> {
     pub sampling: Counters,
 }
 
+impl<S, P> ChainCheckpoint<S, P> {
+    /// The proposal, and the rest.
+    pub fn split(self) -> (P, ChainCheckpoint<S, ()>) {
+        let Self { state, proposal, step, warmup, sampling } = self;
+        (proposal, ChainCheckpoint { state, proposal: (), step, warmup, sampling })
+    }
+
+    /// The same with another proposal.
+    pub fn with<Q>(self, proposal: Q) -> ChainCheckpoint<S, Q> {
+        let Self { state, step, warmup, sampling, .. } = self;
+        ChainCheckpoint { state, proposal, step, warmup, sampling }
+    }
+}
+
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint<S, P> {
@@ -51,8 +65,8 @@ impl<S, P> Checkpoint<S, P> {
     pub fn map<Q>(self, mut proposal: impl FnMut(P) -> Result<Q>) -> Result<Checkpoint<S, Q>> {
         let Self { version, settings, rows, fingerprint, names, chains } = self;
         let chains = chains.into_iter().map(|chain| {
-            let ChainCheckpoint { state, proposal: old, step, warmup, sampling } = chain;
-            Ok(ChainCheckpoint { state, proposal: proposal(old)?, step, warmup, sampling })
+            let (old, rest) = chain.split();
+            Ok(rest.with(proposal(old)?))
         });
         let chains = chains.collect::<Result<_>>()?;
         Ok(Checkpoint { version, settings, rows, fingerprint, names, chains })

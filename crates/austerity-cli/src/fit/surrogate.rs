@@ -1,0 +1,138 @@
+//! Whether a run uses a surrogate, and what comes of it: expansion, transition, rule.
+//!
+//! | typed | what runs |
+//! |---|---|
+//! | nothing, or `--surrogate auto` | second order, where the rule and the proposal are left open and decisions would not be blind |
+//! | `--surrogate none` | decisions about all rows themselves |
+//! | `--surrogate taylor1`, `taylor2` | that order, with any proposal; a run whose decisions may be blind is marked |
+//!
+//! With a surrogate a decision samples residuals, and candidates come from the surrogate itself, reading no data: independent draws where the posterior is
+//! nearly normal, Hamiltonian steps elsewhere, as a pilot finds ([`TransitionPlan`]).
+
+use austerity::model::glm::Family;
+use austerity::model::glm::expansion::{ExpansionReport, ExpansionSettings, GlmExpansion};
+use austerity::model::{Glm, Mode, Model as _, Surrogate};
+use austerity::proposal::{Transition, TransitionKind, TransitionPlan};
+use serde::{Deserialize, Serialize};
+
+use super::decide::{Decided, Wanted};
+use super::start::ProposalChoice;
+use crate::output::Failure;
+
+/// Fewer rows than this are read whole in less time than a surrogate takes.
+const FEWEST_ROWS: usize = 2_000;
+
+/// What was typed as `--surrogate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SurrogateChoice {
+    Auto,
+    None,
+    Order(u8),
+}
+
+impl SurrogateChoice {
+    pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
+        match text {
+            None | Some("auto") => Ok(Self::Auto),
+            Some("none") => Ok(Self::None),
+            Some("taylor1") => Ok(Self::Order(1)),
+            Some("taylor2") => Ok(Self::Order(2)),
+            Some(text) => {
+                Err(Failure::Usage(format!("--surrogate {text}: known are auto, none, taylor1 and taylor2")))
+            }
+        }
+    }
+}
+
+/// The surrogate of a run, as its folder keeps it: enough to build the same again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SurrogateRecord {
+    /// Where the search for the centre begins.
+    pub(crate) start: Vec<f64>,
+    pub(crate) report: ExpansionReport,
+}
+
+/// What decides whether there is a surrogate.
+pub(super) struct Question<'a> {
+    pub(super) choice: SurrogateChoice,
+    pub(super) wanted: &'a Wanted,
+    pub(super) proposal: ProposalChoice,
+    pub(super) mode: &'a Mode,
+    pub(super) threads: usize,
+    pub(super) seed: u64,
+}
+
+/// A surrogate with all that a run needs.
+pub(super) struct Prepared<F: Family> {
+    pub(super) model: Surrogate<GlmExpansion<F>>,
+    pub(super) plan: Option<TransitionPlan>,
+    pub(super) decided: Decided,
+    pub(super) record: SurrogateRecord,
+    /// Effective draws per draw, roughly.
+    pub(super) worth: f64,
+}
+
+/// A surrogate, or why there is none.
+pub(super) type Answer<F> = Result<Box<Prepared<F>>, Option<String>>;
+
+fn settings(order: u8, threads: usize) -> ExpansionSettings {
+    ExpansionSettings { order, threads, ..ExpansionSettings::default() }
+}
+
+/// Builds the surrogate of a new run.
+pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Result<Answer<F>, Failure> {
+    let Question { choice, wanted, proposal, mode, threads, seed } = *question;
+    let order = match choice {
+        SurrogateChoice::None => return Ok(Err(None)),
+        SurrogateChoice::Order(order) => order,
+        SurrogateChoice::Auto => {
+            let open = wanted.open_to_surrogate() && proposal.open_to_surrogate();
+            if !open || model.len() < FEWEST_ROWS {
+                return Ok(Err(None));
+            }
+            2
+        }
+    };
+    let asked = choice != SurrogateChoice::Auto;
+    let expansion = match GlmExpansion::new(model, &mode.state, &settings(order, threads)) {
+        Ok(expansion) => expansion,
+        Err(error) if asked => return Err(error.into()),
+        Err(error) => return Ok(Err(Some(format!("no surrogate: {error}")))),
+    };
+    let report = expansion.report().clone();
+    if report.is_blind() && !asked {
+        return Ok(Err(Some(format!("no surrogate: {}", report.sentence()))));
+    }
+    let kind = proposal.transition();
+    let plan = if proposal.open_to_surrogate() {
+        let plan = TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), kind, seed);
+        match plan {
+            Ok(plan) => Some(plan),
+            Err(error) if asked => return Err(error.into()),
+            Err(error) => return Ok(Err(Some(format!("no surrogate: {error}")))),
+        }
+    } else {
+        None
+    };
+    let worth = match plan.as_ref().map(|plan| plan.kind) {
+        Some(TransitionKind::Independent) => 0.9,
+        Some(TransitionKind::Hamiltonian) => 0.2,
+        None => 0.33 / model.parameters() as f64,
+    };
+    let decided = wanted.residuals(&report)?;
+    let record = SurrogateRecord { start: mode.state.clone(), report };
+    Ok(Ok(Box::new(Prepared { model: Surrogate::new(expansion), plan, decided, record, worth })))
+}
+
+/// The surrogate of a run that goes on.
+pub(super) fn restore<F: Family>(
+    model: &Glm<F>,
+    record: &SurrogateRecord,
+    threads: usize,
+) -> Result<Surrogate<GlmExpansion<F>>, Failure> {
+    let settings = settings(record.report.order, threads);
+    Ok(Surrogate::new(GlmExpansion::new(model, &record.start, &settings)?))
+}
+
+/// A transition of a chain on this surrogate.
+pub(super) type Steps<'e, F> = Transition<'e, GlmExpansion<F>>;
