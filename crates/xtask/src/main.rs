@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// The tasks and what each does; documented commands are checked against this list.
 pub(crate) const TASKS: &[(&str, &str)] = &[
     ("test", "run every check: format, lints, tests, doc tests, docs, project rules"),
-    ("bench", "run the criterion benches of every crate (further arguments go to `cargo bench`)"),
+    ("bench", "run the benches of every crate, or the one that is named, such as `bench flat-in-n --quick`"),
     ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
     ("help", "print this text"),
 ];
@@ -46,9 +46,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// All benches, or the one that the first argument names, with the other arguments.
 fn bench(root: &std::path::Path, further: &[String]) -> ExitCode {
     let mut arguments = vec!["bench", "--workspace"];
-    arguments.extend(further.iter().map(String::as_str));
+    let mut further = further.iter().map(String::as_str).peekable();
+    if let Some(name) = further.next_if(|first| !first.starts_with('-')) {
+        arguments.extend(["--bench", name, "--"]);
+    }
+    arguments.extend(further);
     outcome(command::run(&mut command::cargo(root, &arguments)))
 }
 

@@ -1,84 +1,16 @@
 //! A design without surprises: the posterior is nearly normal, so the proposal is nearly the posterior.
 
-use std::time::Duration;
-
-use austerity::diagnostics::ess_bulk;
 use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion};
 use austerity::model::{Glm, Logistic, Prior, ResponseKind, Surrogate, generate};
 use austerity::proposal::{CrankNicolson, Proposal, TransitionPlan};
 use austerity::rng::{Role, seek, stream};
-use austerity::rule::{RuleSettings, SequentialSettings};
-use austerity::run::{Chain, ChainCheckpoint, Counters, Settings};
+use austerity::rule::RuleSettings;
+use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
+
+use crate::rate::{MEASURED, Rate, cpu_time, measure, residual_rule};
 
 /// Features beside the intercept.
 const FEATURES: usize = 19;
-/// Time that a rate is measured for.
-const MEASURED: Duration = Duration::from_secs(3);
-
-/// The rule of the defaults for residuals.
-pub(crate) fn residual_rule() -> RuleSettings {
-    RuleSettings::Sequential(SequentialSettings::residuals())
-}
-
-/// CPU time of this thread: a busy machine does not count.
-pub(crate) fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-/// What a chain did in a while.
-pub(crate) struct Rate {
-    pub(crate) steps_per_second: f64,
-    pub(crate) effective_per_second: f64,
-    pub(crate) rows: f64,
-    pub(crate) acceptance: f64,
-}
-
-/// Steps of one chain for a while, its states kept, and the smallest effective sample size of a parameter per second.
-pub(crate) fn measure<M, P>(
-    model: &M,
-    proposal: P,
-    rule: RuleSettings,
-    start: Vec<f64>,
-    most: u64,
-) -> (Rate, Vec<Vec<f64>>)
-where
-    M: austerity::model::Model<State = Vec<f64>>,
-    P: Proposal<Vec<f64>>,
-{
-    let settings = Settings { rule: rule.clone(), warmup: 0, draws: 1, chains: 1, ..Settings::default() };
-    let rule = rule.build(model.len()).expect("a valid rule");
-    let checkpoint = ChainCheckpoint {
-        state: start,
-        proposal,
-        step: 0,
-        warmup: Counters::default(),
-        sampling: Counters::default(),
-    };
-    let mut chain = Chain::new(model, &settings, rule, 0, checkpoint).expect("a chain");
-    let d = chain.state().len();
-    let mut draws: Vec<Vec<f64>> = vec![Vec::new(); d];
-    let (begun, mut made) = (cpu_time(), 0u64);
-    while made < most && (cpu_time() - begun < MEASURED || made < 100) {
-        for _ in 0..100.min(most - made) {
-            chain.step().expect("a step");
-            for (draws, value) in draws.iter_mut().zip(chain.state()) {
-                draws.push(*value);
-            }
-            made += 1;
-        }
-    }
-    let seconds = (cpu_time() - begun).as_secs_f64();
-    let smallest = draws.iter().map(|draws| ess_bulk(&[draws])).fold(f64::INFINITY, f64::min);
-    let counters = chain.sampling();
-    let rate = Rate {
-        steps_per_second: made as f64 / seconds,
-        effective_per_second: smallest / seconds,
-        rows: counters.rows as f64 / counters.steps as f64,
-        acceptance: counters.acceptance(),
-    };
-    (rate, draws)
-}
 
 pub(crate) fn run(sizes: &[usize]) {
     println!("logistic, d = {}, one core; the smallest ESS of a parameter", FEATURES + 1);
@@ -108,7 +40,8 @@ pub(crate) fn run(sizes: &[usize]) {
         let plan = TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), None, 1)
             .expect("a plan");
         let transition = plan.build(expansion).expect("a transition");
-        let (rate, _) = measure(&surrogate, transition, residual_rule(), plan.mean.clone(), u64::MAX);
+        let (rate, _) =
+            measure(&surrogate, transition, residual_rule(), plan.mean.clone(), (u64::MAX, MEASURED, 0));
         // Drawing from the Laplace approximation, with the same generator.
         let mut draws = CrankNicolson::new(&plan.mean, &plan.covariance, 0.0).expect("draws");
         let mut rng = stream(1, 0, Role::Proposal);
@@ -122,7 +55,8 @@ pub(crate) fn run(sizes: &[usize]) {
         let laplace = count as f64 / (cpu_time() - begun).as_secs_f64();
         let exact = {
             let draws = CrankNicolson::new(&plan.mean, &plan.covariance, 0.0).expect("draws");
-            let (rate, _) = measure(&model, draws, RuleSettings::default(), plan.mean.clone(), 100_000);
+            let (rate, _) =
+                measure(&model, draws, RuleSettings::default(), plan.mean.clone(), (100_000, MEASURED, 0));
             1e6 / rate.steps_per_second
         };
         println!(
@@ -153,5 +87,31 @@ pub(crate) fn run(sizes: &[usize]) {
             "share of the rate of Laplace draws: {:.2} (required 0.167)",
             rate.effective_per_second / laplace
         );
+    }
+    plot(&rates);
+}
+
+/// Effective samples per second against N: surrogate, Laplace draws, exact.
+fn plot(rates: &[(usize, Rate, f64, f64)]) {
+    let line = |label: &str, value: &dyn Fn(&(usize, Rate, f64, f64)) -> f64| {
+        Curve { label: label.into(), points: rates.iter().map(|row| (row.0 as f64, value(row))).collect() }
+    };
+    let share = |rate: &Rate| rate.effective_per_second / rate.steps_per_second;
+    let panel = Panel::new(
+        "logistic regression, d = 20, one core",
+        Axis::new("N", Scale::Log),
+        Axis::new("effective samples per second", Scale::Log),
+    )
+    .curves(vec![
+        line("surrogate", &|row| row.1.effective_per_second),
+        line("draws from the Laplace approximation", &|row| row.2),
+        line("exact, same proposal", &|row| 1e6 / row.3 * share(&row.1)),
+    ]);
+    let figure =
+        Figure { title: "Cost per decision, flat in N".into(), panels: vec![panel] };
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/flat-in-n.svg");
+    match std::fs::write(&path, figure.svg()) {
+        Ok(()) => println!("plot: target/flat-in-n.svg"),
+        Err(error) => println!("the plot could not be written: {error}"),
     }
 }
