@@ -180,6 +180,22 @@ impl Falling {
     }
 }
 
+/// Positions of the `count` rows with the largest scores, ascending. Ties go to the earlier row.
+pub(crate) fn heaviest(scores: &[f32], count: usize) -> Vec<u32> {
+    let (rows, count) = (scores.len(), count.min(scores.len()));
+    if count == 0 {
+        return Vec::new();
+    }
+    let heavier = |&a: &u32, &b: &u32| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b));
+    let mut list: Vec<u32> = (0..rows as u32).collect();
+    if count < rows {
+        list.select_nth_unstable_by(count - 1, heavier);
+        list.truncate(count);
+    }
+    list.sort_unstable();
+    list
+}
+
 /// Sums from the k-th largest number on, for k up to a head.
 #[derive(Clone, Debug)]
 struct Tails {

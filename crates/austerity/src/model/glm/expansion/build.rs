@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::passes::in_pieces;
 use super::scores::{REACH, Spread};
 use super::{CertainRows, ExpansionReport, GlmExpansion, Line, centre};
-use crate::check::blindness::{Falling, SurrogateSettings, surrogate};
+use crate::check::blindness::{Falling, SurrogateSettings, heaviest, surrogate};
 use crate::error::{Result, setting};
 use crate::model::glm::blocks::{BLOCK, Blocks};
 use crate::model::glm::derivative;
@@ -73,7 +73,7 @@ impl<F: Family> GlmExpansion<F> {
                 None => falling.stratum(largest, &settings.stratum)?,
             },
         };
-        let apart = heaviest(&scores, model.blocks().rows(), chosen.rows);
+        let apart = heaviest(&scores[..model.blocks().rows()], chosen.rows);
         let mut report = ExpansionReport {
             rows: model.blocks().rows(),
             order: settings.order,
@@ -111,22 +111,6 @@ fn scores<F: Family>(model: &Glm<F>, centre: &centre::Centre, threads: usize) ->
         Ok(())
     })?;
     Ok(scores)
-}
-
-/// Storage positions of the `count` rows with the largest scores, ascending. Ties go to the earlier row.
-fn heaviest(scores: &[f32], rows: usize, count: usize) -> Vec<u32> {
-    let count = count.min(rows);
-    if count == 0 {
-        return Vec::new();
-    }
-    let heavier = |&a: &u32, &b: &u32| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b));
-    let mut list: Vec<u32> = (0..rows as u32).collect();
-    if count < rows {
-        list.select_nth_unstable_by(count - 1, heavier);
-        list.truncate(count);
-    }
-    list.sort_unstable();
-    list
 }
 
 fn assemble<F: Family>(

@@ -7,6 +7,7 @@
 //! | [`scores`] | what each row can leave of the expansion |
 //! | [`certain`] | the certainty stratum: rows that are always read |
 //! | [`population`] | the residuals of a move |
+//! | [`gradient`] | the gradient of a batch of residuals: control-variate Langevin steps |
 //! | `build` | the steps from a model to its expansion |
 //!
 //! ```text
@@ -24,6 +25,7 @@
 mod build;
 mod centre;
 pub mod certain;
+pub mod gradient;
 mod passes;
 pub mod population;
 pub mod scores;
@@ -42,6 +44,7 @@ use crate::error::Result;
 use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion};
 use crate::model::{Model as _, Parameters as _};
+use crate::simd::Level;
 
 pub use build::ExpansionSettings;
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
@@ -181,6 +184,10 @@ impl<F: Family> GlmExpansion<F> {
     #[must_use]
     pub fn stratum(&self) -> Option<&CertainRows<F>> {
         self.stratum.as_ref()
+    }
+
+    pub(in crate::model::glm) fn level(&self) -> Level {
+        self.model.level
     }
 
     /// Calls `work` with the displacement of `state`; allocates nothing up to 256 columns.
