@@ -30,7 +30,7 @@ use crate::error::{Result, setting};
 use crate::rule::Looks;
 
 /// E of the squared difference of h³ at two states, in units of lev⁶: 2·15.
-const CUBES: f64 = 30.0;
+pub(super) const CUBES: f64 = 30.0;
 /// Share of Σv² that a first look may miss.
 const SHARE_LIMIT: f64 = 0.2;
 /// Growth of the looks at which a raw test is looked at.
@@ -93,6 +93,13 @@ pub struct Stratum {
     pub rows_to_tolerance: f64,
     /// At the worst look.
     pub blindness: Blindness,
+}
+
+impl Stratum {
+    /// g·K + n_τ: rows read per decision.
+    pub(crate) fn cost(&self, settings: &SurrogateSettings) -> f64 {
+        settings.evaluations * self.rows as f64 + self.rows_to_tolerance
+    }
 }
 
 /// What a test on residuals of a second-order expansion meets.

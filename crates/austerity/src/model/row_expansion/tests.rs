@@ -232,9 +232,16 @@ fn probing_and_a_bound_find_the_rare_rows() {
         let rare = expansion.stratum().filter(|row| row % 60 == 7).count();
         assert!(rare >= 8, "{rare} of 10 rare rows in a stratum of {}", report.stratum);
     }
-    // The same scores within a factor of 4 of one another.
-    let errors = [&bounded, &probed].map(|e| e.report().predicted.unwrap().standard_error);
-    assert!(errors[0] / errors[1] < 4.0 && errors[1] / errors[0] < 4.0, "{errors:?}");
+    // Without a stratum both predict the same error, within a factor of 6: probes exceed the bound by 2 in the median, and all rare
+    // rows share one direction.
+    let errors = [Certainty::Scored(&bound), Certainty::Probed].map(|certainty| {
+        let mut settings = settings(2, certainty);
+        settings.stratum.largest_stratum = 0;
+        let expansion = RowExpansion::new(&model, &[0.0; 3], &settings).unwrap();
+        expansion.report().predicted.unwrap().standard_error
+    });
+    println!("predicted standard errors: bound {:.3}, probed {:.3}", errors[0], errors[1]);
+    assert!(errors[0] / errors[1] < 6.0 && errors[1] / errors[0] < 6.0, "{errors:?}");
     // Without scores nothing is promised; a cap that is too small is said to be blind.
     let unchecked = limited(Certainty::Unchecked);
     assert_eq!(unchecked.report().is_blind(), None);

@@ -1,6 +1,7 @@
 //! Surrogate plus residuals is the log-likelihood, for every family, order, stratum and storage; remainders against quadrature in f64.
 
 mod gradient;
+mod replication;
 
 use super::*;
 use crate::model::glm::{Binomial, Logistic, Poisson, Student};

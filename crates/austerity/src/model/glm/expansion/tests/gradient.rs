@@ -105,26 +105,26 @@ fn acceptance(model: &impl Model<State = Vec<f64>>, proposal: impl Proposal<Vec<
     let mut kernel = Metropolis::new(model, proposal, Exact::default(), order, &state).unwrap();
     let mut streams = Streams::new(5, 0);
     let mut accepted = 0;
-    for step in 0..2000 {
+    for step in 0..u64::from(steps) {
         streams.begin(step);
         accepted += u32::from(kernel.step(&mut state, &mut streams).unwrap().accepted);
     }
-    f64::from(accepted) / 2000.0
+    f64::from(accepted) / f64::from(steps)
 }
 
 /// With the whole gradient a step of one posterior sd is accepted 2Φ(−√d/8) = .58 of the time in 20 dimensions; 64 rows do as well,
-/// within 4 standard errors (.045) and what 21 dimensions and a posterior that is not normal take. Plain mini-batches hardly move.
+/// within 4 standard errors (.045, and .1 for the 400 steps of the whole gradient) and what 21 dimensions and a posterior that is not normal take. Plain mini-batches hardly move.
 #[test]
 fn a_control_variate_step_of_one_posterior_sd_is_accepted_as_with_the_whole_gradient() {
     let model = logistic(10_000, 20);
     let surrogate = surrogate(&model, 2);
     let (covariance, centre) = (surrogate.expansion().covariance(), surrogate.expansion().centre());
     let few = Langevin::preconditioned(&surrogate, covariance, 64).unwrap();
-    let found = acceptance(&surrogate, few, centre);
+    let found = acceptance(&surrogate, few, centre, 2000);
     let all = Langevin::preconditioned(&surrogate, covariance, surrogate.len()).unwrap();
-    let whole = acceptance(&surrogate, all, centre);
-    let plain = acceptance(&model, Langevin::preconditioned(&model, covariance, 64).unwrap(), centre);
+    let whole = acceptance(&surrogate, all, centre, 400);
+    let plain = acceptance(&model, Langevin::preconditioned(&model, covariance, 64).unwrap(), centre, 400);
     println!("accepted: 64 residuals {found:.3}, all {whole:.3}, 64 plain rows {plain:.3}");
-    assert!((found - 0.57).abs() < 0.06 && (whole - 0.57).abs() < 0.06, "{found} {whole}");
+    assert!((found - 0.57).abs() < 0.06 && (whole - 0.57).abs() < 0.11, "{found} {whole}");
     assert!(plain < 0.05, "{plain}");
 }
