@@ -34,7 +34,7 @@ use crate::model::surrogate::Expansion;
 use crate::model::{Access, RowCurvature};
 use crate::population::{Batch, Population as _};
 
-pub use build::{Certainty, RowExpansionSettings};
+pub use build::{Certainty, RowExpansionSettings, Score};
 pub use residuals::{RowMemory, RowResiduals, RowScratch};
 
 /// Further from the mode than this, in posterior standard deviations, a centre is worth a word.

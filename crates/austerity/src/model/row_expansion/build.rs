@@ -34,15 +34,18 @@ const CUBE: f64 = 3.872_983_346_207_417;
 /// Scores beyond this are all alike.
 const LARGEST: f64 = 1e18;
 
+/// A user's score of a row: from (centre, covariance there, row), at least a sixth of the largest third derivative of its log-likelihood along
+/// a posterior standard deviation.
+pub type Score<'a> = &'a (dyn Fn(&[f64], &[f64], usize) -> f64 + Sync);
+
 /// Which rows are read at every decision.
 #[derive(Clone, Copy, Default)]
 pub enum Certainty<'a> {
     /// Every row is probed; the heaviest are in, as many as pay.
     #[default]
     Probed,
-    /// As probed, by a score of the user's: of (centre, covariance there, row), at least a sixth of the largest third derivative along a posterior
-    /// standard deviation.
-    Scored(&'a (dyn Fn(&[f64], &[f64], usize) -> f64 + Sync)),
+    /// As probed, by a score of the user's.
+    Scored(Score<'a>),
     /// These rows, as the user counts them. Whether the others can be missed is not checked.
     Rows(&'a [usize]),
     /// None, and nothing is checked.
@@ -217,11 +220,7 @@ impl<'m, M: RowCurvature> Survey<'m, M> {
     }
 
     /// The user's scores.
-    fn scores(
-        &self,
-        covariance: &[f64],
-        score: &(dyn Fn(&[f64], &[f64], usize) -> f64 + Sync),
-    ) -> Result<Vec<f32>> {
+    fn scores(&self, covariance: &[f64], score: Score<'_>) -> Result<Vec<f32>> {
         let of = |position: usize| {
             let row = self.model.original_row(position);
             let value = score(&self.centre, covariance, row);

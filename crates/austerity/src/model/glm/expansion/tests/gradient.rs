@@ -9,7 +9,7 @@ use crate::rng::Streams;
 use crate::rule::Exact;
 
 /// The mean over all batches is the whole gradient: within f32 of the sums, 2e-4·√N as for the gradients of rows.
-fn unbiased<F: Family>(family: F, kind: ResponseKind) {
+fn unbiased<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
         let data = data(kind, 1000, sides);
         let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()];
@@ -49,10 +49,10 @@ fn unbiased<F: Family>(family: F, kind: ResponseKind) {
 
 #[test]
 fn batches_of_residuals_are_unbiased() {
-    unbiased(Logistic, ResponseKind::Binary);
-    unbiased(Binomial, ResponseKind::CountOfTrials);
-    unbiased(Poisson, ResponseKind::Count);
-    unbiased(Student { freedom: 4.0 }, ResponseKind::Real);
+    unbiased(&Logistic, ResponseKind::Binary);
+    unbiased(&Binomial, ResponseKind::CountOfTrials);
+    unbiased(&Poisson, ResponseKind::Count);
+    unbiased(&Student { freedom: 4.0 }, ResponseKind::Real);
 }
 
 fn logistic(rows: usize, columns: usize) -> Glm<Logistic> {
@@ -99,7 +99,12 @@ fn control_variates_take_the_noise_out_of_the_gradient() {
     assert!(plain > 50.0 && first < 0.01 * plain && second < 0.01 * first);
 }
 
-fn acceptance(model: &impl Model<State = Vec<f64>>, proposal: impl Proposal<Vec<f64>>, start: &[f64]) -> f64 {
+fn acceptance(
+    model: &impl Model<State = Vec<f64>>,
+    proposal: impl Proposal<Vec<f64>>,
+    start: &[f64],
+    steps: u32,
+) -> f64 {
     let mut state = start.to_vec();
     let order = BlockOrder::new(model.len(), 32, 5, 0).unwrap();
     let mut kernel = Metropolis::new(model, proposal, Exact::default(), order, &state).unwrap();

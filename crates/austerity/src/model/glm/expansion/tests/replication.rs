@@ -86,7 +86,7 @@ fn by_row<F: Family>(
     rows
 }
 
-fn identity<F: Family>(family: F, kind: ResponseKind) {
+fn identity<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
         for order in [1, 2] {
             let model = model(family.clone(), &heavy(kind, 4000, sides, log_normal));
@@ -127,10 +127,10 @@ fn identity<F: Family>(family: F, kind: ResponseKind) {
 
 #[test]
 fn copies_leave_every_total_as_it_is() {
-    identity(Logistic, ResponseKind::Binary);
-    identity(Binomial, ResponseKind::CountOfTrials);
-    identity(Poisson, ResponseKind::Count);
-    identity(Student { freedom: 4.0 }, ResponseKind::Real);
+    identity(&Logistic, ResponseKind::Binary);
+    identity(&Binomial, ResponseKind::CountOfTrials);
+    identity(&Poisson, ResponseKind::Count);
+    identity(&Student { freedom: 4.0 }, ResponseKind::Real);
 }
 
 /// n·variance of an estimated total over eight moves, without the finite-population factor.
@@ -189,7 +189,7 @@ fn heavy_tails() {
 fn rare_features_past_the_limit_of_the_stratum() {
     let mut rng = stream(17, 0, Role::Data);
     let rows = 40_000;
-    let mut columns = vec![Vec::with_capacity(rows); 21];
+    let mut columns = vec![Vec::new(); 21];
     let mut response = Vec::new();
     for row in 0..rows {
         let x = normal(&mut rng);
