@@ -3,8 +3,8 @@
 use super::*;
 use crate::model::glm::expansion::{ExpansionSettings, GlmExpansion};
 use crate::model::{
-    BatchGradient, CheckedData, Data, Glm, Model, Poisson, Prior, ResponseKind, Surrogate, from_fn,
-    with_curvature, with_gradient,
+    BatchGradient, CheckedData, Data, Glm, LogDensity as _, Model, Poisson, Prior, ResponseKind, Surrogate,
+    SurrogateDensity, from_fn, with_curvature, with_gradient,
 };
 use crate::population::{BlockOrder, BlockReveal, Population};
 use crate::rng::{Role, stream};
@@ -360,4 +360,8 @@ fn a_nan_in_the_stratum_is_named() {
     assert!(surrogate.log_prior(&vec![0.5]).is_finite());
     assert!(surrogate.log_prior(&vec![1.5]).is_nan());
     assert!(surrogate.prior_error().to_string().contains("row 11"), "{}", surrogate.prior_error());
+    // A path that strays there is refused, as with any density that is no number.
+    let mut density = SurrogateDensity::new(surrogate.expansion());
+    let error = density.log_density_gradient(&vec![1.5], &mut [0.0]).unwrap_err();
+    assert!(matches!(error, Error::NotANumber { row: 11 }), "{error}");
 }
