@@ -30,7 +30,7 @@ use crate::error::{Result, setting};
 use crate::rule::Looks;
 
 /// E of the squared difference of h³ at two states, in units of lev⁶: 2·15.
-const CUBES: f64 = 30.0;
+pub(super) const CUBES: f64 = 30.0;
 /// Share of Σv² that a first look may miss.
 const SHARE_LIMIT: f64 = 0.2;
 /// Growth of the looks at which a raw test is looked at.
@@ -93,6 +93,13 @@ pub struct Stratum {
     pub rows_to_tolerance: f64,
     /// At the worst look.
     pub blindness: Blindness,
+}
+
+impl Stratum {
+    /// g·K + n_τ: rows read per decision.
+    pub(crate) fn cost(&self, settings: &SurrogateSettings) -> f64 {
+        settings.evaluations * self.rows as f64 + self.rows_to_tolerance
+    }
 }
 
 /// What a test on residuals of a second-order expansion meets.
@@ -178,6 +185,22 @@ impl Falling {
             blindness: self.tails.worst(looks, self.rows, apart, CUBES, settings.tolerance),
         }
     }
+}
+
+/// Positions of the `count` rows with the largest scores, ascending. Ties go to the earlier row.
+pub(crate) fn heaviest(scores: &[f32], count: usize) -> Vec<u32> {
+    let (rows, count) = (scores.len(), count.min(scores.len()));
+    if count == 0 {
+        return Vec::new();
+    }
+    let heavier = |&a: &u32, &b: &u32| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b));
+    let mut list: Vec<u32> = (0..rows as u32).collect();
+    if count < rows {
+        list.select_nth_unstable_by(count - 1, heavier);
+        list.truncate(count);
+    }
+    list.sort_unstable();
+    list
 }
 
 /// Sums from the k-th largest number on, for k up to a head.

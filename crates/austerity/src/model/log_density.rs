@@ -52,6 +52,7 @@ impl<E: Expansion> LogDensity for SurrogateDensity<'_, E> {
     const PRIOR: bool = true;
 
     fn log_density_gradient(&mut self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
-        Ok(self.expansion.log_density_gradient(state, &mut self.workspace, gradient))
+        let density = self.expansion.log_density_gradient(state, &mut self.workspace, gradient);
+        if density.is_nan() { Err(self.expansion.density_error()) } else { Ok(density) }
     }
 }

@@ -15,8 +15,10 @@
 //! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
 //! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs, for Gibbs sampling |
 //! | [`surrogate`] | [`Surrogate`]: the same posterior, its decisions about what a cheap approximation leaves |
+//! | [`row_expansion`] | [`RowExpansion`]: a surrogate of a user's own model, by the derivatives of its rows |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
+//! | [`mod@with_curvature`] | [`with_curvature()`]: a model and the Hessian of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
 //! | [`log_density`] | [`LogDensity`]: what leapfrog paths need, of a model or a surrogate |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
@@ -34,9 +36,11 @@ pub mod linear;
 pub mod log_density;
 pub mod mode;
 pub mod prior;
+pub mod row_expansion;
 pub mod selection;
 pub mod store;
 pub mod surrogate;
+pub mod with_curvature;
 pub mod with_gradient;
 
 use crate::error::{Error, Result};
@@ -54,9 +58,11 @@ pub use linear::{Linear, Noise};
 pub use log_density::{LogDensity, SurrogateDensity};
 pub use mode::{Mode, find_mode};
 pub use prior::Prior;
+pub use row_expansion::{Certainty, RowExpansion, RowExpansionSettings};
 pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
-pub use surrogate::{CertainSteps, Expansion, Surrogate};
+pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
+pub use with_curvature::{RowCurvature, WithCurvature, with_curvature};
 pub use with_gradient::{WithGradient, with_gradient};
 
 /// A posterior over states, given N rows.

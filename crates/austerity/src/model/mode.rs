@@ -105,6 +105,16 @@ impl Point {
     }
 }
 
+/// Gradient of the log posterior density at `state`, and the inverse of the negative Hessian, d × d row by row, where there is one.
+pub(crate) fn laplace<M>(model: &M, state: &[f64]) -> Result<(Vec<f64>, Option<Vec<f64>>)>
+where
+    M: Model<State = Vec<f64>> + Curvature,
+{
+    let point = Point::new(model, state.to_vec())?;
+    let covariance = if point.is_finite() { point.covariance() } else { None };
+    Ok((point.gradient.as_slice().to_vec(), covariance))
+}
+
 /// Climbs from `start` to a mode of `model`.
 ///
 /// ```

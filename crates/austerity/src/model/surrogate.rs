@@ -12,15 +12,16 @@
 //! Do not use far from the centre, or where the posterior has several modes: residuals are then as large as the differences themselves.
 
 use crate::error::{Error, Result};
-use crate::model::{Access, Model, Parameters};
-use crate::population::Population;
+use crate::model::batch_gradient::check_request;
+use crate::model::{Access, BatchGradient, Model, Parameters};
+use crate::population::{Batch, Population};
 
 /// A cheap approximation of a log-likelihood and the exact rest.
 pub trait Expansion: Sync {
     /// Working memory of one chain.
     type Scratch: Send;
     /// Working memory of a density with gradient.
-    type Workspace: Send + Default + std::fmt::Debug;
+    type Workspace: Clone + Default + std::fmt::Debug + Send;
     /// What is left of the rows.
     type Residuals<'a>: Population
     where
@@ -37,6 +38,11 @@ pub trait Expansion: Sync {
 
     /// Log prior density plus S, up to a constant: the log density of the surrogate posterior.
     fn log_density(&self, state: &[f64]) -> f64;
+
+    /// What it means that [`Expansion::log_density`] was NaN.
+    fn density_error(&self) -> Error {
+        Error::PriorNotANumber
+    }
 
     /// As [`Expansion::log_density`], with its gradient.
     fn log_density_gradient(
@@ -94,6 +100,22 @@ pub trait CertainSteps: Expansion {
     fn take_certain(&self, memory: &mut Self::Memory, parameter: usize, by: f64);
 }
 
+/// An expansion whose residuals can be differentiated: mini-batches of them correct the gradient of the surrogate, with a noise
+/// that is as small as they are (control variates: Baker, Fearnhead, Fox & Nemeth 2019).
+pub trait ResidualGradient: Expansion {
+    /// Working memory, empty at first.
+    type Memory: Clone + Default + Send;
+
+    /// Adds Σ ∇r_i(θ) over the rows of `batch` to `gradient`.
+    fn add_residual_gradient(
+        &self,
+        state: &[f64],
+        batch: Batch<'_>,
+        memory: &mut Self::Memory,
+        gradient: &mut [f64],
+    ) -> Result<()>;
+}
+
 /// The model of the same posterior whose rows are residuals.
 #[derive(Clone, Debug)]
 pub struct Surrogate<E> {
@@ -138,7 +160,7 @@ impl<E: Expansion> Model for Surrogate<E> {
     }
 
     fn prior_error(&self) -> Error {
-        Error::PriorNotANumber
+        self.expansion.density_error()
     }
 
     fn compare<'a>(
@@ -170,5 +192,69 @@ impl<E: Expansion> Parameters for Surrogate<E> {
 
     fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
         self.expansion.write(state, out);
+    }
+}
+
+/// Working memory of the gradient of a surrogate and some residuals.
+#[derive(Clone, Debug, Default)]
+pub struct GradientMemory<W, R> {
+    surrogate: W,
+    residuals: R,
+    known: Vec<f64>,
+}
+
+/// ∇ log surrogate posterior, known without sampling, plus the gradients of a batch of residuals.
+impl<E: ResidualGradient> BatchGradient for Surrogate<E> {
+    type Workspace = GradientMemory<E::Workspace, E::Memory>;
+
+    fn dimension(&self) -> usize {
+        self.expansion.dimension()
+    }
+
+    fn add_batch_gradient(
+        &self,
+        state: &[f64],
+        batch: Batch<'_>,
+        workspace: &mut Self::Workspace,
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        check_request(self, state, batch, gradient)?;
+        self.expansion.add_residual_gradient(state, batch, &mut workspace.residuals, gradient)
+    }
+
+    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
+        self.add_known(state, &mut E::Workspace::default(), &mut Vec::new(), gradient)
+    }
+
+    fn stochastic_gradient(
+        &self,
+        state: &[f64],
+        batch: Batch<'_>,
+        workspace: &mut Self::Workspace,
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        gradient.fill(0.0);
+        self.add_batch_gradient(state, batch, workspace, gradient)?;
+        let scale = batch.scale();
+        gradient.iter_mut().for_each(|g| *g *= scale);
+        self.add_known(state, &mut workspace.surrogate, &mut workspace.known, gradient)
+    }
+}
+
+impl<E: ResidualGradient> Surrogate<E> {
+    /// Adds the gradient of the surrogate posterior.
+    fn add_known(
+        &self,
+        state: &[f64],
+        workspace: &mut E::Workspace,
+        known: &mut Vec<f64>,
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        known.resize(gradient.len(), 0.0);
+        if self.expansion.log_density_gradient(state, workspace, known).is_nan() {
+            return Err(self.expansion.density_error());
+        }
+        gradient.iter_mut().zip(&*known).for_each(|(slot, known)| *slot += known);
+        Ok(())
     }
 }

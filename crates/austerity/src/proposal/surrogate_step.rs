@@ -12,7 +12,7 @@
 
 use rand::RngExt as _;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Expansion;
 use crate::proposal::Proposal;
 use crate::rng::Rng;
@@ -96,7 +96,13 @@ impl<E: Expansion, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for SurrogateStep<'
             };
             let threshold: f64 = rng.random::<f64>().ln();
             self.tried += 1;
-            // A density that is no number is no reason to go there.
+            // A density that is no number is no reason to go there, but a function that fails is one to stop.
+            if there.is_nan() {
+                match self.expansion.density_error() {
+                    Error::NotANumber { .. } | Error::PriorNotANumber => {}
+                    error => return Err(error),
+                }
+            }
             if there - density + ratio > threshold {
                 std::mem::swap(to, &mut self.candidate);
                 density = there;

@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use super::blocks::View;
 use super::derivative::{self, Predictor, Sums};
+use super::expansion::GlmExpansion;
 use super::expansion::certain::{self, CertainRows, Displacement, Predictors, Slopes};
+use super::expansion::gradient as residual_gradients;
 use super::expansion::scores::{self, Spread};
 use super::gradient::{self, Workspace};
 use super::kernel::{self, Move, eta};
@@ -51,6 +53,7 @@ type Scores<F> = fn(&Glm<F>, Range<usize>, &Spread, &[f64], &[f32], &mut [f32]);
 type CertainChange<F> = fn(&CertainRows<F>, &Predictors, usize, f32) -> f64;
 type Certain<F> = fn(&CertainRows<F>, &Displacement<'_, F>, Option<&mut Slopes>) -> f64;
 type BatchGradient<F> = fn(&Glm<F>, Batch<'_>, &[f64], &mut Workspace);
+type ResidualGradient<F> = fn(&GlmExpansion<F>, Batch<'_>, &[f64], &mut Workspace);
 type Beyond<F> = fn(&Glm<F>, &[[f32; 2]], f32, f32) -> Vec<usize>;
 
 /// The loops of the family `F`.
@@ -65,6 +68,7 @@ pub struct Compiled<F: Family> {
     pub(super) residuals: Residuals<F>,
     pub(super) residual_rows: ResidualRows<F>,
     pub(super) residual_reveal: ResidualReveal<F>,
+    pub(super) residual_gradient: ResidualGradient<F>,
     pub(super) scores: Scores<F>,
     pub(super) certain: Certain<F>,
     pub(super) certain_change: CertainChange<F>,
@@ -84,6 +88,7 @@ impl<F: Family> Compiled<F> {
             residuals: residuals::<F>,
             residual_rows: residual_rows::<F>,
             residual_reveal: residual_reveal::<F>,
+            residual_gradient: residual_gradient::<F>,
             scores: scores::<F>,
             certain: certain::<F>,
             certain_change: certain_change::<F>,
@@ -214,6 +219,16 @@ fn residual_reveal<F: Family>(
     dispatched!(level, simd => {
         single::reveal(|block| residual::values_of(simd, blocks, task, block), rows.clone(), out);
     });
+}
+
+/// Sums of the gradients of a batch of residuals.
+fn residual_gradient<F: Family>(
+    expansion: &GlmExpansion<F>,
+    batch: Batch<'_>,
+    extra: &[f64],
+    workspace: &mut Workspace,
+) {
+    dispatched!(expansion.level(), simd => residual_gradients::pass(simd, expansion, batch, extra, workspace));
 }
 
 /// The third-order scores of the rows of some blocks.

@@ -3,6 +3,8 @@
 //! As [`super::derivative`], with the sums of up to four blocks, wherever they lie, in f32 and then in f64. Cost: 2·d multiply-adds
 //! and one derivative per row; a block of which only some rows are wanted costs as much as a whole one.
 
+use std::ops::Range;
+
 use fearless_simd::{Simd, prelude::*};
 
 use super::blocks::{BLOCK, Line};
@@ -28,16 +30,32 @@ pub struct Workspace {
 }
 
 /// Blocks waiting to be summed, each with the derivative of its rows in η.
-struct Panel<'a, S: Simd> {
+pub(super) struct Panel<'a, S: Simd> {
     blocks: [&'a [Line]; PANEL],
     first: [Pair<S>; PANEL],
     count: usize,
 }
 
-impl<S: Simd> Panel<'_, S> {
+impl<'a, S: Simd> Panel<'a, S> {
+    #[inline(always)]
+    pub(super) fn new(simd: S) -> Self {
+        Self { blocks: [&[]; PANEL], first: [[Lanes::splat(simd, 0.0); 2]; PANEL], count: 0 }
+    }
+
+    /// Takes a block; a full panel is added to `sums`.
+    #[inline(always)]
+    pub(super) fn push(&mut self, simd: S, lines: &'a [Line], first: Pair<S>, sums: &mut [f64]) {
+        self.blocks[self.count] = lines;
+        self.first[self.count] = first;
+        self.count += 1;
+        if self.count == PANEL {
+            self.add_to(simd, sums);
+        }
+    }
+
     /// Adds Σ first·z to `sums`.
     #[inline(always)]
-    fn add_to(&mut self, simd: S, sums: &mut [f64]) {
+    pub(super) fn add_to(&mut self, simd: S, sums: &mut [f64]) {
         let zero = Lanes::splat(simd, 0.0);
         let (blocks, first) = (&self.blocks[..self.count], &self.first[..self.count]);
         let mut total = zero;
@@ -57,6 +75,19 @@ impl<S: Simd> Panel<'_, S> {
     }
 }
 
+/// The weights of the rows of block `index` that are in `range`, 0 for the others.
+#[inline(always)]
+pub(super) fn within<S: Simd>(mut weight: Pair<S>, range: &Range<usize>, index: usize) -> Pair<S> {
+    let start = index * BLOCK;
+    let wanted = range.start.max(start) - start..range.end.min(start + BLOCK) - start;
+    if wanted.len() < BLOCK {
+        for i in (0..BLOCK).filter(|i| !wanted.contains(i)) {
+            weight[i / 16].as_mut_slice()[i % 16] = 0.0;
+        }
+    }
+    weight
+}
+
 /// Sums over the rows of `batch`, into the workspace.
 #[inline(always)]
 pub(super) fn pass<S: Simd, F: Family>(
@@ -71,7 +102,7 @@ pub(super) fn pass<S: Simd, F: Family>(
     let layout = view.layout();
     let zero = Lanes::splat(simd, 0.0);
     let (sums, extra_sum) = sums.split_at_mut(coefficients.len() + 1);
-    let mut panel = Panel { blocks: [&[]; PANEL], first: [[zero; 2]; PANEL], count: 0 };
+    let mut panel = Panel::new(simd);
     for range in batch.ranges().filter(|range| !range.is_empty()) {
         for index in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let lines = view.block(index);
@@ -88,14 +119,7 @@ pub(super) fn pass<S: Simd, F: Family>(
                 response: column(Some(layout.response), 0.0),
                 trials: column(layout.trials, 0.0),
             };
-            let mut weight = column(layout.weight, 1.0);
-            let wanted = range.start.max(index * BLOCK) - index * BLOCK
-                ..range.end.min((index + 1) * BLOCK) - index * BLOCK;
-            if wanted.len() < BLOCK {
-                for i in (0..BLOCK).filter(|i| !wanted.contains(i)) {
-                    weight[i / 16].as_mut_slice()[i % 16] = 0.0;
-                }
-            }
+            let weight = within(column(layout.weight, 1.0), &range, index);
             let all = model.family.derivatives(simd, extra, &rows);
             // A row that is not wanted must not bring ∞·0.
             let weighted = |pair: Pair<S>, half: usize| {
@@ -104,12 +128,7 @@ pub(super) fn pass<S: Simd, F: Family>(
             if let Some([first, ..]) = all.extra {
                 extra_sum[0] += f64::from((weighted(first, 0) + weighted(first, 1)).reduce_sum());
             }
-            panel.blocks[panel.count] = lines;
-            panel.first[panel.count] = [weighted(all.first, 0), weighted(all.first, 1)];
-            panel.count += 1;
-            if panel.count == PANEL {
-                panel.add_to(simd, sums);
-            }
+            panel.push(simd, lines, [weighted(all.first, 0), weighted(all.first, 1)], sums);
         }
     }
     panel.add_to(simd, sums);

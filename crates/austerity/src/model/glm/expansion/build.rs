@@ -3,14 +3,22 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+
 use super::passes::in_pieces;
 use super::scores::{REACH, Spread};
 use super::{CertainRows, ExpansionReport, GlmExpansion, Line, centre};
-use crate::check::blindness::{Falling, SurrogateSettings, surrogate};
+use crate::check::blindness::{Falling, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
+use crate::check::replication::{Replication, replicate};
 use crate::error::{Result, setting};
 use crate::model::glm::blocks::{BLOCK, Blocks};
 use crate::model::glm::derivative;
 use crate::model::glm::{Family, Glm};
+use crate::rng::{Role, stream};
+
+/// Decisions that read no more rows than this are cheap enough without copies.
+const WORTH: f64 = 4096.0;
 
 /// How an expansion is built.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +29,9 @@ pub struct ExpansionSettings {
     pub stratum: SurrogateSettings,
     /// How many rows the stratum has, instead of the number found best. 0 switches it off: for tests and teaching.
     pub stratum_rows: Option<usize>,
+    /// Copies of heavy rows, as a share of all rows, that the sampled storage may hold where no stratum within its limit serves, or copies
+    /// halve the cost of a decision. 0 switches them off, and so does a given `stratum_rows`.
+    pub extra_rows: f64,
     /// Whether the start is the centre, as it is; otherwise the mode is looked for from there.
     pub fixed: bool,
     /// Threads for the passes. Nothing depends on them but the time.
@@ -33,6 +44,7 @@ impl Default for ExpansionSettings {
             order: 2,
             stratum: SurrogateSettings::default(),
             stratum_rows: None,
+            extra_rows: 0.5,
             fixed: false,
             threads: std::thread::available_parallelism().map_or(1, Into::into),
         }
@@ -65,30 +77,54 @@ impl<F: Family> GlmExpansion<F> {
         let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
         let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first);
         let found = surrogate(&falling, &settings.stratum)?;
-        // Blind within the limit: the largest stratum is the best there is, and the report says what it is worth.
-        let chosen = match settings.stratum_rows {
-            Some(rows) => falling.stratum(rows, &settings.stratum)?,
-            None => match found.chosen {
-                Some(chosen) => chosen,
-                None => falling.stratum(largest, &settings.stratum)?,
-            },
+        let copies = copies(&scores[..model.blocks().rows()], &found, settings)?;
+        // Blind within the limits: the largest stratum is the best there is, and the report says what it is worth.
+        let chosen = match (settings.stratum_rows, &copies, found.chosen) {
+            (Some(rows), ..) => falling.stratum(rows, &settings.stratum)?,
+            (None, Some(copies), _) => copies.stratum,
+            (None, None, Some(chosen)) => chosen,
+            (None, None, None) => falling.stratum(largest, &settings.stratum)?,
         };
-        let apart = heaviest(&scores, model.blocks().rows(), chosen.rows);
+        let apart = heaviest(&scores[..model.blocks().rows()], chosen.rows);
         let mut report = ExpansionReport {
             rows: model.blocks().rows(),
             order: settings.order,
             passes: centre.passes + 1,
+            replicated: copies.map_or(0, |copies| copies.replicated),
+            extra_rows: copies.map_or(0, |copies| copies.extra),
             ..ExpansionReport::of(&chosen, &found.without)
         };
-        let typical = falling.root_mean_square(chosen.rows);
+        let typical =
+            copies.map_or_else(|| falling.root_mean_square(chosen.rows), |copies| copies.root_mean_square);
         let scale = power_of_two(if settings.order == 2 { typical } else { typical.cbrt() });
-        let mut expansion = assemble(model, centre, apart, settings.order, scale)?;
+        let sampled = copies.map(|copies| Sampled::new(&scores[..model.blocks().rows()], &apart, &copies));
+        let mut expansion = assemble(model, centre, apart, sampled, settings.order, scale)?;
         report.sampled_columns = expansion.columns.len();
         report.passes += u32::from(expansion.compact);
         report.seconds = begun.elapsed().as_secs_f64();
         expansion.report = report;
         Ok(expansion)
     }
+}
+
+/// Copies of heavy rows, where they are needed or halve the cost of a decision.
+fn copies(
+    scores: &[f32],
+    found: &SurrogateBlindness,
+    settings: &ExpansionSettings,
+) -> Result<Option<Replication>> {
+    let share = settings.extra_rows;
+    if !(share >= 0.0 && share.is_finite()) {
+        return Err(setting("extra rows of an expansion", share, "a finite share of the rows, 0 or more"));
+    }
+    let cost = found.chosen.map_or(f64::INFINITY, |chosen| chosen.cost(&settings.stratum));
+    let room = (share * scores.len() as f64) as usize;
+    let room = room.min((u32::MAX as usize).saturating_sub(scores.len()));
+    if settings.stratum_rows.is_some() || room == 0 || cost <= WORTH {
+        return Ok(None);
+    }
+    let copies = replicate(scores, &settings.stratum, room)?;
+    Ok(copies.filter(|copies| 2.0 * copies.stratum.cost(&settings.stratum) < cost))
 }
 
 /// What a number of this size is multiplied by to be about 1, exactly.
@@ -113,26 +149,11 @@ fn scores<F: Family>(model: &Glm<F>, centre: &centre::Centre, threads: usize) ->
     Ok(scores)
 }
 
-/// Storage positions of the `count` rows with the largest scores, ascending. Ties go to the earlier row.
-fn heaviest(scores: &[f32], rows: usize, count: usize) -> Vec<u32> {
-    let count = count.min(rows);
-    if count == 0 {
-        return Vec::new();
-    }
-    let heavier = |&a: &u32, &b: &u32| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b));
-    let mut list: Vec<u32> = (0..rows as u32).collect();
-    if count < rows {
-        list.select_nth_unstable_by(count - 1, heavier);
-        list.truncate(count);
-    }
-    list.sort_unstable();
-    list
-}
-
 fn assemble<F: Family>(
     model: &Glm<F>,
     centre: centre::Centre,
     apart: Vec<u32>,
+    sampled: Option<Sampled>,
     order: u8,
     scale: f32,
 ) -> Result<GlmExpansion<F>> {
@@ -153,8 +174,14 @@ fn assemble<F: Family>(
         Some(CertainRows::new(part, own))
     };
     let kept = kept_columns(model, &apart);
-    let compact = kept.len() < model.transform.len();
-    let (blocks, eta) = if compact {
+    let compact = kept.len() < model.transform.len() || sampled.is_some();
+    let (blocks, eta) = if let Some(sampled) = &sampled {
+        let Sampled { places, weights } = sampled;
+        let blocks = model.blocks().gather(places.iter().copied(), places.len(), &kept).weighted(weights);
+        let mut own: Vec<f32> = places.iter().map(|&p| eta[p as usize]).collect();
+        own.resize(blocks.count() * BLOCK, 0.0);
+        (blocks, own)
+    } else if compact {
         let rest = Rest { rows: model.blocks().rows(), apart: &apart };
         let blocks = model.blocks().gather(rest.positions(), rest.len(), &kept);
         let mut own: Vec<f32> = rest.positions().map(|p| eta[p as usize]).collect();
@@ -187,11 +214,45 @@ fn assemble<F: Family>(
         apart,
         blocks,
         compact,
+        places: sampled.map(|sampled| sampled.places.into()),
         columns: kept,
         eta: Arc::from(eta),
         scale,
         report: ExpansionReport::default(),
     })
+}
+
+/// The rows that are sampled, heavy ones several times.
+struct Sampled {
+    /// Where they stand in the model's storage.
+    places: Vec<u32>,
+    /// The share of its row's weight that each has.
+    weights: Vec<f64>,
+}
+
+impl Sampled {
+    /// Rows keep their order, which is random, and copies go to random places between them: copies of one row must not share a block.
+    fn new(scores: &[f32], apart: &[u32], copies: &Replication) -> Self {
+        let rest = Rest { rows: scores.len(), apart };
+        let count = |place: u32| copies.copies(scores[place as usize]);
+        let mut further: Vec<u32> = Vec::with_capacity(copies.extra);
+        for place in rest.positions() {
+            further.extend(std::iter::repeat_n(place, count(place) as usize - 1));
+        }
+        let mut rng = stream(0, 2, Role::Shuffle);
+        further.shuffle(&mut rng);
+        let total = rest.len() + further.len();
+        let (mut places, mut weights) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let mut rows = rest.positions();
+        while places.len() < total {
+            let left = total - places.len();
+            let copy = if rng.random_range(0..left) < further.len() { further.pop() } else { rows.next() };
+            let Some(place) = copy else { break };
+            places.push(place);
+            weights.push(1.0 / f64::from(count(place)));
+        }
+        Self { places, weights }
+    }
 }
 
 /// The rows that are not in the stratum.

@@ -28,7 +28,7 @@ pub struct Displacement<'a, F: Family> {
 }
 
 /// Sums of slopes, lane by lane.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Slopes {
     /// Of every column.
     pub columns: Vec<[f32; 16]>,

@@ -7,6 +7,7 @@
 //! | [`scores`] | what each row can leave of the expansion |
 //! | [`certain`] | the certainty stratum: rows that are always read |
 //! | [`population`] | the residuals of a move |
+//! | [`gradient`] | the gradient of a batch of residuals: control-variate Langevin steps |
 //! | `build` | the steps from a model to its expansion |
 //!
 //! ```text
@@ -16,7 +17,8 @@
 //! g and H are sums over the rest in f64, so an R_i is all a decision has to sample: of the order of h³, with h of the order of N^{−1/2}, their
 //! total moves a decision by N^{−1/2} and its sampling error after n rows is C/√(Nn) (the bench `flat-in-n` measures C). Rows whose R_i may be
 //! large whatever N (rare features, leverage) form the stratum, chosen by a score of *every* row ([`scores`], [`crate::check::blindness`]): sampled instead,
-//! they would be missed by most batches, which could not know it.
+//! they would be missed by most batches, which could not know it. Where too many rows are heavy for a stratum, they are stored several times with
+//! a share of their weight each ([`crate::check::replication`]).
 //!
 //! Cost: two to four passes to build, η̂ of every row (4 bytes) beside the data, and where columns are zero outside the stratum a copy of the rest
 //! without them. A decision reads its sample; an evaluation of the surrogate K rows and d² numbers. Not for posteriors with several modes.
@@ -24,6 +26,7 @@
 mod build;
 mod centre;
 pub mod certain;
+pub mod gradient;
 mod passes;
 pub mod population;
 pub mod scores;
@@ -42,6 +45,7 @@ use crate::error::Result;
 use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion};
 use crate::model::{Model as _, Parameters as _};
+use crate::simd::Level;
 
 pub use build::ExpansionSettings;
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
@@ -59,6 +63,12 @@ pub struct ExpansionReport {
     pub order: u8,
     /// K: rows of the certainty stratum.
     pub stratum: usize,
+    /// Rows outside the stratum that are stored several times, with a share of their weight each,
+    #[serde(default)]
+    pub replicated: usize,
+    /// and how many more rows that makes.
+    #[serde(default)]
+    pub extra_rows: usize,
     /// Columns that are not zero outside the stratum.
     pub sampled_columns: usize,
     /// Predicted standard error of a total at the first look.
@@ -93,15 +103,22 @@ impl ExpansionReport {
             0 => "no row needs to be read at every decision".into(),
             k => format!("the {k} heaviest rows are read at every decision"),
         };
+        let copied = match self.replicated {
+            0 => String::new(),
+            count => format!(
+                ", {count} others are stored several times ({} more rows) so that they are met in time",
+                self.extra_rows
+            ),
+        };
         let blind = if self.is_blind() {
             format!(
-                "; batches can miss {missed:.2} of the log ratio and claim {believed:.2}: decisions are not to be trusted"
+                "; batches can miss {missed:.2} of the log ratio and claim {believed:.2}, and no stratum or copies of rows within the limits cure that: decisions are not to be trusted"
             )
         } else {
             format!("; batches can miss {missed:.3} and claim {believed:.3}")
         };
         format!(
-            "{kind}-order surrogate of {} rows: {apart}, predicted standard error {standard_error:.3}{blind}",
+            "{kind}-order surrogate of {} rows: {apart}{copied}, predicted standard error {standard_error:.3}{blind}",
             self.rows
         )
     }
@@ -111,6 +128,8 @@ impl ExpansionReport {
             rows: 0,
             order: 2,
             stratum: stratum.rows,
+            replicated: 0,
+            extra_rows: 0,
             sampled_columns: 0,
             standard_error: stratum.standard_error,
             rows_to_tolerance: stratum.rows_to_tolerance,
@@ -143,6 +162,8 @@ pub struct GlmExpansion<F: Family> {
     /// The rows that are sampled: all of them, those of the stratum masked, or a copy without those of the stratum.
     blocks: Blocks,
     compact: bool,
+    /// Where every row of `blocks` stands in the model's storage, when some are there several times.
+    places: Option<Arc<[u32]>>,
     /// Columns of `blocks`, as numbered in the model.
     columns: Vec<u32>,
     /// η̂ of the rows of `blocks`; NaN masks.
@@ -181,6 +202,10 @@ impl<F: Family> GlmExpansion<F> {
     #[must_use]
     pub fn stratum(&self) -> Option<&CertainRows<F>> {
         self.stratum.as_ref()
+    }
+
+    pub(in crate::model::glm) fn level(&self) -> Level {
+        self.model.level
     }
 
     /// Calls `work` with the displacement of `state`; allocates nothing up to 256 columns.
@@ -336,7 +361,9 @@ impl<F: Family> Expansion for GlmExpansion<F> {
 
     fn original_row(&self, position: usize) -> usize {
         let mut place = position;
-        if self.compact {
+        if let Some(places) = &self.places {
+            place = places[position] as usize;
+        } else if self.compact {
             // The stratum's rows were taken out: count those before.
             for &gone in &self.apart {
                 if gone as usize <= place {
@@ -351,7 +378,7 @@ impl<F: Family> Expansion for GlmExpansion<F> {
 
     /// Of the data, the priors, and what was made of them.
     fn fingerprint(&self) -> u64 {
-        let words = format!("{:?} {} {}", self.centre, self.apart.len(), self.order);
+        let words = format!("{:?} {} {} {}", self.centre, self.apart.len(), self.order, self.blocks.rows());
         let model = self.model.fingerprint();
         let own = [model as u32, (model >> 32) as u32];
         crate::model::fingerprint(own.into_iter().chain(words.bytes().map(u32::from)))
@@ -359,7 +386,8 @@ impl<F: Family> Expansion for GlmExpansion<F> {
 
     fn bytes(&self) -> usize {
         let copy = if self.compact { self.blocks.bytes() } else { 0 };
-        self.model.blocks().bytes() + copy + size_of_val(&*self.eta)
+        let places = self.places.as_deref().map_or(0, size_of_val);
+        self.model.blocks().bytes() + copy + places + size_of_val(&*self.eta)
     }
 }
 

@@ -1,5 +1,8 @@
 //! Surrogate plus residuals is the log-likelihood, for every family, order, stratum and storage; remainders against quadrature in f64.
 
+mod gradient;
+mod replication;
+
 use super::*;
 use crate::model::glm::{Binomial, Logistic, Poisson, Student};
 use crate::model::{Access, Data, Model, Prior, ResponseKind, Surrogate};
