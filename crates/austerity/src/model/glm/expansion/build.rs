@@ -190,6 +190,7 @@ fn assemble<F: Family>(
         columns: kept,
         eta: Arc::from(eta),
         scale,
+        bounds: None,
         report: ExpansionReport::default(),
     })
 }

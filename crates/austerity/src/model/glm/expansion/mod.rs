@@ -7,6 +7,8 @@
 //! | [`scores`] | what each row can leave of the expansion |
 //! | [`certain`] | the certainty stratum: rows that are always read |
 //! | [`population`] | the residuals of a move |
+//! | [`bound`] | how far an expansion can be off for certain, on demand |
+//! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | `build` | the steps from a model to its expansion |
 //!
 //! ```text
@@ -21,12 +23,14 @@
 //! Cost: two to four passes to build, η̂ of every row (4 bytes) beside the data, and where columns are zero outside the stratum a copy of the rest
 //! without them. A decision reads its sample; an evaluation of the surrogate K rows and d² numbers. Not for posteriors with several modes.
 
+pub mod bound;
 mod build;
 mod centre;
 pub mod certain;
 mod passes;
 pub mod population;
 pub mod scores;
+mod tensor;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +47,7 @@ use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion};
 use crate::model::{Model as _, Parameters as _};
 
+pub use bound::{Bounds, CertificateSettings};
 pub use build::ExpansionSettings;
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
 pub use population::{Residuals, Scratch};
@@ -149,6 +154,8 @@ pub struct GlmExpansion<F: Family> {
     eta: Arc<[f32]>,
     /// What residuals are multiplied by in f32.
     scale: f32,
+    /// What certified decisions rest on, where asked for.
+    bounds: Option<Arc<Bounds>>,
     report: ExpansionReport,
 }
 
@@ -359,7 +366,8 @@ impl<F: Family> Expansion for GlmExpansion<F> {
 
     fn bytes(&self) -> usize {
         let copy = if self.compact { self.blocks.bytes() } else { 0 };
-        self.model.blocks().bytes() + copy + size_of_val(&*self.eta)
+        let bounds = self.bounds.as_deref().map_or(0, Bounds::bytes);
+        self.model.blocks().bytes() + copy + size_of_val(&*self.eta) + bounds
     }
 }
 
