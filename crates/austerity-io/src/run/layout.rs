@@ -187,7 +187,8 @@ impl StatisticField {
     #[must_use]
     pub fn standard() -> Vec<Self> {
         use NumberType::{Bool, Float64, Int32, Int64, Uint8};
-        let bits = ["guarded", "exhausted", "tolerance", "impossible", "certified"].map(String::from).to_vec();
+        let bits =
+            ["guarded", "exhausted", "tolerance", "impossible", "certified"].map(String::from).to_vec();
         vec![
             Self::new("accepted", Bool, "whether the candidate became the state", |d| f64::from(d.accepted)),
             Self::new("data_used", Int64, "rows the decision rests on", |d| d.used as f64),
