@@ -236,7 +236,9 @@ impl Wanted {
             (None, _) => {
                 let choice = choose(pairs, self.plain_law(), self.tolerance, self.block_rows)?;
                 match choice.rule {
-                    RuleSettings::Exact { .. } => return Ok(self.exact(&choice.reason)),
+                    RuleSettings::Exact { .. } | RuleSettings::Certified { .. } => {
+                        return Ok(self.exact(&choice.reason));
+                    }
                     RuleSettings::Sequential(settings) => (settings, choice.reason),
                 }
             }
@@ -291,6 +293,7 @@ pub(crate) fn words(rule: &RuleSettings) -> String {
     match rule {
         RuleSettings::Exact { law: Law::Metropolis } => "exact: every row, one evaluation each".into(),
         RuleSettings::Exact { law } => format!("exact: every row, threshold {}", law_words(*law)),
+        RuleSettings::Certified { .. } => "certified: exact, rows are read where bounds do not settle it".into(),
         RuleSettings::Sequential(test) => {
             let looks = match &test.looks {
                 Looks::Growing { first, growth } if *growth == 1.0 => format!("looks every {first} rows"),

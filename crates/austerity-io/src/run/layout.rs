@@ -163,6 +163,8 @@ pub(super) mod flags {
     pub(in crate::run) const TOLERANCE: u8 = 4;
     /// The candidate has no likelihood or no prior density.
     pub(in crate::run) const IMPOSSIBLE: u8 = 8;
+    /// What is certain about the total ended the decision.
+    pub(in crate::run) const CERTIFIED: u8 = 16;
 }
 
 impl StatisticField {
@@ -185,7 +187,8 @@ impl StatisticField {
     #[must_use]
     pub fn standard() -> Vec<Self> {
         use NumberType::{Bool, Float64, Int32, Int64, Uint8};
-        let bits = ["guarded", "exhausted", "tolerance", "impossible"].map(String::from).to_vec();
+        let bits =
+            ["guarded", "exhausted", "tolerance", "impossible", "certified"].map(String::from).to_vec();
         vec![
             Self::new("accepted", Bool, "whether the candidate became the state", |d| f64::from(d.accepted)),
             Self::new("data_used", Int64, "rows the decision rests on", |d| d.used as f64),
@@ -232,6 +235,7 @@ fn flagged(decision: &Decision) -> u8 {
             Stopped::Bound | Stopped::Untested | Stopped::Unmoved => 0,
             Stopped::Exhausted => flags::EXHAUSTED,
             Stopped::Tolerance => flags::TOLERANCE,
+            Stopped::Certified => flags::CERTIFIED,
             Stopped::Impossible | Stopped::Offset => flags::IMPOSSIBLE,
         }
 }

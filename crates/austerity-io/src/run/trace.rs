@@ -82,6 +82,7 @@ fn stopped(flags: u8, used: u64) -> Stopped {
         flags if flags & flags::IMPOSSIBLE != 0 => Stopped::Impossible,
         flags if flags & flags::EXHAUSTED != 0 => Stopped::Exhausted,
         flags if flags & flags::TOLERANCE != 0 => Stopped::Tolerance,
+        flags if flags & flags::CERTIFIED != 0 => Stopped::Certified,
         _ if used == 0 => Stopped::Untested,
         _ => Stopped::Bound,
     }

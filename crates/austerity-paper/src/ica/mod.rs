@@ -175,7 +175,7 @@ fn arm(epsilon: f64, chains: &[Trajectory], truth: &Stationary, pairs: &Pairs) -
         total(&|chain| chain.checkpoints.last().map_or(f64::NAN, |at| at.means[place])) / chains.len() as f64
     };
     let [delta, predicted_share] = match rule(epsilon) {
-        RuleSettings::Exact { .. } => [0.0, 1.0],
+        RuleSettings::Exact { .. } | RuleSettings::Certified { .. } => [0.0, 1.0],
         RuleSettings::Sequential(settings) => {
             let plan = Plan::of_settings(&settings, pairs.rows())?;
             let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);

@@ -110,7 +110,9 @@ where
             if streams.audited(self.audit_rate) {
                 decision.audit = match decision.stopped {
                     Stopped::Exhausted => Some(Audit::complete(&decision)),
-                    Stopped::Bound | Stopped::Tolerance => Some(Audit::of(&decision, &ratio.total()?)),
+                    Stopped::Bound | Stopped::Tolerance | Stopped::Certified => {
+                        Some(Audit::of(&decision, &ratio.total()?))
+                    }
                     Stopped::Impossible | Stopped::Offset | Stopped::Untested | Stopped::Unmoved => None,
                 };
             }

@@ -2,6 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`certificate`] | [`Certificate`]: what is certain about a total before its rows are read |
 //! | [`mini_batch`] | [`MiniBatch`]: some blocks for a gradient, independent of any decision |
 //! | [`moments`] | [`Moments`]: all a rule may know about the rows revealed so far |
 //! | [`order`] | [`BlockOrder`]: which blocks come next, without replacement, fresh at every decision |
@@ -11,6 +12,7 @@
 //! A model builds a [`Population`] for a pair of states; a rule sees a [`Reveal`]. Raw numbers never cross
 //! from one to the other, only merged [`Moments`], so that a population may live on disk or on other hosts.
 
+pub mod certificate;
 pub mod design_effect;
 pub mod mini_batch;
 pub mod moments;
@@ -21,6 +23,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
+pub use certificate::Certificate;
 pub use design_effect::design_effect;
 pub use mini_batch::{Batch, MiniBatch};
 pub use moments::Moments;
@@ -83,6 +86,13 @@ pub trait Population {
         let len = self.len();
         self.summarize(&[0], len.max(1), &mut moments)?;
         Ok(moments)
+    }
+
+    /// What is certain about [`Population::total`] at `stage` 0, 1, …: later stages are narrower and dearer, the first two read no row, and `None`
+    /// says that nothing more is known. Stages are asked for in order; one that reads rows reads none that would not bring the bound
+    /// well below `needed`.
+    fn certify(&mut self, _stage: u32, _needed: f64) -> Result<Option<Certificate>> {
+        Ok(None)
     }
 
     /// Where the number at storage position `position` stood in the user's data: errors name that row.

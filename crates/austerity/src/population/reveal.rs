@@ -4,7 +4,7 @@
 //! may be partial and comes at a random place like any other.
 
 use crate::error::Result;
-use crate::population::{BlockOrder, Moments, Population};
+use crate::population::{BlockOrder, Certificate, Moments, Population};
 
 /// How a rule is going to read a population, so that a model can prepare for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,11 @@ pub trait Reveal {
 
     /// The moments of all N rows added in storage order, whatever was revealed before: the exact answer.
     fn total(&mut self) -> Result<Moments>;
+
+    /// What is certain about [`Reveal::total`]; see [`Population::certify`].
+    fn certify(&mut self, _stage: u32, _needed: f64) -> Result<Option<Certificate>> {
+        Ok(None)
+    }
 
     /// What was read so far.
     fn cost(&self) -> Cost;
@@ -96,6 +101,14 @@ impl<P: Population> Reveal for BlockReveal<'_, P> {
         self.cost.rows += rows * price.min(1);
         self.cost.evaluations += rows * price;
         Ok(moments)
+    }
+
+    fn certify(&mut self, stage: u32, needed: f64) -> Result<Option<Certificate>> {
+        let certificate = self.population.certify(stage, needed)?;
+        let rows = certificate.map_or(0, |certificate| certificate.rows);
+        self.cost.rows += rows;
+        self.cost.evaluations += rows * self.population.row_cost().revealed;
+        Ok(certificate)
     }
 
     fn cost(&self) -> Cost {

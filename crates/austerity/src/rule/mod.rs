@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`exact`] | [`Exact`]: reads everything; Metropolis–Hastings as it always was |
+//! | [`certified`] | [`Certified`]: decides by what is certain about the total, and reads what that leaves open |
 //! | [`sequential`] | [`Sequential`]: the sequential test of Korattikara, Chen & Welling (2014), generalised |
 //! | [`looks`] | [`Looks`]: when the test looks at the data |
 //! | [`bound`] | [`Bound`], [`Statistic`]: how extreme the statistic must be at each look |
@@ -14,6 +15,7 @@
 
 pub mod audit;
 pub mod bound;
+pub mod certified;
 pub mod exact;
 pub mod guard;
 pub mod law;
@@ -28,6 +30,7 @@ use crate::rng::Rng;
 
 pub use audit::Audit;
 pub use bound::{Bound, Shape, Statistic, Time};
+pub use certified::Certified;
 pub use exact::Exact;
 pub use guard::Guard;
 pub use law::Law;
@@ -41,6 +44,8 @@ pub enum Stopped {
     Exhausted,
     /// The statistic passed the bound of its look.
     Bound,
+    /// What is certain about the total settled it: the decision is exact.
+    Certified,
     /// The standard error of the total log ratio fell below the absolute tolerance τ.
     Tolerance,
     /// A row is impossible under the candidate (log-likelihood −∞): rejected.
@@ -151,6 +156,11 @@ pub enum RuleSettings {
         /// The random threshold.
         law: Law,
     },
+    /// Decides by what is certain about the total; reads everything where nothing is.
+    Certified {
+        /// The random threshold.
+        law: Law,
+    },
     /// The sequential test.
     Sequential(SequentialSettings),
 }
@@ -166,6 +176,7 @@ impl RuleSettings {
     pub fn build(&self, rows: usize) -> Result<AnyRule> {
         match self {
             Self::Exact { law } => Ok(AnyRule::Exact(Exact::new(*law)?)),
+            Self::Certified { law } => Ok(AnyRule::Certified(Certified::new(*law)?)),
             Self::Sequential(settings) => Ok(AnyRule::Sequential(Sequential::new(settings, rows)?)),
         }
     }
@@ -174,7 +185,7 @@ impl RuleSettings {
     #[must_use]
     pub fn law(&self) -> Law {
         match self {
-            Self::Exact { law } => *law,
+            Self::Exact { law } | Self::Certified { law } => *law,
             Self::Sequential(settings) => settings.law,
         }
     }
@@ -183,7 +194,7 @@ impl RuleSettings {
     #[must_use]
     pub fn block_rows(&self) -> usize {
         match self {
-            Self::Exact { .. } => crate::BLOCK_ROWS,
+            Self::Exact { .. } | Self::Certified { .. } => crate::BLOCK_ROWS,
             Self::Sequential(settings) => settings.block_rows,
         }
     }
@@ -194,6 +205,8 @@ impl RuleSettings {
 pub enum AnyRule {
     /// Reads everything.
     Exact(Exact),
+    /// Decides by what is certain.
+    Certified(Certified),
     /// The sequential test.
     Sequential(Sequential),
 }
@@ -202,6 +215,7 @@ impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision> {
         match self {
             Self::Exact(rule) => rule.decide(population, offset, rng),
+            Self::Certified(rule) => rule.decide(population, offset, rng),
             Self::Sequential(rule) => rule.decide(population, offset, rng),
         }
     }
@@ -209,6 +223,7 @@ impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
     fn access(&self) -> Access {
         match self {
             Self::Exact(rule) => Rule::<P>::access(rule),
+            Self::Certified(rule) => Rule::<P>::access(rule),
             Self::Sequential(rule) => Rule::<P>::access(rule),
         }
     }
@@ -216,6 +231,7 @@ impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
     fn first_look(&self) -> usize {
         match self {
             Self::Exact(rule) => Rule::<P>::first_look(rule),
+            Self::Certified(rule) => Rule::<P>::first_look(rule),
             Self::Sequential(rule) => Rule::<P>::first_look(rule),
         }
     }
@@ -225,6 +241,7 @@ impl<P: Reveal + ?Sized> DecideAt<P> for AnyRule {
     fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
         match self {
             Self::Exact(rule) => rule.decide_at(population, offset, threshold),
+            Self::Certified(rule) => rule.decide_at(population, offset, threshold),
             Self::Sequential(rule) => rule.decide_at(population, offset, threshold),
         }
     }

@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::population::BlockOrder;
 use crate::proposal::Proposal;
 use crate::rng::Streams;
-use crate::rule::{AnyRule, Decision, Stopped};
+use crate::rule::{AnyRule, Decision, Stopped, certified};
 use crate::run::{ChainCheckpoint, Settings};
 
 /// What steps have cost and how they ended.
@@ -33,6 +33,9 @@ pub struct Counters {
     pub guarded: u64,
     /// Decisions that read everything.
     pub exhausted: u64,
+    /// Decisions that a certificate ended: of the second order, of the third, and after some rows; see [`crate::rule::Certified`].
+    #[serde(default)]
+    pub certified: [u64; 3],
     /// Decisions that a bound ended.
     pub bounded: u64,
     /// Decisions that the absolute tolerance ended.
@@ -64,11 +67,13 @@ impl Counters {
         if let Some(audit) = &decision.audit {
             self.audited += 1;
             self.disagreed += u64::from(audit.accepted != decision.accepted);
-            self.deviating += u64::from(decision.stopped != Stopped::Exhausted);
+            let sampled = !matches!(decision.stopped, Stopped::Exhausted | Stopped::Certified);
+            self.deviating += u64::from(sampled);
             self.deviations += audit.deviation * audit.deviation;
         }
         match decision.stopped {
             Stopped::Exhausted => self.exhausted += 1,
+            Stopped::Certified => self.certified[certified::stage(decision)] += 1,
             Stopped::Bound => self.bounded += 1,
             Stopped::Tolerance => self.tolerated += 1,
             Stopped::Impossible | Stopped::Offset => self.impossible += 1,
@@ -86,6 +91,7 @@ impl Counters {
         self.looks += other.looks;
         self.guarded += other.guarded;
         self.exhausted += other.exhausted;
+        self.certified.iter_mut().zip(other.certified).for_each(|(mine, theirs)| *mine += theirs);
         self.bounded += other.bounded;
         self.tolerated += other.tolerated;
         self.impossible += other.impossible;

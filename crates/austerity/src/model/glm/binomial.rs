@@ -105,6 +105,10 @@ impl Family for Binomial {
         [of(0), of(1)]
     }
 
+    fn row_bounds(&self, eta: f64, trials: f64, reach: f64) -> Option<[f64; 3]> {
+        Some(super::logistic::bounds(eta, reach).map(|bound| trials * bound))
+    }
+
     fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]

@@ -164,6 +164,22 @@ pub(super) fn largest_third<S: Simd>(simd: S, eta: Lanes<S>, reach: Lanes<S>) ->
     p * q * (p - q)
 }
 
+/// The third derivative of log σ, and the largest |third| and |fourth| derivative within `reach`. The fourth is −pq(1 − 6pq): −1/8 at 0, 0 where the
+/// third is steepest, 1/24 in size at |η| = log(5 + √24) and falling from there.
+pub(super) fn bounds(eta: f64, reach: f64) -> [f64; 3] {
+    let (low, high) = ((eta.abs() - reach).max(0.0), eta.abs() + reach);
+    let steepest = f64::from(STEEPEST).clamp(low, high);
+    let fourth = |eta: f64| {
+        let w = -curvature(eta)[2];
+        (w * (1.0 - 6.0 * w)).abs()
+    };
+    let bump = if low < SECOND_BUMP && SECOND_BUMP < high { 1.0 / 24.0 } else { 0.0 };
+    [curvature(eta)[3], curvature(steepest)[3].abs(), fourth(low).max(fourth(high)).max(bump)]
+}
+
+/// log(5 + √24).
+const SECOND_BUMP: f64 = 2.292_431_669_561_178;
+
 static COMPILED: Compiled<Logistic> = Compiled::of();
 
 impl Family for Logistic {
@@ -245,6 +261,10 @@ impl Family for Logistic {
     #[inline(always)]
     fn largest_third<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
         [largest_third(simd, rows.eta[0], reach[0]), largest_third(simd, rows.eta[1], reach[1])]
+    }
+
+    fn row_bounds(&self, eta: f64, _trials: f64, reach: f64) -> Option<[f64; 3]> {
+        Some(bounds(eta, reach))
     }
 
     fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}

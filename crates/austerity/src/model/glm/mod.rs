@@ -153,6 +153,12 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
     /// The largest |third derivative in η| of 32 rows within `reach` of their η.
     fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S>;
 
+    /// The third derivative in η of one row, and bounds of the absolute third and fourth derivative within `reach` of η, in f64. `None` for a family
+    /// that has none, or whose extra parameters move rows too.
+    fn row_bounds(&self, _eta: f64, _trials: f64, _reach: f64) -> Option<[f64; 3]> {
+        None
+    }
+
     /// What residuals need of the extra parameters at the centre, the current state and the candidate.
     fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Self::Expanded;
 

@@ -105,6 +105,11 @@ impl Family for Poisson {
         [exp(simd, rows.eta[0] + reach[0]), exp(simd, rows.eta[1] + reach[1])]
     }
 
+    fn row_bounds(&self, eta: f64, _trials: f64, reach: f64) -> Option<[f64; 3]> {
+        let largest = (eta + reach).exp();
+        Some([-eta.exp(), largest, largest])
+    }
+
     fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]

@@ -218,6 +218,7 @@ fn assemble<F: Family>(
         columns: kept,
         eta: Arc::from(eta),
         scale,
+        bounds: None,
         report: ExpansionReport::default(),
     })
 }

@@ -8,6 +8,8 @@
 //! | [`certain`] | the certainty stratum: rows that are always read |
 //! | [`population`] | the residuals of a move |
 //! | [`gradient`] | the gradient of a batch of residuals: control-variate Langevin steps |
+//! | [`bound`] | how far an expansion can be off for certain, on demand |
+//! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | `build` | the steps from a model to its expansion |
 //!
 //! ```text
@@ -23,6 +25,7 @@
 //! Cost: two to four passes to build, η̂ of every row (4 bytes) beside the data, and where columns are zero outside the stratum a copy of the rest
 //! without them. A decision reads its sample; an evaluation of the surrogate K rows and d² numbers. Not for posteriors with several modes.
 
+pub mod bound;
 mod build;
 mod centre;
 pub mod certain;
@@ -30,6 +33,7 @@ pub mod gradient;
 mod passes;
 pub mod population;
 pub mod scores;
+mod tensor;
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +51,7 @@ use crate::model::surrogate::{CertainSteps, Expansion};
 use crate::model::{Model as _, Parameters as _};
 use crate::simd::Level;
 
+pub use bound::{Bounds, CertificateSettings};
 pub use build::ExpansionSettings;
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
 pub use population::{Residuals, Scratch};
@@ -170,6 +175,8 @@ pub struct GlmExpansion<F: Family> {
     eta: Arc<[f32]>,
     /// What residuals are multiplied by in f32.
     scale: f32,
+    /// What certified decisions rest on, where asked for.
+    bounds: Option<Arc<Bounds>>,
     report: ExpansionReport,
 }
 
@@ -387,7 +394,8 @@ impl<F: Family> Expansion for GlmExpansion<F> {
     fn bytes(&self) -> usize {
         let copy = if self.compact { self.blocks.bytes() } else { 0 };
         let places = self.places.as_deref().map_or(0, size_of_val);
-        self.model.blocks().bytes() + copy + places + size_of_val(&*self.eta)
+        let bounds = self.bounds.as_deref().map_or(0, Bounds::bytes);
+        self.model.blocks().bytes() + copy + places + size_of_val(&*self.eta) + bounds
     }
 }
 

@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use super::GlmExpansion;
+use super::bound::Places;
 use crate::error::{Error, Result};
 use crate::model::glm::Family;
 use crate::model::glm::blocks::BLOCK;
 use crate::model::glm::list::List;
 use crate::model::glm::residual::Task;
 use crate::model::surrogate::Expansion as _;
-use crate::population::{Moments, Population, RowCost, positions, refuse, relocated};
+use crate::population::{Certificate, Moments, Population, RowCost, positions, refuse, relocated};
 use crate::simd::prefetch_slice;
 
 /// Blocks that one prefetch hint asks for.
@@ -19,11 +20,12 @@ const PREFETCHED: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Scratch {
     coefficients: Vec<[f32; 2]>,
+    places: Places,
 }
 
 impl Scratch {
     pub(super) fn new(columns: usize) -> Self {
-        Self { coefficients: vec![[0.0; 2]; columns] }
+        Self { coefficients: vec![[0.0; 2]; columns], places: Places::default() }
     }
 }
 
@@ -34,6 +36,8 @@ pub struct Residuals<'a, F: Family> {
     constants: [f32; 2],
     expanded: F::Expanded,
     changes: [f64; 2],
+    /// The heads read for a certificate, and what they hold.
+    heads: (usize, Moments),
     scratch: &'a mut Scratch,
 }
 
@@ -57,6 +61,11 @@ impl<'a, F: Family> Residuals<'a, F> {
             constants = [constants[0] + before * shift, constants[1] + after * shift];
             *slot = [limited(before * scale), limited(after * scale)];
         }
+        if expansion.bounds.is_some() {
+            let moved =
+                |state| expansion.active.iter().map(move |&i| coordinate(state, i) - coordinate(centre, i));
+            scratch.places.take(moved(from), moved(to));
+        }
         let (base, before, after) = (model.extra(centre), model.extra(from), model.extra(to));
         let changes = match (base, before, after) {
             ([base, ..], [before, ..], [after, ..]) => [before - base, after - base],
@@ -67,6 +76,7 @@ impl<'a, F: Family> Residuals<'a, F> {
             constants: constants.map(limited),
             expanded: model.family.expanded(base, before, after),
             changes,
+            heads: (0, Moments::EMPTY),
             scratch,
         }
     }
@@ -94,6 +104,10 @@ impl<'a, F: Family> Residuals<'a, F> {
     fn unit(&self) -> f64 {
         1.0 / f64::from(self.expansion.scale)
     }
+}
+
+fn coordinate(state: &[f64], parameter: u32) -> f64 {
+    state[parameter as usize]
 }
 
 /// f32 dot products must not form ∞ − ∞.
@@ -138,6 +152,40 @@ impl<F: Family> Population for Residuals<'_, F> {
             (F::compiled().residuals)(self.expansion.model.level, &view, &self.task(), list, &mut moments);
         outcome.map_err(|error| self.located(error))?;
         Ok(moments.scaled(self.unit()))
+    }
+
+    /// Second order, third order, then heads of blocks with large bounds: the shortest one whose reading should settle the matter.
+    fn certify(&mut self, stage: u32, needed: f64) -> Result<Option<Certificate>> {
+        let expansion = self.expansion;
+        let Some(bounds) = &expansion.bounds else { return Ok(None) };
+        let places = &mut self.scratch.places;
+        if !bounds.locate(places) {
+            return Ok(None);
+        }
+        let read = self.heads.0;
+        let (rest, heads) = match stage {
+            0 => (bounds.second(places), 0),
+            1 => (bounds.after(0, places), 0),
+            _ => {
+                let mut later =
+                    (read + 1..=bounds.heads().len()).map(|heads| (bounds.after(heads, places), heads));
+                match later.find(|(rest, _)| rest.bound < 0.5 * needed) {
+                    Some(found) => found,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let mut rows = 0;
+        for head in &bounds.heads()[read..heads.max(read)] {
+            let mut moments = self.heads.1;
+            self.summarize(head, BLOCK, &mut moments)?;
+            self.heads.1 = moments;
+            let view = expansion.blocks.view();
+            rows += head.iter().map(|&block| view.rows_in(block as usize) as u64).sum::<u64>();
+        }
+        self.heads.0 = heads.max(read);
+        let known = if heads > 0 { self.heads.1.sum() } else { 0.0 };
+        Ok(Some(Certificate { estimate: known + rest.estimate, bound: rest.bound, rows }))
     }
 
     fn original_row(&self, position: usize) -> usize {

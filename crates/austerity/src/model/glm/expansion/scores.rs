@@ -23,7 +23,7 @@ use crate::simd::Lanes;
 /// Derivatives are looked at within so many posterior sds.
 pub(super) const REACH: f32 = 2.0;
 /// Directions whose sums are kept in registers together.
-const GROUP: usize = 4;
+pub(super) const GROUP: usize = 4;
 
 /// The factor C in the units of the storage, in groups of directions.
 #[derive(Debug)]
@@ -42,14 +42,13 @@ impl Spread {
     pub fn new<F: Family>(model: &Glm<F>, covariance: &[f64], reach: f32) -> Result<Self> {
         let (size, first) = (model.parameters(), usize::from(model.intercept));
         let count = first + model.transform.len();
-        let marginal = DMatrix::from_fn(count, count, |i, j| covariance[i * size + j]);
-        let lower = marginal.cholesky().map(nalgebra::Cholesky::unpack);
-        let lower = lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(|| {
-            Error::NotPositiveDefinite {
-                what: "the covariance at the centre".into(),
-                remedy: "give every coefficient a proper prior".into(),
-            }
-        })?;
+        let lower = factor(&DMatrix::from_fn(count, count, |i, j| covariance[i * size + j]))?;
+        Ok(Self::of(&lower, model.intercept, &model.transform, reach))
+    }
+
+    /// Of the lower factor of the covariance of an intercept (if there is one) and of columns with these shifts and scales.
+    pub(super) fn of(lower: &DMatrix<f64>, intercept: bool, transform: &[(f64, f64)], reach: f32) -> Self {
+        let (count, first) = (lower.nrows(), usize::from(intercept));
         let groups = (0..count).step_by(GROUP).map(|start| {
             let entry = |row: usize, c: usize| {
                 let direction = start + c;
@@ -58,24 +57,52 @@ impl Spread {
             let mut constants = [0.0; GROUP];
             for (c, constant) in constants.iter_mut().enumerate() {
                 let own = if first == 1 { entry(0, c) } else { 0.0 };
-                let shifts = model.transform.iter().enumerate();
+                let shifts = transform.iter().enumerate();
                 *constant = own + shifts.map(|(j, &(shift, _))| shift * entry(first + j, c)).sum::<f64>();
             }
             // C is lower triangular: directions from `start` on are moved by columns from `start` on.
             let begin = start.saturating_sub(first);
-            let columns = model.transform.iter().enumerate().skip(begin);
+            let columns = transform.iter().enumerate().skip(begin);
             let columns =
                 columns.map(|(j, &(_, scale))| std::array::from_fn(|c| (scale * entry(first + j, c)) as f32));
             ((constants.map(|c| c as f32), begin), columns.collect())
         });
-        Ok(Self { groups: groups.collect(), reach })
+        Self { groups: groups.collect(), reach }
+    }
+
+    /// Directions, filled up to whole groups.
+    pub(super) fn directions(&self) -> usize {
+        GROUP * self.groups.len()
+    }
+
+    /// |Cᵀx| of the constant part of every row.
+    pub(super) fn constant(&self) -> f32 {
+        let constants = self.groups.iter().flat_map(|((constants, _), _)| constants);
+        constants.map(|c| c * c).sum::<f32>().sqrt()
     }
 
     /// lev² of 32 rows.
     #[inline(always)]
     fn squares<S: Simd>(&self, simd: S, lines: &[super::Line]) -> Pair<S> {
         let mut total = [Lanes::splat(simd, 0.0); 2];
-        for ((constants, begin), columns) in &self.groups {
+        self.project(simd, lines, |_, low, high| {
+            for c in 0..GROUP {
+                total[0] = low[c].mul_add(low[c], total[0]);
+                total[1] = high[c].mul_add(high[c], total[1]);
+            }
+        });
+        total
+    }
+
+    /// Gives Cᵀx of 32 rows to `take`, a group of directions at a time, each beginning with the direction given.
+    #[inline(always)]
+    pub(super) fn project<S: Simd>(
+        &self,
+        simd: S,
+        lines: &[super::Line],
+        mut take: impl FnMut(usize, [Lanes<S>; GROUP], [Lanes<S>; GROUP]),
+    ) {
+        for (group, ((constants, begin), columns)) in self.groups.iter().enumerate() {
             let mut low = constants.map(|c| Lanes::splat(simd, c));
             let mut high = low;
             for (j, entries) in columns.iter().enumerate() {
@@ -86,13 +113,18 @@ impl Spread {
                     high[c] = x[1].mul_add(entry, high[c]);
                 }
             }
-            for c in 0..GROUP {
-                total[0] = low[c].mul_add(low[c], total[0]);
-                total[1] = high[c].mul_add(high[c], total[1]);
-            }
+            take(GROUP * group, low, high);
         }
-        total
     }
+}
+
+/// The lower factor of a covariance at the centre.
+pub(super) fn factor(covariance: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+    let lower = covariance.clone().cholesky().map(nalgebra::Cholesky::unpack);
+    lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(|| Error::NotPositiveDefinite {
+        what: "the covariance at the centre".into(),
+        remedy: "give every coefficient a proper prior".into(),
+    })
 }
 
 /// Writes the scores of the rows of some blocks; `eta` and `out` hold those rows only. Rows missing from the last block score 0.

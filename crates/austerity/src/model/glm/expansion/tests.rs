@@ -16,7 +16,7 @@ fn normal(rng: &mut crate::rng::Rng) -> f64 {
 }
 
 /// Dense columns, one rare column (20 rows), weights and an offset where asked for.
-fn data(kind: ResponseKind, rows: usize, sides: bool) -> crate::model::CheckedData {
+pub(super) fn data(kind: ResponseKind, rows: usize, sides: bool) -> crate::model::CheckedData {
     let mut rng = stream(5, 0, Role::Data);
     let mut columns = vec![Vec::new(); 4];
     let (mut response, mut trials, mut weights, mut offset) = (vec![], vec![], vec![], vec![]);
