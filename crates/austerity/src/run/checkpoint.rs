@@ -1,7 +1,7 @@
 //! All a run needs to go on, bit for bit: settings, states, proposals, step counters.
 //!
 //! No generator state (streams are addressed by seed, chain and step), no index array (the block order is a
-//! function of the same), no cache (recomputed to the same bits). Plain serde data; who writes it to a file
+//! function of the same), no audit that waits (a checkpoint completes them first), no cache (recomputed to the same bits). Plain serde data; who writes it to a file
 //! must keep every bit of an f64.
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::model::Parameters;
 use crate::run::{Counters, Settings};
+
+/// A test made stricter in warm-up, because audits contradicted it; see [`RuleSettings::tightened`](crate::rule::RuleSettings::tightened).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tightened {
+    /// After so many steps.
+    pub step: u64,
+    /// What the audits said.
+    pub why: String,
+}
 
 /// Where one chain stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +32,17 @@ pub struct ChainCheckpoint<S, P> {
     pub warmup: Counters,
     /// Counts after the warm-up.
     pub sampling: Counters,
+    /// How often, and when, its test was made stricter in warm-up.
+    #[serde(default)]
+    pub tightened: Vec<Tightened>,
+}
+
+impl<S, P> ChainCheckpoint<S, P> {
+    /// A chain that has made no step.
+    pub fn start(state: S, proposal: P) -> Self {
+        let (warmup, sampling) = (Counters::default(), Counters::default());
+        Self { state, proposal, step: 0, warmup, sampling, tightened: Vec::new() }
+    }
 }
 
 /// Where a run stands.
@@ -51,8 +71,8 @@ impl<S, P> Checkpoint<S, P> {
     pub fn map<Q>(self, mut proposal: impl FnMut(P) -> Result<Q>) -> Result<Checkpoint<S, Q>> {
         let Self { version, settings, rows, fingerprint, names, chains } = self;
         let chains = chains.into_iter().map(|chain| {
-            let ChainCheckpoint { state, proposal: old, step, warmup, sampling } = chain;
-            Ok(ChainCheckpoint { state, proposal: proposal(old)?, step, warmup, sampling })
+            let ChainCheckpoint { state, proposal: old, step, warmup, sampling, tightened } = chain;
+            Ok(ChainCheckpoint { state, proposal: proposal(old)?, step, warmup, sampling, tightened })
         });
         let chains = chains.collect::<Result<_>>()?;
         Ok(Checkpoint { version, settings, rows, fingerprint, names, chains })
