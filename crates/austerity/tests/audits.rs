@@ -39,7 +39,8 @@ fn model(rows: usize) -> Glm<Logistic> {
         }
         eta.iter_mut().zip(column).for_each(|(eta, x)| *eta += effect * *x);
     }
-    let response = eta.iter().map(|eta| f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-eta).exp()))).collect();
+    let response =
+        eta.iter().map(|eta| f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-eta).exp()))).collect();
     let names: Vec<String> = (0..DENSE + RARE).map(|j| format!("x{j}")).collect();
     let data = Data::new(names, columns, response).check(ResponseKind::Binary).unwrap();
     let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; PARAMETERS];
@@ -95,9 +96,8 @@ fn totals_together_are_those_of_single_moves() {
     let surrogate = Surrogate::new(expansion(&glm, None));
     let mut rng = stream(3, 0, Role::Proposal);
     let centre = surrogate.expansion().centre().to_vec();
-    let mut near = || -> Vec<f64> {
-        centre.iter().map(|c| c + 0.05 * rng.sample::<f64, _>(StandardNormal)).collect()
-    };
+    let mut near =
+        || -> Vec<f64> { centre.iter().map(|c| c + 0.05 * rng.sample::<f64, _>(StandardNormal)).collect() };
     let states: Vec<_> = (0..8).map(|_| (near(), near())).collect();
     let moves: Vec<_> = states.iter().map(|(from, to)| (from, to)).collect();
     fn check<M: Model<State = Vec<f64>>>(model: &M, moves: &[(&Vec<f64>, &Vec<f64>)]) {
@@ -181,11 +181,19 @@ fn a_removed_stratum_is_caught_and_an_honest_run_is_not() {
     let blind = Surrogate::new(expansion(&glm, Some(0)));
     assert!(blind.expansion().report().is_blind());
     for seed in 1..=8 {
-        let found = until_contradicted(&mut chain(&blind, &settings(0, seed, 0.2)), 16);
+        let mut walk = chain(&blind, &settings(0, seed, 0.2));
+        let found = until_contradicted(&mut walk, 16);
+        println!("seed {seed}: {found:?}, z² {:.0}", walk.sampling().audits.mean_square());
         assert!(found.is_some_and(|(_, what)| what == Contradiction::Deviations), "seed {seed}: {found:?}");
         let mut walk = chain(&honest, &settings(0, seed, 0.2));
         let found = until_contradicted(&mut walk, 300);
         let audits = walk.sampling().audits;
+        println!(
+            "seed {seed}: z² {:.2}, {} wrong, {:.1} predicted",
+            audits.mean_square(),
+            audits.disagreed,
+            audits.predicted
+        );
         assert_eq!(found, None, "seed {seed}: {audits:?}");
         assert!(audits.mean_square() < 2.5 && audits.largest_defect < 0.2, "seed {seed}: {audits:?}");
         assert!(audits.interval().contains(audits.predicted), "seed {seed}: {audits:?}");

@@ -196,5 +196,8 @@ fn audits_disagree_as_often_as_the_theory_says() {
     assert_eq!(audits.disagreed as f64, seen);
     assert!((audits.mean_square().sqrt() - spread).abs() < 1e-9);
     assert!((audits.predicted / predicted - 1.0).abs() < 0.15, "{} {predicted}", audits.predicted);
-    assert!(audits.contradiction().is_none() && audits.mean_delta().abs() < audits.predicted / audits.audited as f64);
+    assert!(
+        audits.contradiction().is_none()
+            && audits.mean_delta().abs() < audits.predicted / audits.audited as f64
+    );
 }

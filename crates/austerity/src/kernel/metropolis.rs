@@ -129,8 +129,7 @@ where
         let decision = {
             let mut ratio = self.model.compare(state, &self.candidate, &mut self.scratch);
             let mut cursor = BlockReveal::new(&mut ratio, &mut self.order, step);
-            let decision =
-                self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
+            let decision = self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
             let first = self.rule.first_look();
             if first < self.model.len() {
                 self.order.begin(step + 1);

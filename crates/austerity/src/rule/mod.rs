@@ -279,7 +279,9 @@ mod tests {
             let looks = Looks::Custom { rows: looks.to_vec() };
             RuleSettings::Sequential(SequentialSettings { looks, law, ..test.clone() }).tightened(1)
         };
-        let RuleSettings::Sequential(custom) = with(&[10, 30, 40, 90], Law::Logistic) else { panic!("a test") };
+        let RuleSettings::Sequential(custom) = with(&[10, 30, 40, 90], Law::Logistic) else {
+            panic!("a test")
+        };
         assert_eq!(custom.looks, Looks::Custom { rows: vec![40, 90] });
         assert_eq!(with(&[10, 30], Law::Logistic), RuleSettings::Exact { law: Law::Logistic });
         assert_eq!(with(&[10, 90], Law::Compensated { lambda: 1.2 }), RuleSettings::default());

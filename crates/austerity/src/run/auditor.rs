@@ -94,8 +94,7 @@ impl<'m, M: Model> Auditor<'m, M> {
             totals[i] = Some(total);
         }
         let every = moves(&|_| true);
-        let exact =
-            if self.stands_for { self.model.exact_differences(&pairs(&every))? } else { None };
+        let exact = if self.stands_for { self.model.exact_differences(&pairs(&every))? } else { None };
         for (i, (waiting, total)) in self.waiting.iter().zip(&totals).enumerate() {
             let Waiting { pair, decision, draw } = waiting;
             let mean = total.map_or(decision.mean, |total| total.mean);

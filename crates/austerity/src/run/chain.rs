@@ -114,9 +114,7 @@ pub struct Chain<'m, M: Model, P> {
     warmup_steps: u64,
     thin: u64,
     rule: RuleSettings,
-    /// Share of the decisions that are audited, and the number of those that are audited sooner, as a part of the set-up.
     audit: f64,
-    set_up: u64,
     auditor: Auditor<'m, M>,
     tightened: Vec<Tightened>,
     /// Counts of the warm-up.
@@ -149,7 +147,6 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             thin: settings.thin,
             rule: settings.rule.clone(),
             audit: settings.audit,
-            set_up: u64::from(SET_UP.div_ceil(settings.chains)),
             auditor: Auditor::new(model, followed)?,
             tightened,
             warmup,
@@ -198,7 +195,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             false => (&self.sampling, SET_UP_STEPS),
         };
         let made = counters.audits.audited + self.auditor.waiting() as u64;
-        let soon = if made < self.set_up { 2.0 * self.set_up as f64 / steps as f64 } else { 0.0 };
+        let soon = if made < SET_UP { 2.0 * SET_UP as f64 / steps as f64 } else { 0.0 };
         soon.max(self.audit).min(1.0)
     }
 
@@ -213,7 +210,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
     /// When that is depends on the audited steps alone.
     fn review(&mut self) -> Result<()> {
         let made = self.warmup.audits.audited + self.auditor.waiting() as u64;
-        if self.step < self.warmup_steps && !made.is_multiple_of(self.set_up) {
+        if self.step < self.warmup_steps && !made.is_multiple_of(SET_UP) {
             return Ok(());
         }
         self.settle()?;

@@ -17,7 +17,7 @@
 //! **Deviations** z = error/claimed standard error. An honest z² has a mean of about 1, of 1.5 to 2 where tests stop early on samples as skew as second-order
 //! residuals are (rms error 0.048 where 0.040 was claimed, t of 64 rows beyond ±2.4 in 3 % instead of 2 %); nothing is said of its higher
 //! moments. So the claim tested is E\[z²\] ≤ 4, by betting the shares β = 5, 25 and 75 % of the wealth on z²: W = ⅓Σ_β Π(1 − β + βz²/4) (Waudby-Smith & Ramdas
-//! 2024). |z| = 35 is a contradiction at once, |z| = 10 after two audits, |z| = 4 after about eight.
+//! 2024). |z| = 50 is a contradiction at once, |z| = 10 after three audits, |z| = 4 after six.
 //!
 //! **Defects** of a surrogate are rounding or a mistake: one beyond 10⁻³ of log ratio (relative to it where that is larger) is a contradiction.
 //!

@@ -82,7 +82,7 @@ fn too_many_disagreements_are_found() {
     assert!(runs(2.0, 1_000) <= 8);
     assert!(runs(6.0, 300) >= 190);
     // The hard case without its stratum: 21 % wrong where 2 % are predicted.
-    assert!(runs(10.5, 64) >= 190);
+    assert!(runs(10.5, 100) >= 190);
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn large_deviations_are_found_at_once_and_single_outliers_forgiven() {
         })
     };
     assert_eq!(after(525.0), Some(1)); // error 21, claimed 0.04
-    assert_eq!(after(35.0), Some(1));
-    assert_eq!(after(10.0), Some(2));
-    assert!(after(4.0).is_some_and(|audits| (4..=10).contains(&audits)), "{:?}", after(4.0));
+    assert_eq!(after(50.0), Some(1));
+    assert_eq!(after(10.0), Some(3));
+    assert_eq!(after(4.0), Some(6));
     assert_eq!(after(1.9), None);
     let mut tally = Tally::default();
     (0..30).for_each(|_| audit(&mut tally, false, 1.0, 0.01));
