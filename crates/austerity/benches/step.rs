@@ -14,7 +14,7 @@ use austerity::population::{Moments, Population};
 use austerity::proposal::{AnyProposal, Proposal, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::rule::{RuleSettings, SequentialSettings};
-use austerity::run::{Chain, ChainCheckpoint, Counters, Settings};
+use austerity::run::{Chain, ChainCheckpoint, Settings};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const ROWS: usize = 1_000_000;
@@ -85,13 +85,7 @@ fn chain(model: &Free, dimension: usize) -> Chain<'_, Free, AnyProposal> {
         Err(error) => panic!("{error}"),
     };
     let settings = Settings { warmup: 0, rule, ..Settings::default() };
-    let start = ChainCheckpoint {
-        state: vec![0.0; dimension],
-        proposal: walk(dimension).into(),
-        step: 0,
-        warmup: Counters::default(),
-        sampling: Counters::default(),
-    };
+    let start = ChainCheckpoint::start(vec![0.0; dimension], walk(dimension).into());
     match Chain::new(model, &settings, built, 0, start) {
         Ok(chain) => chain,
         Err(error) => panic!("{error}"),

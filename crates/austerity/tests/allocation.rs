@@ -8,7 +8,7 @@ use std::cell::Cell;
 use austerity::model::{Glm, Logistic, ResponseKind, from_fn, generate};
 use austerity::proposal::{AnyProposal, RandomWalk, RobustAdaptive};
 use austerity::rule::{RuleSettings, SequentialSettings};
-use austerity::run::{Chain, ChainCheckpoint, Counters, Settings};
+use austerity::run::{Chain, ChainCheckpoint, Settings};
 
 /// Counts allocations per thread: the test harness allocates on others.
 struct Counting;
@@ -70,13 +70,7 @@ fn check<M: austerity::model::Model<State = Vec<f64>>>(
 ) {
     let built = rule.build(model.len()).unwrap();
     let settings = Settings { warmup: 100, rule, ..Settings::default() };
-    let start = ChainCheckpoint {
-        state: vec![0.0; dimension],
-        proposal,
-        step: 0,
-        warmup: Counters::default(),
-        sampling: Counters::default(),
-    };
+    let start = ChainCheckpoint::start(vec![0.0; dimension], proposal);
     let mut chain = Chain::new(model, &settings, built, 0, start).unwrap();
     for _ in 0..110 {
         chain.step().unwrap();

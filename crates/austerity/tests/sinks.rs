@@ -145,19 +145,19 @@ fn audits_change_no_draw_and_exact_decisions_agree_with_theirs() {
     for (a, b) in plain.trace.chains.iter().zip(&run.trace.chains) {
         assert_eq!(a.values, b.values);
     }
-    let counters = run.counters();
-    assert_eq!(run.warmup_counters().audited, 0);
-    assert_eq!(plain.counters().audited, 0);
+    let (counters, audits) = (run.counters(), run.counters().audits);
+    assert!(run.warmup_counters().audits.audited > 20);
+    assert_eq!(plain.counters().audits.audited, 0);
     // 1,200 decisions at 30 %: within 5 standard deviations of 360 (false alarm 6e-7).
-    assert!(counters.audited.abs_diff(360) < 80, "{}", counters.audited);
+    assert!(audits.audited.abs_diff(360) < 80, "{}", audits.audited);
     let recorded = run.trace.chains.iter().flat_map(|c| &c.decisions).filter(|d| d.audit.is_some()).count();
-    assert_eq!(recorded as u64, counters.audited);
-    assert_eq!(counters.audit_evaluations, counters.deviating * 2 * 5_000);
+    assert_eq!(recorded as u64, audits.audited);
+    assert_eq!(counters.audit_evaluations, audits.deviating * 2 * 5_000);
 
     let exact = Settings { rule: RuleSettings::default(), audit: 1.0, ..settings(100) };
     let run = sampler(&model, &exact).run(&Control::new(), &mut Silent);
     let counters = run.counters();
-    assert_eq!((counters.audited, counters.disagreed, counters.audit_evaluations), (300, 0, 0));
+    assert_eq!((counters.audits.audited, counters.audits.disagreed, counters.audit_evaluations), (300, 0, 0));
 }
 
 /// Every audited decision knows μ, σ and its threshold, so the theory predicts its chance to be wrong: the sum over the
@@ -189,6 +189,15 @@ fn audits_disagree_as_often_as_the_theory_says() {
     );
     assert!(seen > 100.0, "too few to tell: {seen}");
     // Stopped decisions are selected: their deviations are larger than 1 but of its order.
-    let spread = (squares / run.counters().deviating as f64).sqrt();
+    let audits = run.counters().audits;
+    let spread = (squares / audits.deviating as f64).sqrt();
     assert!((0.8..2.0).contains(&spread), "{spread}");
+    // The chains have counted the same, their prediction averaged over the threshold: so has the run's verdict.
+    assert_eq!(audits.disagreed as f64, seen);
+    assert!((audits.mean_square().sqrt() - spread).abs() < 1e-9);
+    assert!((audits.predicted / predicted - 1.0).abs() < 0.15, "{} {predicted}", audits.predicted);
+    assert!(
+        audits.contradiction().is_none()
+            && audits.mean_delta().abs() < audits.predicted / audits.audited as f64
+    );
 }

@@ -7,7 +7,7 @@ use austerity::design::Pairs;
 use austerity::model::Glm;
 use austerity::proposal::{AnyProposal, Transition};
 use austerity::rule::RuleSettings;
-use austerity::run::{ChainCheckpoint, Checkpoint, Counters, Memory, Sampler, Settings, UNBOUNDED};
+use austerity::run::{ChainCheckpoint, Checkpoint, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::choose::{Chooser, Chosen};
@@ -226,13 +226,7 @@ impl Begin<'_, '_> {
 }
 
 fn beginning(state: &[f64], proposal: &AnyProposal) -> ChainCheckpoint<Vec<f64>, AnyProposal> {
-    ChainCheckpoint {
-        state: state.to_vec(),
-        proposal: proposal.clone(),
-        step: 0,
-        warmup: Counters::default(),
-        sampling: Counters::default(),
-    }
+    ChainCheckpoint::start(state.to_vec(), proposal.clone())
 }
 
 /// What was typed, with what was resolved where nothing was: a resumed run may repeat a default.

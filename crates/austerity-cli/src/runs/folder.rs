@@ -130,6 +130,11 @@ impl Saved {
         all
     }
 
+    /// Chains whose test was made stricter in warm-up.
+    pub(crate) fn tightened(&self) -> usize {
+        self.checkpoint.chains.iter().filter(|chain| !chain.tightened.is_empty()).count()
+    }
+
     /// Likelihood evaluations of all chains, warm-up and audits included.
     pub(crate) fn evaluations(&self) -> u64 {
         let each = |c: &Counters| c.evaluations + c.audit_evaluations;

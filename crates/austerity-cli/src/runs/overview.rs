@@ -3,8 +3,6 @@
 use austerity::diagnostics::Summary;
 use austerity::rule::{Law, RuleSettings};
 use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
-use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
-use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
 use super::{Folder, RunFile, Saved, scales};
@@ -20,8 +18,6 @@ pub(crate) struct Overview {
     pub(crate) summary: Vec<Summary>,
     pub(crate) counters: Counters,
     pub(crate) verdict: Verdict,
-    /// Disagreements that the theory predicts for the audited decisions that were recorded.
-    pub(crate) predicted: Option<f64>,
     /// Coefficients of standardised columns, where the run has them.
     pub(crate) standardized: Vec<Summary>,
 }
@@ -40,7 +36,6 @@ impl Overview {
             summary.push(Summary::new(name, &chains));
         }
         let counters = saved.counters();
-        let predicted = predicted_disagreements(&run, &reader, &counters)?;
         let standardized =
             if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };
         let mut verdict = Verdict::new(&Evidence {
@@ -50,7 +45,7 @@ impl Overview {
             chains: reader.chains(),
             rule: &run.settings.rule,
             ended: None,
-            predicted_disagreements: predicted,
+            tightened: saved.tightened(),
             predicted_inflation: run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
             draws: reader.draws(),
         });
@@ -69,7 +64,7 @@ impl Overview {
                 "What the run cost and how its decisions went is lost ({why}); its draws are intact, but it cannot go on."
             ));
         }
-        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, predicted, standardized })
+        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
     }
 
     /// Share of the data per decision, audits and preparation excluded.
@@ -81,12 +76,20 @@ impl Overview {
     /// The contract of `summary --json`.
     pub(crate) fn json(&self) -> Value {
         let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
-        let audit = (self.counters.audited > 0).then(|| {
+        let audits = &self.counters.audits;
+        let audit = (audits.audited > 0).then(|| {
+            let interval = audits.interval();
             json!({
-                "audited": self.counters.audited,
-                "disagreed": self.counters.disagreed,
-                "predicted": self.predicted,
-                "deviation": number((self.counters.deviations / self.counters.deviating as f64).sqrt()),
+                "audited": audits.audited,
+                "disagreed": audits.disagreed,
+                "disagreed_interval": [interval.lower, interval.upper],
+                "predicted": audits.predicted,
+                "deviation": number(audits.mean_square().sqrt()),
+                "mean_square": number(audits.mean_square()),
+                "delta": number(audits.mean_delta()),
+                "absolute_delta": number(audits.absolute_delta / audits.audited as f64),
+                "contradicted": audits.contradiction().is_some(),
+                "tightened_chains": self.saved.tightened(),
             })
         });
         json!({
@@ -193,12 +196,12 @@ impl Overview {
     }
 
     fn audits(&self) -> Option<String> {
-        let c = &self.counters;
-        if c.audited == 0 {
+        let audits = &self.counters.audits;
+        if audits.audited == 0 {
             return None;
         }
-        let expected = self.predicted.map_or(String::new(), |p| format!(" where the theory expects {p:.1}"));
-        let deviation = (c.deviations / c.deviating as f64).sqrt();
+        let interval = audits.interval();
+        let deviation = audits.mean_square().sqrt();
         let deviation = if deviation.is_finite() {
             format!(
                 "; sampled means were off by {deviation:.2} of their claimed standard errors (root mean square)"
@@ -207,8 +210,14 @@ impl Overview {
             String::new()
         };
         Some(format!(
-            "Of {} decisions that were audited on all rows, {} were wrong{expected}{deviation}.",
-            c.audited, c.disagreed
+            "Of {} decisions that were audited on all rows, {} were wrong where the theory expects {:.1} (compatible with it: {:.1} to {:.1}){deviation}; \
+             it puts the mean error of their acceptance probabilities at {:+.4}.",
+            audits.audited,
+            audits.disagreed,
+            audits.predicted,
+            interval.lower,
+            interval.upper,
+            audits.mean_delta()
         ))
     }
 
@@ -301,40 +310,9 @@ fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
                 run.decision.tolerance, prediction.error
             ));
         }
-        if counters.audited == 0 {
+        if counters.audits.audited == 0 {
             said.push("No decision was audited: what the test claims was not compared with all rows (--audit RATE).".to_owned());
         }
     }
     said
-}
-
-/// Σ E((μ − μ0)√(N−1)/σ) over the audited decisions that the store holds: what the theory says of exactly these pairs and thresholds,
-/// scaled to all audited decisions where thinning left some out.
-fn predicted_disagreements(
-    run: &RunFile,
-    reader: &DrawsReader,
-    counters: &Counters,
-) -> Result<Option<f64>, Failure> {
-    let RuleSettings::Sequential(settings) = &run.settings.rule else { return Ok(None) };
-    if counters.audited == 0 || !reader.statistic_names().iter().any(|name| name == "audit_mean") {
-        return Ok(None);
-    }
-    let mut plan = Plan::of_settings(settings, run.data.rows)?;
-    if let (Some(tau), Some(prediction)) = (settings.stop_at, &run.decision.prediction) {
-        plan = plan.with_absolute_stop(prediction.kappa, tau)?;
-    }
-    let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
-    let root = (run.data.rows as f64 - 1.0).sqrt();
-    let [mean, sd, threshold] = ["audit_mean", "audit_sd", "mu_threshold"].map(|name| reader.statistic(name));
-    let (mean, sd, threshold) = (mean?, sd?, threshold?);
-    let (mut sum, mut seen) = (0.0, 0u64);
-    for ((mean, sd), threshold) in mean.iter().zip(&sd).zip(&threshold) {
-        for ((mean, sd), threshold) in mean.iter().zip(sd).zip(threshold) {
-            if mean.is_finite() && *sd > 0.0 && threshold.is_finite() {
-                sum += table.outcome((mean - threshold) * root / sd).error;
-                seen += 1;
-            }
-        }
-    }
-    Ok((seen > 0).then(|| sum * counters.audited as f64 / seen as f64))
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use austerity::diagnostics::{ess_bulk, mcse_quantile, quantile};
 use austerity::model::surrogate::CertainSteps;
-use austerity::model::{Expansion, Model as _, Surrogate};
+use austerity::model::{Model as _, Surrogate};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, TransitionKind, TransitionPlan};
 use austerity::rng::{Role, seek, stream};

@@ -93,22 +93,22 @@ pub(crate) fn run(sizes: &[usize]) {
 
 /// Effective samples per second against N: surrogate, Laplace draws, exact.
 fn plot(rates: &[(usize, Rate, f64, f64)]) {
-    let line = |label: &str, value: &dyn Fn(&(usize, Rate, f64, f64)) -> f64| {
-        Curve { label: label.into(), points: rates.iter().map(|row| (row.0 as f64, value(row))).collect() }
+    let line = |label: &str, value: &dyn Fn(&(usize, Rate, f64, f64)) -> f64| Curve {
+        label: label.into(),
+        points: rates.iter().map(|row| (row.0 as f64, value(row))).collect(),
     };
     let share = |rate: &Rate| rate.effective_per_second / rate.steps_per_second;
     let panel = Panel::new(
         "logistic regression, d = 20, one core",
-        Axis::new("N", Scale::Log),
-        Axis::new("effective samples per second", Scale::Log),
+        Axis::new("N", Scale::Logarithmic),
+        Axis::new("effective samples per second", Scale::Logarithmic),
     )
     .curves(vec![
         line("surrogate", &|row| row.1.effective_per_second),
         line("draws from the Laplace approximation", &|row| row.2),
         line("exact, same proposal", &|row| 1e6 / row.3 * share(&row.1)),
     ]);
-    let figure =
-        Figure { title: "Cost per decision, flat in N".into(), panels: vec![panel] };
+    let figure = Figure { title: "Cost per decision, flat in N".into(), panels: vec![panel] };
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/flat-in-n.svg");
     match std::fs::write(&path, figure.svg()) {
         Ok(()) => println!("plot: target/flat-in-n.svg"),

@@ -6,7 +6,7 @@ use austerity::diagnostics::ess_bulk;
 use austerity::model::Model;
 use austerity::proposal::Proposal;
 use austerity::rule::{RuleSettings, SequentialSettings};
-use austerity::run::{Chain, ChainCheckpoint, Counters, Settings};
+use austerity::run::{Chain, ChainCheckpoint, Settings};
 
 /// Time that a rate is measured for.
 pub(crate) const MEASURED: Duration = Duration::from_secs(3);
@@ -46,13 +46,7 @@ where
 {
     let settings = Settings { rule: rule.clone(), warmup: 0, draws: 1, chains: 1, ..Settings::default() };
     let rule = rule.build(model.len()).expect("a valid rule");
-    let checkpoint = ChainCheckpoint {
-        state: start,
-        proposal,
-        step: 0,
-        warmup: Counters::default(),
-        sampling: Counters::default(),
-    };
+    let checkpoint = ChainCheckpoint::start(start, proposal);
     let mut chain = Chain::new(model, &settings, rule, number, checkpoint).expect("a chain");
     let d = chain.state().len();
     let mut draws: Vec<Vec<f64>> = vec![Vec::new(); d];

@@ -83,13 +83,7 @@ impl Truth {
         let rule = settings.rule.build(model.len())?;
         let numbers: Vec<u32> = (0..chains).collect();
         let all = parallel::each(context.threads, &numbers, |_, &number| {
-            let start = ChainCheckpoint {
-                state: mode.state.clone(),
-                proposal: paths.clone(),
-                step: 0,
-                warmup: Counters::default(),
-                sampling: Counters::default(),
-            };
+            let start = ChainCheckpoint::start(mode.state.clone(), paths.clone());
             let mut chain = Chain::new(model, &settings, rule.clone(), number, start)?;
             let apart = (draws * u64::from(chains) / STARTS).max(1);
             let mut sums = Sums::new(problem);

@@ -10,10 +10,21 @@ use crate::model::Model;
 use crate::population::{BlockOrder, BlockReveal, Population, Reveal};
 use crate::proposal::Proposal;
 use crate::rng::Streams;
-use crate::rule::{Audit, Decision, Rule, Stopped};
+use crate::rule::{Decision, Rule, Stopped};
 
 /// Blocks of the next decision that are fetched ahead: the kernel fetches further ones itself while it works.
 const FETCH_AHEAD: usize = 2;
+
+/// The pair of states of a decision that is to be audited, and what was known of it beforehand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditedPair<S> {
+    /// Where the chain was.
+    pub from: S,
+    /// The candidate.
+    pub to: S,
+    /// Log prior ratio and log proposal ratio.
+    pub offset: f64,
+}
 
 /// Propose, compare, decide.
 pub struct Metropolis<'m, M: Model, P, R> {
@@ -25,6 +36,7 @@ pub struct Metropolis<'m, M: Model, P, R> {
     candidate: M::State,
     log_prior: f64,
     audit_rate: f64,
+    audited: Option<AuditedPair<M::State>>,
 }
 
 impl<'m, M, P, R> Metropolis<'m, M, P, R>
@@ -49,12 +61,24 @@ where
             candidate: state.clone(),
             log_prior,
             audit_rate: 0.0,
+            audited: None,
         })
     }
 
-    /// Audits that share of the following decisions; 0 audits none.
+    /// Puts that share of the following decisions aside for an audit; 0 none.
     pub fn audit(&mut self, rate: f64) {
         self.audit_rate = rate;
+    }
+
+    /// The pair of the last decision, if it is to be audited.
+    pub fn take_audited(&mut self) -> Option<AuditedPair<M::State>> {
+        self.audited.take()
+    }
+
+    /// Lets another rule decide from now on.
+    pub fn replace_rule(&mut self, rule: R) {
+        self.scratch = self.model.scratch(rule.access());
+        self.rule = rule;
     }
 
     /// Lets the proposal take steps of its own.
@@ -105,17 +129,7 @@ where
         let decision = {
             let mut ratio = self.model.compare(state, &self.candidate, &mut self.scratch);
             let mut cursor = BlockReveal::new(&mut ratio, &mut self.order, step);
-            let mut decision =
-                self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
-            if streams.audited(self.audit_rate) {
-                decision.audit = match decision.stopped {
-                    Stopped::Exhausted => Some(Audit::complete(&decision)),
-                    Stopped::Bound | Stopped::Tolerance | Stopped::Certified => {
-                        Some(Audit::of(&decision, &ratio.total()?))
-                    }
-                    Stopped::Impossible | Stopped::Offset | Stopped::Untested | Stopped::Unmoved => None,
-                };
-            }
+            let decision = self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
             let first = self.rule.first_look();
             if first < self.model.len() {
                 self.order.begin(step + 1);
@@ -125,6 +139,10 @@ where
             }
             decision
         };
+        let tested = matches!(decision.stopped, Stopped::Exhausted | Stopped::Bound | Stopped::Tolerance);
+        if tested && streams.audited(self.audit_rate) {
+            self.audited = Some(AuditedPair { from: state.clone(), to: self.candidate.clone(), offset });
+        }
         if decision.accepted {
             // The user's code first: if it panics, the chain has not moved.
             self.model.accepted(&mut self.scratch);

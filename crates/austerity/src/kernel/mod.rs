@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`gibbs`] | [`Gibbs`]: one variable of a discrete field from its conditional, by any rule |
-//! | [`metropolis`] | [`Metropolis`]: propose, compare, decide |
+//! | [`metropolis`] | [`Metropolis`]: propose, compare, decide; the pairs that are to be audited |
 //! | [`uncorrected`] | [`Uncorrected`]: propose and take it, without a test; biased |
 
 pub mod gibbs;
@@ -15,7 +15,7 @@ use crate::rng::Streams;
 use crate::rule::Decision;
 
 pub use gibbs::{Gibbs, GibbsSettings, Scan};
-pub use metropolis::Metropolis;
+pub use metropolis::{AuditedPair, Metropolis};
 pub use uncorrected::Uncorrected;
 
 /// Moves a state by one step that leaves the target (nearly) invariant.

@@ -18,7 +18,7 @@ use crate::population::Batch;
 /// The gradient of the log-likelihood of some rows, and that of the log prior.
 pub trait BatchGradient: Model<State = Vec<f64>> {
     /// Working memory, empty at first.
-    type Workspace: Clone + Default + Send;
+    type Workspace: Clone + std::fmt::Debug + Default + Send;
 
     /// Length of a state.
     fn dimension(&self) -> usize;

@@ -44,7 +44,7 @@ pub mod with_curvature;
 pub mod with_gradient;
 
 use crate::error::{Error, Result};
-use crate::population::Population;
+use crate::population::{Moments, Population, together};
 
 pub use crate::population::Access;
 pub use batch_gradient::BatchGradient;
@@ -112,6 +112,25 @@ pub trait Model: Sync {
 
     /// Tells that the candidate of the last comparison became the current state.
     fn accepted(&self, _scratch: &mut Self::Scratch) {}
+
+    /// The moments of all differences of several moves `(from, to)`, in one pass over memory.
+    ///
+    /// The same to the bit whatever the company of a move; see [`together`].
+    fn totals(&self, moves: &[(&Self::State, &Self::State)]) -> Result<Vec<Moments>> {
+        let mut scratches: Vec<_> = moves.iter().map(|_| self.scratch(Access::Blocks)).collect();
+        let mut populations: Vec<_> = moves
+            .iter()
+            .zip(&mut scratches)
+            .map(|(&(from, to), scratch)| self.compare(from, to, scratch))
+            .collect();
+        together::totals(&mut populations, self.data_bytes() / self.len().max(1))
+    }
+
+    /// For a model that stands for another, of the same posterior: the change of the log posterior density of each move as
+    /// that other model has it, from all its rows. `None` where the model stands for itself.
+    fn exact_differences(&self, _moves: &[(&Self::State, &Self::State)]) -> Result<Option<Vec<f64>>> {
+        Ok(None)
+    }
 
     /// Where row `position` of the storage stood in the user's data.
     fn original_row(&self, position: usize) -> usize {

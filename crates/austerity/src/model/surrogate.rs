@@ -63,6 +63,11 @@ pub trait Expansion: Sync {
         scratch: &'a mut Self::Scratch,
     ) -> Self::Residuals<'a>;
 
+    /// The change of the log posterior density of each move `(from, to)`, from all rows of the model expanded and nothing of the
+    /// expansion: what [`Expansion::log_density`] and the residuals together must come to. An error in the sums of the expansion
+    /// leaves every residual as it should be, so only this can show it; audits ask for it.
+    fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<f64>>;
+
     /// Refuses a state that does not fit.
     fn check_state(&self, state: &[f64]) -> Result<()>;
 
@@ -104,7 +109,7 @@ pub trait CertainSteps: Expansion {
 /// that is as small as they are (control variates: Baker, Fearnhead, Fox & Nemeth 2019).
 pub trait ResidualGradient: Expansion {
     /// Working memory, empty at first.
-    type Memory: Clone + Default + Send;
+    type Memory: Clone + Default + std::fmt::Debug + Send;
 
     /// Adds Σ ∇r_i(θ) over the rows of `batch` to `gradient`.
     fn add_residual_gradient(
@@ -170,6 +175,10 @@ impl<E: Expansion> Model for Surrogate<E> {
         scratch: &'a mut E::Scratch,
     ) -> E::Residuals<'a> {
         self.expansion.residuals(from, to, scratch)
+    }
+
+    fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Option<Vec<f64>>> {
+        self.expansion.exact_differences(moves).map(Some)
     }
 
     fn original_row(&self, position: usize) -> usize {

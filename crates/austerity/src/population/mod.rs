@@ -8,6 +8,7 @@
 //! | [`order`] | [`BlockOrder`]: which blocks come next, without replacement, fresh at every decision |
 //! | [`mod@design_effect`] | [`design_effect()`]: what drawing whole blocks costs against single rows |
 //! | [`reveal`] | [`BlockReveal`]: a cursor that joins a population to an order |
+//! | [`together`] | the totals of several populations in one pass over memory |
 //!
 //! A model builds a [`Population`] for a pair of states; a rule sees a [`Reveal`]. Raw numbers never cross
 //! from one to the other, only merged [`Moments`], so that a population may live on disk or on other hosts.
@@ -18,6 +19,7 @@ pub mod mini_batch;
 pub mod moments;
 pub mod order;
 pub mod reveal;
+pub mod together;
 
 use std::ops::Range;
 

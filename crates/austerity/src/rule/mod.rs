@@ -37,6 +37,10 @@ pub use law::Law;
 pub use looks::Looks;
 pub use sequential::{Look, Sequential, SequentialSettings};
 
+/// By what a tightened test multiplies its first look and divides its tolerance.
+const TIGHTER_LOOK: usize = 4;
+const TIGHTER_STOP: f64 = 3.0;
+
 /// Why a decision ended when it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stopped {
@@ -181,6 +185,34 @@ impl RuleSettings {
         }
     }
 
+    /// The same test made stricter, because audits contradicted it: once, it looks at four times as many rows first and stops at a third of
+    /// its tolerance τ; twice, it is exact. So is a test at once whose threshold is compensated: λ belongs to its looks.
+    #[must_use]
+    pub fn tightened(&self, times: usize) -> Self {
+        let Self::Sequential(settings) = self else { return self.clone() };
+        let exact = Self::Exact { law: settings.law.uncompensated() };
+        match times {
+            0 => self.clone(),
+            1 if settings.law.uncompensated() == settings.law => {
+                let looks = match &settings.looks {
+                    Looks::Growing { first, growth } => {
+                        Looks::Growing { first: first.saturating_mul(TIGHTER_LOOK), growth: *growth }
+                    }
+                    Looks::Custom { rows } => {
+                        let first = rows.first().map_or(0, |first| first.saturating_mul(TIGHTER_LOOK));
+                        Looks::Custom { rows: rows.iter().copied().filter(|&n| n >= first).collect() }
+                    }
+                };
+                if looks == (Looks::Custom { rows: Vec::new() }) {
+                    return exact;
+                }
+                let stop_at = settings.stop_at.map(|tau| tau / TIGHTER_STOP);
+                Self::Sequential(SequentialSettings { looks, stop_at, ..settings.clone() })
+            }
+            _ => exact,
+        }
+    }
+
     /// The random threshold.
     #[must_use]
     pub fn law(&self) -> Law {
@@ -244,5 +276,31 @@ impl<P: Reveal + ?Sized> DecideAt<P> for AnyRule {
             Self::Certified(rule) => rule.decide_at(population, offset, threshold),
             Self::Sequential(rule) => rule.decide_at(population, offset, threshold),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_tightened_once_then_exact() {
+        let test = SequentialSettings { stop_at: Some(0.03), ..SequentialSettings::constant(64, 0.01) };
+        let rule = RuleSettings::Sequential(test.clone());
+        assert_eq!(rule.tightened(0), rule);
+        let RuleSettings::Sequential(once) = rule.tightened(1) else { panic!("still a test") };
+        assert_eq!((once.looks.clone(), once.stop_at), (Looks::constant(256), Some(0.01)));
+        assert_eq!(rule.tightened(2), RuleSettings::default());
+        assert_eq!(RuleSettings::default().tightened(1), RuleSettings::default());
+        let with = |looks: &[usize], law| {
+            let looks = Looks::Custom { rows: looks.to_vec() };
+            RuleSettings::Sequential(SequentialSettings { looks, law, ..test.clone() }).tightened(1)
+        };
+        let RuleSettings::Sequential(custom) = with(&[10, 30, 40, 90], Law::Logistic) else {
+            panic!("a test")
+        };
+        assert_eq!(custom.looks, Looks::Custom { rows: vec![40, 90] });
+        assert_eq!(with(&[10, 30], Law::Logistic), RuleSettings::Exact { law: Law::Logistic });
+        assert_eq!(with(&[10, 90], Law::Compensated { lambda: 1.2 }), RuleSettings::default());
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! `step` makes one step; during warm-up the kernel learns, afterwards every `thin` steps make a draw. The streams are repositioned at every
 //! step, so the step counter, the state and the proposal are all there is to know about where a chain stands.
+//!
+//! Audited decisions wait until there are enough of them ([`crate::run::auditor`]). In warm-up a contradiction makes the test stricter
+//! ([`RuleSettings::tightened`]) and counting begins anew; afterwards nothing changes any more, and the verdict on the run speaks of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +14,13 @@ use crate::model::Model;
 use crate::population::BlockOrder;
 use crate::proposal::Proposal;
 use crate::rng::Streams;
-use crate::rule::{AnyRule, Decision, Stopped, certified};
-use crate::run::{ChainCheckpoint, Settings};
+use crate::rule::audit::SET_UP;
+use crate::rule::{AnyRule, Audit, Decision, RuleSettings, Stopped, certified};
+use crate::run::auditor::{Auditor, TOGETHER};
+use crate::run::{ChainCheckpoint, Contradiction, Settings, Tally, Tightened};
+
+/// Steps within which the audits of the set-up are to be expected, at half of them.
+const SET_UP_STEPS: u64 = 1024;
 
 /// What steps have cost and how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,15 +50,10 @@ pub struct Counters {
     pub tolerated: u64,
     /// Candidates with no likelihood or no prior density.
     pub impossible: u64,
-    /// Decisions audited.
-    pub audited: u64,
-    /// Audited decisions that all rows would have decided otherwise.
-    pub disagreed: u64,
-    /// Audited decisions that had not read everything.
-    pub deviating: u64,
-    /// Sum of the squares of their deviations; see [`crate::rule::Audit`].
-    pub deviations: f64,
-    /// Likelihood evaluations of audits, not counted elsewhere.
+    /// What audits have found.
+    #[serde(default)]
+    pub audits: Tally,
+    /// Likelihood evaluations of audits, those that still wait included, not counted elsewhere.
     pub audit_evaluations: u64,
 }
 
@@ -64,13 +67,6 @@ impl Counters {
         self.evaluations += decision.evaluations;
         self.looks += u64::from(decision.looks);
         self.guarded += u64::from(decision.guarded > 0);
-        if let Some(audit) = &decision.audit {
-            self.audited += 1;
-            self.disagreed += u64::from(audit.accepted != decision.accepted);
-            let sampled = !matches!(decision.stopped, Stopped::Exhausted | Stopped::Certified);
-            self.deviating += u64::from(sampled);
-            self.deviations += audit.deviation * audit.deviation;
-        }
         match decision.stopped {
             Stopped::Exhausted => self.exhausted += 1,
             Stopped::Certified => self.certified[certified::stage(decision)] += 1,
@@ -95,10 +91,7 @@ impl Counters {
         self.bounded += other.bounded;
         self.tolerated += other.tolerated;
         self.impossible += other.impossible;
-        self.audited += other.audited;
-        self.disagreed += other.disagreed;
-        self.deviating += other.deviating;
-        self.deviations += other.deviations;
+        self.audits.add(&other.audits);
         self.audit_evaluations += other.audit_evaluations;
     }
 
@@ -118,14 +111,17 @@ impl Counters {
 /// One chain.
 pub struct Chain<'m, M: Model, P> {
     number: u32,
+    rows: usize,
     kernel: Metropolis<'m, M, P, AnyRule>,
     state: M::State,
     streams: Streams,
     step: u64,
     warmup_steps: u64,
     thin: u64,
+    rule: RuleSettings,
     audit: f64,
-    audit_cost: u64,
+    auditor: Auditor<'m, M>,
+    tightened: Vec<Tightened>,
     /// Counts of the warm-up.
     warmup: Counters,
     /// Counts of the steps that were recorded or thinned away.
@@ -141,18 +137,23 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
         number: u32,
         checkpoint: ChainCheckpoint<M::State, P>,
     ) -> Result<Self> {
-        let ChainCheckpoint { state, proposal, step, warmup, sampling } = checkpoint;
+        let ChainCheckpoint { state, proposal, step, warmup, sampling, tightened } = checkpoint;
+        let followed = settings.rule.tightened(tightened.len());
+        let rule = if tightened.is_empty() { rule } else { followed.build(model.len())? };
         let order = BlockOrder::new(model.len(), settings.rule.block_rows(), settings.seed, number)?;
         Ok(Self {
             number,
+            rows: model.len(),
             kernel: Metropolis::new(model, proposal, rule, order, &state)?,
             state,
             streams: Streams::new(settings.seed, number),
             step,
             warmup_steps: settings.warmup,
             thin: settings.thin,
+            rule: settings.rule.clone(),
             audit: settings.audit,
-            audit_cost: 2 * model.len() as u64,
+            auditor: Auditor::new(model, followed)?,
+            tightened,
             warmup,
             sampling,
         })
@@ -161,18 +162,86 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
     /// Makes one step. In warm-up the proposal learns from it.
     pub fn step(&mut self) -> Result<Decision> {
         self.streams.begin(self.step);
-        self.kernel.audit(if self.warming() { 0.0 } else { self.audit });
+        let share = self.audited_share();
+        self.kernel.audit(share);
         let decision = self.kernel.step(&mut self.state, &mut self.streams)?;
         self.step += 1;
-        if self.step <= self.warmup_steps {
+        let warming = self.step <= self.warmup_steps;
+        if warming {
             self.warmup.count(&decision);
             self.kernel.learn(&decision, self.step);
         } else {
             self.sampling.count(&decision);
-            let passed = decision.audit.is_some() && decision.stopped != Stopped::Exhausted;
-            self.sampling.audit_evaluations += u64::from(passed) * self.audit_cost;
+        }
+        let pair = self.kernel.take_audited();
+        let audited = pair.is_some();
+        if let Some(pair) = pair {
+            let draw = self.drew().then(|| self.draws() - 1);
+            let cost = self.auditor.put_aside(pair, &decision, draw);
+            let counters = if warming { &mut self.warmup } else { &mut self.sampling };
+            counters.audit_evaluations += cost;
+            if self.auditor.waiting() >= TOGETHER {
+                self.settle()?;
+            }
+        }
+        if warming && (audited || self.step == self.warmup_steps) {
+            self.review()?;
         }
         Ok(decision)
+    }
+
+    /// Share of the decisions to be audited now: more than asked for until the audits of the set-up are made.
+    fn audited_share(&self) -> f64 {
+        if self.audit == 0.0 {
+            return 0.0;
+        }
+        let (counters, steps) = match self.warming() {
+            true => (&self.warmup, self.warmup_steps.min(SET_UP_STEPS)),
+            false => (&self.sampling, SET_UP_STEPS),
+        };
+        let made = counters.audits.audited + self.auditor.waiting() as u64;
+        let soon = if made < SET_UP { 2.0 * SET_UP as f64 / steps as f64 } else { 0.0 };
+        soon.max(self.audit).min(1.0)
+    }
+
+    /// Completes the audits that wait: before a checkpoint, and when the chain stops.
+    pub fn settle(&mut self) -> Result<()> {
+        let warming = self.step <= self.warmup_steps;
+        let counters = if warming { &mut self.warmup } else { &mut self.sampling };
+        self.auditor.settle(&mut counters.audits)
+    }
+
+    /// In warm-up, after as many audits as the set-up has and at the end: audits that contradict the prediction make the test stricter.
+    /// When that is depends on the audited steps alone.
+    fn review(&mut self) -> Result<()> {
+        let made = self.warmup.audits.audited + self.auditor.waiting() as u64;
+        if self.step < self.warmup_steps && !made.is_multiple_of(SET_UP) {
+            return Ok(());
+        }
+        self.settle()?;
+        let audits = &self.warmup.audits;
+        if !audits.contradiction().is_some_and(Contradiction::yields_to_data) {
+            return Ok(());
+        }
+        let next = self.rule.tightened(self.tightened.len() + 1);
+        if next == self.rule.tightened(self.tightened.len()) {
+            return Ok(());
+        }
+        self.tightened.push(Tightened { step: self.step, why: audits.sentence().unwrap_or_default() });
+        self.warmup.audits = Tally::default();
+        self.kernel.replace_rule(next.build(self.rows)?);
+        self.auditor.follow(next);
+        Ok(())
+    }
+
+    /// Audits of recorded draws (numbered from 0) that were completed since the last time.
+    pub fn completed_audits(&mut self) -> impl Iterator<Item = (u64, Audit)> + '_ {
+        self.auditor.done()
+    }
+
+    /// How often, and when, the test was made stricter in warm-up.
+    pub fn tightened(&self) -> &[Tightened] {
+        &self.tightened
     }
 
     /// Whether the next step is still warm-up.
@@ -217,10 +286,11 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
 
     /// Likelihood evaluations since the chain began.
     pub fn evaluations(&self) -> u64 {
-        self.warmup.evaluations + self.sampling.evaluations + self.sampling.audit_evaluations
+        let of = |counters: &Counters| counters.evaluations + counters.audit_evaluations;
+        of(&self.warmup) + of(&self.sampling)
     }
 
-    /// All that is needed to go on.
+    /// All that is needed to go on, once the audits that wait are settled.
     pub fn checkpoint(&self) -> ChainCheckpoint<M::State, P>
     where
         P: Clone,
@@ -231,6 +301,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             step: self.step,
             warmup: self.warmup,
             sampling: self.sampling,
+            tightened: self.tightened.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! All a run needs to go on, bit for bit: settings, states, proposals, step counters.
 //!
 //! No generator state (streams are addressed by seed, chain and step), no index array (the block order is a
-//! function of the same), no cache (recomputed to the same bits). Plain serde data; who writes it to a file
+//! function of the same), no audit that waits (a checkpoint completes them first), no cache (recomputed to the same bits). Plain serde data; who writes it to a file
 //! must keep every bit of an f64.
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::model::Parameters;
 use crate::run::{Counters, Settings};
+
+/// A test made stricter in warm-up, because audits contradicted it; see [`RuleSettings::tightened`](crate::rule::RuleSettings::tightened).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tightened {
+    /// After so many steps.
+    pub step: u64,
+    /// What the audits said.
+    pub why: String,
+}
 
 /// Where one chain stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,19 +32,28 @@ pub struct ChainCheckpoint<S, P> {
     pub warmup: Counters,
     /// Counts after the warm-up.
     pub sampling: Counters,
+    /// How often, and when, its test was made stricter in warm-up.
+    #[serde(default)]
+    pub tightened: Vec<Tightened>,
 }
 
 impl<S, P> ChainCheckpoint<S, P> {
+    /// A chain that has made no step.
+    pub fn start(state: S, proposal: P) -> Self {
+        let (warmup, sampling) = (Counters::default(), Counters::default());
+        Self { state, proposal, step: 0, warmup, sampling, tightened: Vec::new() }
+    }
+
     /// The proposal, and the rest.
     pub fn split(self) -> (P, ChainCheckpoint<S, ()>) {
-        let Self { state, proposal, step, warmup, sampling } = self;
-        (proposal, ChainCheckpoint { state, proposal: (), step, warmup, sampling })
+        let Self { state, proposal, step, warmup, sampling, tightened } = self;
+        (proposal, ChainCheckpoint { state, proposal: (), step, warmup, sampling, tightened })
     }
 
     /// The same with another proposal.
     pub fn with<Q>(self, proposal: Q) -> ChainCheckpoint<S, Q> {
-        let Self { state, step, warmup, sampling, .. } = self;
-        ChainCheckpoint { state, proposal, step, warmup, sampling }
+        let Self { state, step, warmup, sampling, tightened, .. } = self;
+        ChainCheckpoint { state, proposal, step, warmup, sampling, tightened }
     }
 }
 

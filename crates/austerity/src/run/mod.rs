@@ -3,11 +3,13 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`settings`] | [`Settings`]: what a run is, as plain data, checked once |
+//! | [`auditor`] | audited decisions put aside and completed together |
 //! | [`chain`] | [`Chain`]: one chain, a step at a time |
 //! | [`sampler`] | [`Sampler`]: chains on threads until a limit is reached |
 //! | [`control`] | [`Control`]: stop, pause and go on from outside |
 //! | [`progress`] | [`Progress`], [`Observer`]: what a watcher is told |
 //! | [`sink`] | [`Sink`]: where draws go while chains run |
+//! | [`tally`] | [`Tally`]: what audits found, and whether it contradicts the prediction |
 //! | [`trace`] | [`Trace`]: the draws in memory |
 //! | [`checkpoint`] | [`Checkpoint`]: all a run needs to go on, bit for bit |
 //! | [`outcome`] | [`Run`]: draws, costs, warnings, and why it ended |
@@ -15,6 +17,7 @@
 //! | [`walker`] | [`Walker`]: a chain of any kernel, stepped by hand |
 //! | [`memory`] | [`Memory`]: the estimate printed before a large run |
 
+pub mod auditor;
 pub mod chain;
 pub mod checkpoint;
 pub mod control;
@@ -24,12 +27,14 @@ pub mod progress;
 pub mod sampler;
 pub mod settings;
 pub mod sink;
+pub mod tally;
 pub mod trace;
 pub mod verdict;
 pub mod walker;
 
+pub use auditor::seconds_per_audit;
 pub use chain::{Chain, Counters};
-pub use checkpoint::{ChainCheckpoint, Checkpoint};
+pub use checkpoint::{ChainCheckpoint, Checkpoint, Tightened};
 pub use control::Control;
 pub use memory::Memory;
 pub use outcome::{Ended, Run};
@@ -37,6 +42,7 @@ pub use progress::{ChainProgress, Observer, Progress, Silent};
 pub use sampler::Sampler;
 pub use settings::{Limits, Settings, UNBOUNDED};
 pub use sink::{Part, Sink};
+pub use tally::{Contradiction, Tally};
 pub use trace::{ChainTrace, Trace};
 pub use verdict::{Evidence, Verdict};
 pub use walker::Walker;

@@ -94,7 +94,7 @@ impl<S, P> Run<S, P> {
             chains: self.trace.chains.len(),
             rule: &self.checkpoint.settings.rule,
             ended: Some(&self.ended),
-            predicted_disagreements: None,
+            tightened: self.checkpoint.chains.iter().filter(|chain| !chain.tightened.is_empty()).count(),
             predicted_inflation: None,
             draws: self.trace.len(),
         })

@@ -22,7 +22,7 @@ use crate::proposal::Proposal;
 use crate::run::progress::{Observer, Progress};
 use crate::run::sink::{Outlet, Part, Sink, WAITING, drain};
 use crate::run::{
-    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Counters, Ended, Memory, Run, Settings, Trace,
+    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Ended, Memory, Run, Settings, Trace,
 };
 
 mod board;
@@ -91,13 +91,7 @@ where
         }
         starts.iter().try_for_each(|start| check_start(model, start))?;
         let chains = (0..settings.chains as usize)
-            .map(|i| ChainCheckpoint {
-                state: starts[i % starts.len()].clone(),
-                proposal: proposal.clone(),
-                step: 0,
-                warmup: Counters::default(),
-                sampling: Counters::default(),
-            })
+            .map(|i| ChainCheckpoint::start(starts[i % starts.len()].clone(), proposal.clone()))
             .collect();
         Self::build(model, settings.clone(), chains)
     }
@@ -189,7 +183,11 @@ where
             });
             let ended = self.rounds(&board, Some(&way), control, start, observer);
             for (index, worker) in self.chains.iter().enumerate() {
-                self.hand_over(&mut lock(worker), index, &way);
+                let mut worker = lock(worker);
+                if worker.failure.is_none() {
+                    self.settle(&mut worker, &board);
+                }
+                self.hand_over(&mut worker, index, &way);
             }
             drop(way);
             let lost = |_| Err(Error::Sink { message: "the thread that stores them was lost".into() });
@@ -202,6 +200,18 @@ where
         let mut run = self.finish(ended, start);
         run.trace.chains.iter_mut().for_each(|chain| *chain = ChainTrace::default());
         run
+    }
+
+    /// Completes the audits of a chain that wait; a failure is one of the chain.
+    fn settle(&self, worker: &mut Worker<'m, M, P>, board: &Board) {
+        if let Err(failure) = caught(|| {
+            worker.chain.settle()?;
+            worker.record_audits();
+            Ok(())
+        }) {
+            worker.failure = Some(failure);
+            board.fail();
+        }
     }
 
     /// Hands the draws since the last part to the sink.
@@ -268,7 +278,10 @@ where
                             && worker.failure.is_none()
                             && worker.outlet.due(worker.trace.len() - worker.outlet.sent)
                         {
-                            self.hand_over(&mut worker, index, way);
+                            self.settle(&mut worker, board);
+                            if worker.failure.is_none() {
+                                self.hand_over(&mut worker, index, way);
+                            }
                         }
                         drop(worker);
                         if !finished {
@@ -304,19 +317,15 @@ where
         board: &Board,
         control: &Control,
     ) -> bool {
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.slice(worker, index, until, board, control)));
         // A worker that failed is never stepped again, so a state half changed by the panic is not used.
-        let failure = match outcome {
-            Ok(Ok(finished)) => return finished,
-            Ok(Err(error)) => error,
-            Err(payload) => {
-                let message = crate::error::panic_message(payload.as_ref());
-                Error::Panicked { what: "model or proposal".into(), row: None, message }
+        match caught(|| self.slice(worker, index, until, board, control)) {
+            Ok(finished) => finished,
+            Err(failure) => {
+                worker.failure = Some(failure);
+                board.fail();
+                true
             }
-        };
-        worker.failure = Some(failure);
-        board.fail();
-        true
+        }
     }
 
     fn slice(
@@ -327,17 +336,18 @@ where
         board: &Board,
         control: &Control,
     ) -> Result<bool> {
-        let Worker { chain, trace, streaming, .. } = worker;
         let width = self.names.len();
-        if trace.decisions.capacity() == trace.decisions.len() {
-            let expected = usize::try_from((until - chain.draws().min(until)).min(RESERVE)).unwrap_or(0);
-            trace.values.reserve(expected * width);
-            trace.decisions.reserve(expected);
+        if worker.trace.decisions.capacity() == worker.trace.decisions.len() {
+            let left = until - worker.chain.draws().min(until);
+            let expected = usize::try_from(left.min(RESERVE)).unwrap_or(0);
+            worker.trace.values.reserve(expected * width);
+            worker.trace.decisions.reserve(expected);
         }
         let share = self.settings.limits.evaluations.map(|all| all / u64::from(self.settings.chains));
         let start = Instant::now();
         let mut made = 0;
         let finished = loop {
+            let Worker { chain, trace, streaming, .. } = &mut *worker;
             if chain.draws() >= until || board.stopped() || control.stopped() {
                 break true;
             }
@@ -361,9 +371,14 @@ where
                 trace.decisions.push(decision);
                 streaming.push(&trace.values[from..]);
             }
-            board.publish(index, chain, streaming);
+            worker.record_audits();
+            board.publish(index, &worker.chain, &worker.streaming);
         };
-        board.publish_last(index, streaming);
+        if finished {
+            worker.chain.settle()?;
+            worker.record_audits();
+        }
+        board.publish_last(index, &worker.streaming);
         Ok(finished)
     }
 
@@ -441,6 +456,28 @@ where
         };
         Run { trace, checkpoint, ended, seconds: start.elapsed().as_secs_f64() }
     }
+}
+
+impl<M: Parameters, P: Proposal<M::State>> Worker<'_, M, P> {
+    /// Puts completed audits beside the decisions of the trace.
+    fn record_audits(&mut self) {
+        // The trace holds the last draws of the chain.
+        let first = self.chain.draws() - self.trace.len() as u64;
+        for (draw, audit) in self.chain.completed_audits() {
+            let place = draw.checked_sub(first).and_then(|place| usize::try_from(place).ok());
+            if let Some(decision) = place.and_then(|place| self.trace.decisions.get_mut(place)) {
+                decision.audit = Some(audit);
+            }
+        }
+    }
+}
+
+/// Does work of a chain; a panic in a model or proposal becomes an error.
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = crate::error::panic_message(payload.as_ref());
+        Err(Error::Panicked { what: "model or proposal".into(), row: None, message })
+    })
 }
 
 /// Takes the waiting chain with the fewest steps.

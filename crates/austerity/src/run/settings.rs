@@ -27,7 +27,8 @@ pub struct Settings {
     pub threads: usize,
     /// Who decides.
     pub rule: RuleSettings,
-    /// Share of the decisions after warm-up that are audited; see [`crate::rule::audit`]. Never changes a draw.
+    /// Share of the decisions that are audited; see [`crate::rule::audit`]. Unless it is 0 some are audited as a part of the set-up
+    /// too. Changes no draw, but where audits contradict the test in warm-up it is made stricter.
     pub audit: f64,
     /// What ends the run early.
     pub limits: Limits,

@@ -8,6 +8,7 @@
 //! | [`paper_grid`](mod@paper_grid) | the same, the paper's slow way: a reference | supplement A |
 //! | [`table`] | E and π̄ as functions that cost nanoseconds | |
 //! | [`acceptance`] | (R, κ) → Δ, mean error, mean data use of one decision | section 5.2, supplement B |
+//! | [`predictor`] | the moments of an audited pair → the same, for a rule with an absolute tolerance | derived here |
 //! | [`stationary`] | Δ_max and a contraction → distance of S_ε from the posterior | Theorem 1 |
 //! | [`bias`] | looks, D, κ → temperature, sd inflation, the λ that cancels it | derived here |
 //! | [`legendre`], `exponential` | quadrature, fast exponentials | |
@@ -50,6 +51,7 @@ pub mod legendre;
 mod merge;
 pub mod paper_grid;
 pub mod plan;
+pub mod predictor;
 pub mod stationary;
 mod sweep;
 pub mod table;
@@ -59,6 +61,7 @@ pub use acceptance::{StepError, kappa};
 pub use bias::{Bias, Moves};
 pub use paper_grid::paper_grid;
 pub use plan::{Plan, Stage};
+pub use predictor::Predictor;
 pub use stationary::{Scan, gibbs_bound, metropolis_bound};
 pub use table::ErrorTable;
 pub use walk::{Accuracy, Outcome, RandomWalk, Stopping};

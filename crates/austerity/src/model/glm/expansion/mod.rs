@@ -49,6 +49,7 @@ use crate::error::Result;
 use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion};
 use crate::model::{Model as _, Parameters as _};
+use crate::population::Moments;
 use crate::simd::Level;
 
 pub use bound::{Bounds, CertificateSettings};
@@ -215,6 +216,14 @@ impl<F: Family> GlmExpansion<F> {
         self.model.level
     }
 
+    /// The same with its quadratic part multiplied: a deliberate mistake, to see it caught.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_wrong_curvature(mut self, factor: f64) -> Self {
+        self.quadratic.iter_mut().for_each(|entry| *entry *= factor);
+        self
+    }
+
     /// Calls `work` with the displacement of `state`; allocates nothing up to 256 columns.
     fn displaced<T>(&self, state: &[f64], work: impl FnOnce(&Displacement<'_, F>) -> T) -> T {
         let model = &self.model;
@@ -348,6 +357,15 @@ impl<F: Family> Expansion for GlmExpansion<F> {
 
     fn residuals<'a>(&'a self, from: &[f64], to: &[f64], scratch: &'a mut Scratch) -> Residuals<'a, F> {
         Residuals::new(self, from, to, scratch)
+    }
+
+    fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<f64>> {
+        let likelihood = self.model.totals(moves)?;
+        let of = |(&(from, to), total): (&(&Vec<f64>, &Vec<f64>), &Moments)| {
+            let likelihood = if total.impossible() { f64::NEG_INFINITY } else { total.sum() };
+            self.prior(to) - self.prior(from) + likelihood
+        };
+        Ok(moves.iter().zip(&likelihood).map(of).collect())
     }
 
     fn check_state(&self, state: &[f64]) -> Result<()> {
