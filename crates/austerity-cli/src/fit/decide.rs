@@ -263,7 +263,9 @@ pub(crate) fn words(rule: &RuleSettings) -> String {
     match rule {
         RuleSettings::Exact { law: Law::Metropolis } => "exact: every row, one evaluation each".into(),
         RuleSettings::Exact { law } => format!("exact: every row, threshold {}", law_words(*law)),
-        RuleSettings::Certified { .. } => "certified: exact, rows are read where bounds do not settle it".into(),
+        RuleSettings::Certified { .. } => {
+            "certified: exact, rows are read where bounds do not settle it".into()
+        }
         RuleSettings::Sequential(test) => {
             let looks = match &test.looks {
                 Looks::Growing { first, growth } if *growth == 1.0 => format!("looks every {first} rows"),
