@@ -104,7 +104,7 @@ fn heavy(rows: usize) -> Data {
 #[test]
 fn logistic_decisions_are_exact() {
     let all: &[Option<usize>] = &[Some(0), None, Some(300)];
-    for (rows, steps, strata) in [(2000, 3000, all), (10_000, 1500, all), (50_000, 500, &[None])] {
+    for (rows, steps, strata) in [(2000, 3000, all), (10_000, 800, all), (50_000, 500, &[None])] {
         for &stratum in strata {
             let data = generate::logistic(rows, 4).correlated(true).build().unwrap().data;
             let counts = compare(&surrogate(Logistic, data, stratum, true), steps);
