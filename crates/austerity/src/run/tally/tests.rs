@@ -21,9 +21,9 @@ fn the_mixture_is_the_integral() {
     let by_hand = |k: u64, m: f64| {
         let (a, b) = MIXTURE;
         let (mut sum, mut mass) = (0.0, 0.0);
-        let steps = 200_000;
+        let steps = 200_000u32;
         for i in 0..steps {
-            let log = (i as f64 + 0.5) / steps as f64 * 8.0;
+            let log = (f64::from(i) + 0.5) / f64::from(steps) * 8.0;
             let theta = log.exp();
             let g = theta.powf(a - 1.0) * (-b * theta).exp() * theta;
             mass += g;
