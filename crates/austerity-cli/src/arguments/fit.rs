@@ -28,6 +28,8 @@ pub(crate) enum RuleChoice {
     Exact,
     /// The sequential test; what is not given is designed for --tolerance.
     Sequential,
+    /// Exact decisions by bounds on what a surrogate leaves: mostly no row is read.
+    Certified,
 }
 
 /// A named set of choices.
@@ -100,7 +102,8 @@ pub(crate) struct ShapeOptions {
     /// Mean error of the acceptance probability that is allowed. [default: 0.01]
     #[arg(long, value_name = "D", allow_hyphen_values = true, help_heading = "Decision")]
     pub(crate) tolerance: Option<f64>,
-    /// Control variate of the decision: none so far. [default: auto]
+    /// What decisions are about: residuals of an expansion of the likelihood (taylor1, taylor2), the rows themselves (none), or what
+    /// serves better (auto). [default: auto]
     #[arg(long, value_name = "SURROGATE", help_heading = "Decision")]
     pub(crate) surrogate: Option<String>,
     /// Share of the decisions that are audited on all rows: auto, off or a number. [default: auto]
@@ -109,8 +112,8 @@ pub(crate) struct ShapeOptions {
     /// Rows that are drawn together. [default: 32; 1 with --preset paper]
     #[arg(long, value_name = "ROWS", help_heading = "Decision")]
     pub(crate) block_rows: Option<usize>,
-    /// auto (what a pilot finds better), laplace (independent draws around the mode), adaptive (a random walk that learns its shape
-    /// in warm-up) or random-walk:SD. [default: auto]
+    /// auto (what a pilot finds better), laplace (independent draws around the mode), surrogate-hmc (Hamiltonian steps on the
+    /// surrogate), adaptive (a random walk that learns its shape in warm-up) or random-walk:SD. [default: auto]
     #[arg(long, value_name = "PROPOSAL", help_heading = "Proposal")]
     pub(crate) proposal: Option<String>,
     /// Chains. [default: 4]

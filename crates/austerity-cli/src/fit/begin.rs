@@ -96,6 +96,13 @@ impl Task for Begin<'_, '_> {
     type Output = bool;
 
     fn run<M: Regression>(mut self, model: &M) -> Result<bool, Failure> {
+        if self.wanted.certified() {
+            let why = self.remarks.last().cloned().unwrap_or_default();
+            return Err(Failure::Usage(format!(
+                "--rule certified needs a surrogate, and there is none here ({why}); use --rule exact, or --surrogate taylor2 with a \
+                 logistic, binomial or Poisson family"
+            )));
+        }
         let mut chooser = Chooser {
             family: self.parts.family,
             wanted: &self.wanted,
@@ -105,7 +112,7 @@ impl Task for Begin<'_, '_> {
         };
         let chosen = chooser.choose(model, self.proposal)?;
         let proposal = chosen.proposal.clone();
-        self.go(model, proposal, Details { chosen, surrogate: None })
+        self.go(model, &proposal, Details { chosen, surrogate: None })
     }
 
     fn run_expandable<F: austerity::model::glm::Family>(mut self, model: &Glm<F>) -> Result<bool, Failure> {
@@ -132,7 +139,7 @@ impl Task for Begin<'_, '_> {
         };
         let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
         let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
-        self.go(&model, proposal, Details { chosen, surrogate: Some(record) })
+        self.go(&model, &proposal, Details { chosen, surrogate: Some(record) })
     }
 }
 
@@ -147,7 +154,7 @@ impl Begin<'_, '_> {
     fn go<M: Sampled, P: Stored>(
         mut self,
         model: &M,
-        proposal: P,
+        proposal: &P,
         details: Details,
     ) -> Result<bool, Failure> {
         let names = model.names();
@@ -162,12 +169,12 @@ impl Begin<'_, '_> {
         (settings.rule, settings.audit) = (rule, audit);
         let chains = settings.first_chain..settings.first_chain + settings.chains;
         let mut starts = starts(&self.start.mode, settings.seed, chains)?;
-        let sampler = match Sampler::new(model, &settings, &proposal, &starts) {
+        let sampler = match Sampler::new(model, &settings, proposal, &starts) {
             Ok(sampler) => sampler,
             // A start far out that is impossible: all begin at the mode.
             Err(austerity::Error::ImpossibleStart { .. }) => {
                 starts = vec![self.start.mode.state.clone()];
-                Sampler::new(model, &settings, &proposal, &starts)?
+                Sampler::new(model, &settings, proposal, &starts)?
             }
             Err(error) => return Err(error.into()),
         };
@@ -237,9 +244,11 @@ fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
         warmup: Some(settings.warmup),
         thin: Some(settings.thin),
         // Exact decisions tolerate nothing.
-        tolerance: options
-            .tolerance
-            .or((options.rule != Some(RuleChoice::Exact)).then_some(decide::TOLERANCE)),
+        tolerance: options.tolerance.or((!matches!(
+            options.rule,
+            Some(RuleChoice::Exact | RuleChoice::Certified)
+        ))
+        .then_some(decide::TOLERANCE)),
         rule: options.rule.or(Some(RuleChoice::Auto)),
         proposal: options.proposal.clone().or_else(|| Some("auto".into())),
         audit: options.audit.clone().or_else(|| Some("auto".into())),

@@ -27,6 +27,9 @@ const BATCH: usize = 500;
 /// Level of the paper's middle runs.
 const EPSILON: f64 = 0.05;
 
+/// Passes over the stratum per decision.
+const STRATUM_PASSES: f64 = 5.0;
+
 /// A rule with what is expected of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Decided {
@@ -103,9 +106,11 @@ impl Wanted {
         let rule = match options.rule {
             None if paper || test_given => RuleChoice::Sequential,
             None => RuleChoice::Auto,
-            Some(RuleChoice::Exact) if paper || test_given || options.stop_at.is_some() => {
+            Some(RuleChoice::Exact | RuleChoice::Certified)
+                if paper || test_given || options.stop_at.is_some() =>
+            {
                 return Err(usage(
-                    "--rule exact reads every row: drop --preset, --epsilon, --batch, --growth, --bound and --stop-at",
+                    "--rule exact and certified make no test: drop --preset, --epsilon, --batch, --growth, --bound and --stop-at",
                 ));
             }
             Some(RuleChoice::Auto) if paper || test_given => RuleChoice::Sequential,
@@ -119,13 +124,13 @@ impl Wanted {
         let wanted = Self { rule, test, law, stop_at: options.stop_at, audit, tolerance, block_rows, paper };
         let compensated =
             matches!(law, Some(LawChoice::Compensated | LawChoice::Given(Law::Compensated { .. })));
-        if rule == RuleChoice::Exact && compensated {
+        let exact = matches!(rule, RuleChoice::Exact | RuleChoice::Certified);
+        if exact && compensated {
             return Err(usage("--law compensated belongs to a test; exact decisions need none: drop it"));
         }
-        if rule == RuleChoice::Exact && (options.tolerance.is_some() || audit.is_some_and(|rate| rate > 0.0))
-        {
+        if exact && (options.tolerance.is_some() || audit.is_some_and(|rate| rate > 0.0)) {
             return Err(usage(
-                "--rule exact makes no error to be tolerated or audited: drop --tolerance and --audit",
+                "--rule exact and certified make no error to be tolerated or audited: drop --tolerance and --audit",
             ));
         }
         Ok(wanted)
@@ -156,7 +161,7 @@ impl Wanted {
 
     /// Whether pairs of a pilot are needed: a test is to be chosen or predicted.
     pub(crate) fn needs_pilot(&self) -> bool {
-        self.rule != RuleChoice::Exact
+        !matches!(self.rule, RuleChoice::Exact | RuleChoice::Certified)
     }
 
     /// Whether a test was asked for.
@@ -166,13 +171,29 @@ impl Wanted {
 
     /// Whether nothing was typed that a surrogate would overrule.
     pub(crate) fn open_to_surrogate(&self) -> bool {
-        self.rule == RuleChoice::Auto && self.law.is_none() && !self.paper
+        let open = matches!(self.rule, RuleChoice::Auto | RuleChoice::Certified);
+        open && self.law.is_none() && !self.paper
+    }
+
+    /// Whether decisions are to be certified by bounds.
+    pub(crate) fn certified(&self) -> bool {
+        self.rule == RuleChoice::Certified
     }
 
     /// The test on residuals: that of the defaults, with what was typed in its place.
     pub(crate) fn residuals(&self, report: &ExpansionReport) -> Result<Decided, Failure> {
         if self.rule == RuleChoice::Exact {
             return Ok(self.exact("exact decisions on all residuals, as asked for"));
+        }
+        if self.certified() {
+            let law = self.plain_law().uncompensated();
+            let reason = format!("exact decisions by bounds, as asked for; {}", report.sentence());
+            return Ok(Decided {
+                rule: RuleSettings::Certified { law },
+                audit: 0.0,
+                prediction: None,
+                reason,
+            });
         }
         let standard = SequentialSettings::residuals();
         let mut settings = match &self.test {
@@ -189,7 +210,7 @@ impl Wanted {
             }
             None => {}
         }
-        let share = report.rows_to_tolerance / report.rows as f64;
+        let share = (report.rows_to_tolerance + STRATUM_PASSES * report.stratum as f64) / report.rows as f64;
         Ok(Decided {
             rule: RuleSettings::Sequential(settings),
             audit: self.audit.unwrap_or_else(|| audit::rate(share)),

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use austerity::model::{Glm, Prior};
 use austerity::proposal::AnyProposal;
+use austerity::rule::RuleSettings;
 use austerity::run::{Sampler, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
 use serde::Serialize;
@@ -140,8 +141,8 @@ impl Task for Resume<'_> {
     fn run_expandable<F: austerity::model::glm::Family>(mut self, model: &Glm<F>) -> Result<bool, Failure> {
         let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
         self.line.note("expanding the likelihood as at the beginning");
-        let threads = threads(self.common);
-        let model = surrogate::restore(model, &record, threads)?;
+        let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });
+        let model = surrogate::restore(model, &record, bounds, threads(self.common))?;
         self.go(&model, |stored| Steps::<'_, F>::restored(model.expansion(), stored))
     }
 }

@@ -10,7 +10,9 @@
 //! nearly normal, Hamiltonian steps elsewhere, as a pilot finds ([`TransitionPlan`]).
 
 use austerity::model::glm::Family;
-use austerity::model::glm::expansion::{ExpansionReport, ExpansionSettings, GlmExpansion};
+use austerity::model::glm::expansion::{
+    CertificateSettings, ExpansionReport, ExpansionSettings, GlmExpansion,
+};
 use austerity::model::{Glm, Mode, Model as _, Surrogate};
 use austerity::proposal::{Transition, TransitionKind, TransitionPlan};
 use serde::{Deserialize, Serialize};
@@ -99,6 +101,7 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
         Err(error) if asked => return Err(error.into()),
         Err(error) => return Ok(Err(Some(format!("no surrogate: {error}")))),
     };
+    let expansion = if wanted.certified() { certified(expansion, threads)? } else { expansion };
     let report = expansion.report().clone();
     if report.is_blind() && !asked {
         return Ok(Err(Some(format!("no surrogate: {}", report.sentence()))));
@@ -124,14 +127,20 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
     Ok(Ok(Box::new(Prepared { model: Surrogate::new(expansion), plan, decided, record, worth })))
 }
 
-/// The surrogate of a run that goes on.
+fn certified<F: Family>(expansion: GlmExpansion<F>, threads: usize) -> Result<GlmExpansion<F>, Failure> {
+    Ok(expansion.with_certificate(&CertificateSettings { threads, ..CertificateSettings::default() })?)
+}
+
+/// The surrogate of a run that goes on, with bounds where decisions are certified.
 pub(super) fn restore<F: Family>(
     model: &Glm<F>,
     record: &SurrogateRecord,
+    bounds: bool,
     threads: usize,
 ) -> Result<Surrogate<GlmExpansion<F>>, Failure> {
     let settings = settings(record.report.order, threads);
-    Ok(Surrogate::new(GlmExpansion::new(model, &record.start, &settings)?))
+    let expansion = GlmExpansion::new(model, &record.start, &settings)?;
+    Ok(Surrogate::new(if bounds { certified(expansion, threads)? } else { expansion }))
 }
 
 /// A transition of a chain on this surrogate.

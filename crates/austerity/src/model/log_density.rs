@@ -9,6 +9,7 @@ pub trait LogDensity {
     const PRIOR: bool = false;
 
     /// Log density at `state` up to a constant; its gradient goes to `gradient`.
+    #[allow(clippy::ptr_arg, reason = "the states of models are vectors")]
     fn log_density_gradient(&mut self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64>;
 
     /// The gradient alone, to the same bits.

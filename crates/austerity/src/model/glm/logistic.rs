@@ -151,7 +151,7 @@ pub(super) fn curvature(eta: f64) -> [f64; 4] {
 }
 
 /// Where |p q (q − p)| is largest.
-const STEEPEST: f32 = 1.316_957_9;
+const STEEPEST: f32 = 1.316_958;
 
 /// The largest |third derivative| of log σ within `reach` of η: it rises up to |η| = 1.317 and falls from there.
 #[inline(always)]

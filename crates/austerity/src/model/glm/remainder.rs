@@ -79,7 +79,8 @@ pub(super) fn logistic<S: Simd>(simd: S, eta: Pair<S>, from: Pair<S>, to: Pair<S
         return None;
     }
     let near = within(simd, from, LOGISTIC) && within(simd, to, LOGISTIC);
-    if !near && !(within(simd, from, STEP) && within(simd, to, STEP)) {
+    let fits = near || (within(simd, from, STEP) && within(simd, to, STEP));
+    if !fits {
         return None;
     }
     // Stage by stage over both vectors: neither waits for the other.
@@ -148,7 +149,8 @@ fn exponential<S: Simd>(simd: S, h: Lanes<S>, near: bool) -> Lanes<S> {
 #[inline(always)]
 pub(super) fn poisson<S: Simd>(simd: S, mean: Pair<S>, from: Pair<S>, to: Pair<S>) -> Option<Pair<S>> {
     let near = within(simd, from, POISSON) && within(simd, to, POISSON);
-    if !near && !(within(simd, from, STEP) && within(simd, to, STEP)) {
+    let fits = near || (within(simd, from, STEP) && within(simd, to, STEP));
+    if !fits {
         return None;
     }
     let mut values = mean;

@@ -17,8 +17,8 @@ use crate::model::glm::derivative;
 use crate::model::glm::{Family, Glm};
 use crate::rng::{Role, stream};
 
-/// Decisions that read no more rows than this are cheap enough without copies.
-const WORTH: f64 = 4096.0;
+/// Decisions that read no more rows than this are cheap enough without copies, which would cost certain coefficients their own exact steps.
+const WORTH: f64 = 30_000.0;
 
 /// How an expansion is built.
 #[derive(Clone, Debug, PartialEq)]

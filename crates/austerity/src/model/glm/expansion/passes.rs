@@ -16,6 +16,9 @@ const WHOLE: usize = 4;
 /// Fewer blocks than this are not worth a thread.
 const WORTH: usize = 512;
 
+/// Blocks, and what is kept of their rows.
+type Piece<'a> = (Range<usize>, &'a mut [f32]);
+
 /// Runs `work` on every piece of `count` blocks, with the part of `kept` that belongs to its rows (32 numbers a block, or none at
 /// all), and returns the outcomes in order.
 pub(super) fn in_pieces<T: Send>(
@@ -45,7 +48,7 @@ pub(super) fn in_pieces<T: Send>(
     }
     let work = &work;
     let mut outcomes: Vec<(usize, Result<T>)> = thread::scope(|scope| {
-        let run = |share: Vec<(usize, (Range<usize>, &mut [f32]))>| {
+        let run = |share: Vec<(usize, Piece<'_>)>| {
             share.into_iter().map(|(number, (range, kept))| (number, work(range, kept))).collect::<Vec<_>>()
         };
         let mut shares = shares.into_iter();

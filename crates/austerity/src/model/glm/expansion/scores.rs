@@ -152,7 +152,7 @@ pub fn pass<S: Simd, F: Family>(
         let rows =
             Rows { eta, response: column(simd, lines, layout.response), trials: side(layout.trials, 0.0) };
         let squares = spread.squares(simd, lines);
-        let leverage = squares.map(|s| s.sqrt());
+        let leverage = squares.map(SimdFloat::sqrt);
         let reach = leverage.map(|lev| lev * Lanes::splat(simd, spread.reach));
         let third = model.family.largest_third(simd, extra, &rows, reach);
         let weight = side(layout.weight, 1.0);

@@ -55,7 +55,7 @@ fn total<M: Model<State = Vec<f64>>>(model: &M, from: &Vec<f64>, to: &Vec<f64>) 
     model.log_prior(to) - model.log_prior(from) + sum
 }
 
-fn identity<F: Family>(family: F, kind: ResponseKind) {
+fn identity<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
         let data = data(kind, 1000, sides);
         let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()];
@@ -104,10 +104,10 @@ fn identity<F: Family>(family: F, kind: ResponseKind) {
 
 #[test]
 fn surrogate_and_residuals_are_the_likelihood() {
-    identity(Logistic, ResponseKind::Binary);
-    identity(Binomial, ResponseKind::CountOfTrials);
-    identity(Poisson, ResponseKind::Count);
-    identity(Student { freedom: 4.0 }, ResponseKind::Real);
+    identity(&Logistic, ResponseKind::Binary);
+    identity(&Binomial, ResponseKind::CountOfTrials);
+    identity(&Poisson, ResponseKind::Count);
+    identity(&Student { freedom: 4.0 }, ResponseKind::Real);
 }
 
 #[test]
