@@ -8,8 +8,7 @@ use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion};
 use austerity::model::glm::{Family, Logistic, Poisson, Student};
 use austerity::model::{
-    Access, CertainSteps as _, Data, Expansion as _, Glm, Model, Prior, ResponseKind, Surrogate,
-    SurrogateDensity, generate,
+    Access, CertainSteps as _, Data, Glm, Model, Prior, ResponseKind, Surrogate, SurrogateDensity, generate,
 };
 use austerity::population::{BlockOrder, Population as _};
 use austerity::proposal::{
@@ -306,7 +305,8 @@ fn sampled_residuals_agree_with_exact_decisions() {
     let run = |rule: RuleSettings, seed: u64, draws: u64| {
         let settings = Settings { rule, warmup: 200, draws, chains: 2, seed, ..Settings::default() };
         let transition = plan.build(expansion).unwrap();
-        let sampler = Sampler::new(&surrogate, &settings, &transition, &[plan.mean.clone()]).unwrap();
+        let sampler =
+            Sampler::new(&surrogate, &settings, &transition, std::slice::from_ref(&plan.mean)).unwrap();
         sampler.run(&Control::new(), &mut Silent)
     };
     let test = RuleSettings::Sequential(SequentialSettings::residuals());
