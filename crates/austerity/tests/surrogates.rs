@@ -191,10 +191,14 @@ impl Skewed {
     }
 
     fn draws(&self, steps: u32) -> SurrogateStep<'_, GlmExpansion<Logistic>, CrankNicolson> {
+        self.draws_from(0.8, steps)
+    }
+
+    /// Draws that are deliberately narrow and off by so many sds: inner decisions matter.
+    fn draws_from(&self, off: f64, steps: u32) -> SurrogateStep<'_, GlmExpansion<Logistic>, CrankNicolson> {
         let expansion = self.surrogate.expansion();
-        // Deliberately narrow and off: inner decisions matter.
         let covariance = [0.3 * expansion.covariance()[0]];
-        let mean = [expansion.mode()[0] + 0.8 * expansion.covariance()[0].sqrt()];
+        let mean = [expansion.mode()[0] + off * expansion.covariance()[0].sqrt()];
         SurrogateStep::new(expansion, CrankNicolson::new(&mean, &covariance, 0.0).unwrap(), steps)
     }
 }
@@ -228,11 +232,9 @@ fn steps_on_a_surrogate_leave_the_posterior_as_it_is() {
 #[test]
 fn wrong_steps_are_found_out() {
     let skewed = Skewed::new();
-    let narrow = || {
-        let expansion = skewed.surrogate.expansion();
-        SurrogateStep::new(expansion, RandomWalk::isotropic(1, 0.15).unwrap(), 1)
-    };
-    let composed = skewed.invariance(|| Composed(narrow(), skewed.draws(1), vec![0.0]));
+    // First to the left, then to the right: the way back is another.
+    let composed =
+        skewed.invariance(|| Composed(skewed.draws_from(-1.0, 1), skewed.draws_from(1.0, 1), vec![0.0]));
     assert!(composed > 6.0, "{composed:.1} standard errors");
     struct Forgetful<P>(P);
     impl<P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for Forgetful<P> {
