@@ -1,6 +1,6 @@
 //! Which transition suits a surrogate posterior: a pilot on the surrogate alone, reading no data.
 //!
-//! Draws from the normal approximation at the mode are weighed first: with log w = log π̃ − log N, a spread of log w below [`SPREAD`] means that independent
+//! Draws from the normal approximation at the mode are weighed first: with log w = log π̃ − log N, a spread of log w below 0.5 means that independent
 //! draws are taken nearly always, and nothing is cheaper. Otherwise (rare features, few events, priors that are not normal) leapfrog paths on
 //! the surrogate are tuned: two rounds from the mode, each learning the step length for an inner acceptance of 0.84 and ending with the covariance of
 //! its second half, which whitens the next; the covariance at the mode may be wrong by a factor of 2 and more. Coefficients that only the certainty stratum knows get
