@@ -57,7 +57,7 @@ pub(crate) fn report<F: Family>(model: &Glm<F>) {
                     measure(
                         surrogate,
                         transition,
-                        residual_rule(),
+                        &residual_rule(),
                         plan.mean.clone(),
                         (u64::MAX, SECONDS, number),
                     )

@@ -9,6 +9,8 @@
 //! All ratios are of one run. Rates are per second of CPU time of one thread, so that other work on the machine counts little. A plot
 //! goes to `target/flat-in-n.svg`.
 
+#![allow(clippy::expect_used, reason = "a bench may panic")]
+
 mod agreement;
 mod hard;
 mod plain;

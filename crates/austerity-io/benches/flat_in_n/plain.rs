@@ -9,6 +9,9 @@ use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 
 use crate::rate::{MEASURED, Rate, cpu_time, measure, residual_rule};
 
+/// N, the rate of the surrogate, that of Laplace draws, and microseconds of an exact step.
+type Row = (usize, Rate, f64, f64);
+
 /// Features beside the intercept.
 const FEATURES: usize = 19;
 
@@ -41,7 +44,7 @@ pub(crate) fn run(sizes: &[usize]) {
             .expect("a plan");
         let transition = plan.build(expansion).expect("a transition");
         let (rate, _) =
-            measure(&surrogate, transition, residual_rule(), plan.mean.clone(), (u64::MAX, MEASURED, 0));
+            measure(&surrogate, transition, &residual_rule(), plan.mean.clone(), (u64::MAX, MEASURED, 0));
         // Drawing from the Laplace approximation, with the same generator.
         let mut draws = CrankNicolson::new(&plan.mean, &plan.covariance, 0.0).expect("draws");
         let mut rng = stream(1, 0, Role::Proposal);
@@ -56,7 +59,7 @@ pub(crate) fn run(sizes: &[usize]) {
         let exact = {
             let draws = CrankNicolson::new(&plan.mean, &plan.covariance, 0.0).expect("draws");
             let (rate, _) =
-                measure(&model, draws, RuleSettings::default(), plan.mean.clone(), (100_000, MEASURED, 0));
+                measure(&model, draws, &RuleSettings::default(), plan.mean.clone(), (100_000, MEASURED, 0));
             1e6 / rate.steps_per_second
         };
         println!(
@@ -92,8 +95,8 @@ pub(crate) fn run(sizes: &[usize]) {
 }
 
 /// Effective samples per second against N: surrogate, Laplace draws, exact.
-fn plot(rates: &[(usize, Rate, f64, f64)]) {
-    let line = |label: &str, value: &dyn Fn(&(usize, Rate, f64, f64)) -> f64| Curve {
+fn plot(rates: &[Row]) {
+    let line = |label: &str, value: &dyn Fn(&Row) -> f64| Curve {
         label: label.into(),
         points: rates.iter().map(|row| (row.0 as f64, value(row))).collect(),
     };

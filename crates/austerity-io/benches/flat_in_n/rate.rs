@@ -36,7 +36,7 @@ pub(crate) struct Rate {
 pub(crate) fn measure<M, P>(
     model: &M,
     proposal: P,
-    rule: RuleSettings,
+    rule: &RuleSettings,
     start: Vec<f64>,
     (most, seconds, number): (u64, Duration, u32),
 ) -> (Rate, Vec<Vec<f64>>)

@@ -91,7 +91,7 @@ fn one(label: &str, data: Data) {
     let (rate, _) = measure(
         &model,
         draws,
-        RuleSettings::default(),
+        &RuleSettings::default(),
         mode.state.clone(),
         (10_000, Duration::from_secs(5), 0),
     );
