@@ -55,8 +55,8 @@ def check(posterior, statistics, expected):
         numpy.testing.assert_array_equal(
             found.values.astype("float64"), numbers(expected["statistics"][name]), err_msg=name
         )
-    assert statistics["flags"].attrs["flag_meanings"] == "guarded exhausted tolerance impossible"
-    assert list(statistics["flags"].attrs["flag_masks"]) == [1, 2, 4, 8]
+    assert statistics["flags"].attrs["flag_meanings"] == "guarded exhausted tolerance impossible certified"
+    assert list(statistics["flags"].attrs["flag_masks"]) == [1, 2, 4, 8, 16]
 
 
 def main(store, expected_file):
