@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::Glm;
+use austerity::model::{Glm, Prior};
 use austerity::proposal::{AnyProposal, Transition};
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Memory, Sampler, Settings, UNBOUNDED};
@@ -13,7 +13,7 @@ use austerity_io::run::{DrawsWriter, Layout};
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
 use super::sink::Stored;
-use super::start::{FindMode, ProposalChoice, Start, smooth, starts};
+use super::start::{FindMode, ProposalChoice, Start, starts};
 use super::surrogate::{self, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
 use super::{Parts, Session, kept, layout, priors, sample, settings, threads, unless_closed};
 use crate::arguments::{Common, FitOptions, RuleChoice, ShapeOptions};
@@ -55,7 +55,8 @@ pub(super) fn run(common: &Common, options: &FitOptions, folder: &Folder) -> Res
     let priors = priors(&options.shape, &loaded.store, family)?;
     line.note("finding the mode");
     let find = FindMode { family, priors: &priors, offset: loaded.recipe.offset.is_some() };
-    let start = with_model(family, &loaded.store, &smooth(&priors), false, find)?;
+    let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
+    let start = with_model(family, &loaded.store, &smooth, false, find)?;
     let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
     let mut remarks = loaded.remarks.clone();
     remarks.extend(start.remarks.iter().cloned());

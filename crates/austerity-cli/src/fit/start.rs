@@ -117,15 +117,6 @@ fn spread(prior: &Prior) -> Option<f64> {
     }
 }
 
-/// The priors with kinks rounded off.
-pub(super) fn smooth(priors: &[Prior]) -> Vec<Prior> {
-    let rounded = |prior: &Prior| match *prior {
-        Prior::Laplace { scale } => Prior::Normal { sd: scale * std::f64::consts::SQRT_2 },
-        other => other,
-    };
-    priors.iter().map(rounded).collect()
-}
-
 /// What was typed as `--proposal`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ProposalChoice {

@@ -30,9 +30,9 @@ use std::sync::OnceLock;
 
 use crate::check::blindness::Stratum;
 use crate::error::{Error, Result};
-use crate::model::surrogate::Expansion;
+use crate::model::surrogate::{Expansion, posterior_differences};
 use crate::model::{Access, RowCurvature};
-use crate::population::{Batch, Moments, Population as _};
+use crate::population::{Batch, Population as _};
 
 pub use build::{Certainty, RowExpansionSettings, Score};
 pub use residuals::{RowMemory, RowResiduals, RowScratch};
@@ -283,12 +283,7 @@ impl<M: RowCurvature> Expansion for RowExpansion<'_, M> {
     }
 
     fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<f64>> {
-        let likelihood = self.model.totals(moves)?;
-        let of = |(&(from, to), total): (&(&Vec<f64>, &Vec<f64>), &Moments)| {
-            let likelihood = if total.impossible() { f64::NEG_INFINITY } else { total.sum() };
-            self.model.log_prior(to) - self.model.log_prior(from) + likelihood
-        };
-        Ok(moves.iter().zip(&likelihood).map(of).collect())
+        posterior_differences(self.model, moves)
     }
 
     fn check_state(&self, state: &[f64]) -> Result<()> {

@@ -14,7 +14,7 @@
 use crate::error::{Error, Result};
 use crate::model::batch_gradient::check_request;
 use crate::model::{Access, BatchGradient, Model, Parameters};
-use crate::population::{Batch, Population};
+use crate::population::{Batch, Moments, Population};
 
 /// A cheap approximation of a log-likelihood and the exact rest.
 pub trait Expansion: Sync {
@@ -119,6 +119,19 @@ pub trait ResidualGradient: Expansion {
         memory: &mut Self::Memory,
         gradient: &mut [f64],
     ) -> Result<()>;
+}
+
+/// The change of the log posterior density of `model` from all its rows, for [`Expansion::exact_differences`].
+pub(crate) fn posterior_differences<M: Model<State = Vec<f64>>>(
+    model: &M,
+    moves: &[(&Vec<f64>, &Vec<f64>)],
+) -> Result<Vec<f64>> {
+    let totals = model.totals(moves)?;
+    let of = |(&(from, to), total): (&(&Vec<f64>, &Vec<f64>), &Moments)| {
+        let likelihood = if total.impossible() { f64::NEG_INFINITY } else { total.sum() };
+        model.log_prior(to) - model.log_prior(from) + likelihood
+    };
+    Ok(moves.iter().zip(&totals).map(of).collect())
 }
 
 /// The model of the same posterior whose rows are residuals.

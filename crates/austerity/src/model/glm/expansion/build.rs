@@ -15,6 +15,7 @@ use crate::error::{Result, setting};
 use crate::model::glm::blocks::{BLOCK, Blocks};
 use crate::model::glm::derivative;
 use crate::model::glm::{Family, Glm};
+use crate::population::relocated;
 use crate::rng::{Role, stream};
 
 /// Decisions that read no more rows than this are cheap enough without copies, which would cost certain coefficients their own exact steps.
@@ -166,7 +167,8 @@ fn assemble<F: Family>(
         let part = model.subset(&sorted, None)?;
         // Its own sums are taken out of those of all rows.
         let (mut g, mut h) = (vec![0.0; d], vec![0.0; d * d]);
-        derivative::of_likelihood(&part, &state, &mut g, &mut h)?;
+        derivative::of_likelihood(&part, &state, &mut g, &mut h)
+            .map_err(|error| relocated(error, |position| model.original(position)))?;
         gradient.iter_mut().zip(&g).for_each(|(all, own)| *all -= own);
         hessian.iter_mut().zip(&h).for_each(|(all, own)| *all -= own);
         let mut own: Vec<f32> = sorted.iter().map(|&p| eta[p as usize]).collect();

@@ -12,10 +12,11 @@ use nalgebra::{DMatrix, DVector};
 
 use super::passes::in_pieces;
 use crate::error::{Error, Result};
+use crate::model::find_mode;
 use crate::model::glm::blocks::BLOCK;
 use crate::model::glm::derivative::{self, Sums};
 use crate::model::glm::{Family, Glm};
-use crate::model::{Prior, find_mode};
+use crate::population::relocated;
 
 /// Rows of the sample.
 const SAMPLE: usize = 1 << 16;
@@ -43,29 +44,25 @@ pub(super) struct Centre {
     pub(super) passes: u32,
 }
 
-/// The prior without its kink.
-fn smooth(prior: &Prior) -> Prior {
-    match *prior {
-        Prior::Laplace { scale } => Prior::Normal { sd: std::f64::consts::SQRT_2 * scale },
-        other => other,
-    }
-}
-
 /// Finds a centre from `start`; exactly there when `fixed`.
 pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, threads: usize) -> Result<Centre> {
     let mut smoothed = model.clone();
-    smoothed.priors = model.priors.iter().map(smooth).collect();
+    smoothed.priors = model.priors.iter().map(|prior| prior.smooth()).collect();
     let mut state = start.to_vec();
     if !fixed {
         state = if model.blocks().rows() <= 2 * SAMPLE {
             find_mode(&smoothed, start)?.state
         } else {
-            find_mode(&sample(&smoothed)?, start)?.state
+            // Rows of the sample are named by their place in the model's storage.
+            let found = find_mode(&sample(&smoothed)?, start);
+            found.map_err(|error| relocated(error, |position| model.original(position)))?.state
         };
     }
     snap(model, &mut state);
     let mut eta = vec![0.0; model.blocks().count() * BLOCK];
-    for pass in 1..=PASSES {
+    let mut passes = 0;
+    loop {
+        passes += 1;
         let (gradient, hessian) = all_rows(model, &state, threads, &mut eta)?;
         let finite = gradient.iter().chain(&hessian).all(|value| value.is_finite());
         if !finite {
@@ -78,13 +75,12 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
         let slope = smoothed.priors.iter().zip(&state).map(|(prior, &value)| prior.derivatives(value).0);
         let gain: f64 = gradient.iter().zip(slope).zip(&step).map(|((g, p), s)| (g + p) * s).sum();
         let mode: Vec<f64> = state.iter().zip(&step).map(|(s, d)| s + d).collect();
-        if fixed || gain <= CLOSE || pass == PASSES {
-            return Ok(Centre { state, gradient, hessian, eta, covariance, mode, passes: pass });
+        if fixed || gain <= CLOSE || passes == PASSES {
+            return Ok(Centre { state, gradient, hessian, eta, covariance, mode, passes });
         }
         state = mode;
         snap(model, &mut state);
     }
-    unreachable!("the last pass returns")
 }
 
 /// Gradient and Hessian of the log-likelihood of all rows, in the user's coefficients; η goes to `eta`.

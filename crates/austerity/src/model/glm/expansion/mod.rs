@@ -47,9 +47,8 @@ use super::{Family, Glm};
 use crate::check::blindness::Stratum;
 use crate::error::Result;
 use crate::model::data::check_length;
-use crate::model::surrogate::{CertainSteps, Expansion};
+use crate::model::surrogate::{CertainSteps, Expansion, posterior_differences};
 use crate::model::{Model as _, Parameters as _};
-use crate::population::Moments;
 use crate::simd::Level;
 
 pub use bound::{Bounds, CertificateSettings};
@@ -228,13 +227,8 @@ impl<F: Family> GlmExpansion<F> {
     fn displaced<T>(&self, state: &[f64], work: impl FnOnce(&Displacement<'_, F>) -> T) -> T {
         let model = &self.model;
         let columns = model.transform.len();
-        let (mut stack, mut heap) = ([0.0f32; STACK], Vec::new());
-        let coefficients = if columns <= STACK {
-            &mut stack[..columns]
-        } else {
-            heap.resize(columns, 0.0);
-            &mut heap[..]
-        };
+        let mut buffer = Buffer::new(columns, 0.0f32);
+        let coefficients = buffer.slice();
         let first = usize::from(model.intercept);
         let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
         for (j, (slot, &(shift, scale))) in coefficients.iter_mut().zip(&model.transform).enumerate() {
@@ -258,13 +252,8 @@ impl<F: Family> GlmExpansion<F> {
             let i = self.active[k] as usize;
             state[i] - self.centre[i]
         };
-        let (mut stack, mut heap) = ([0.0f64; STACK], Vec::new());
-        let moved = if size <= STACK {
-            &mut stack[..size]
-        } else {
-            heap.resize(size, 0.0);
-            &mut heap[..]
-        };
+        let mut buffer = Buffer::new(size, 0.0f64);
+        let moved = buffer.slice();
         moved.iter_mut().enumerate().for_each(|(k, slot)| *slot = h(k));
         let mut value = 0.0;
         let mut gradient = gradient;
@@ -286,6 +275,23 @@ impl<F: Family> GlmExpansion<F> {
 
     fn prior(&self, state: &[f64]) -> f64 {
         self.model.priors.iter().zip(state).map(|(prior, &value)| prior.log_density(value)).sum()
+    }
+}
+
+/// Numbers on the stack, up to 256 of them: densities are evaluated at every step, which must not allocate.
+struct Buffer<T> {
+    stack: [T; STACK],
+    heap: Vec<T>,
+    len: usize,
+}
+
+impl<T: Copy> Buffer<T> {
+    fn new(len: usize, value: T) -> Self {
+        Self { stack: [value; STACK], heap: vec![value; if len <= STACK { 0 } else { len }], len }
+    }
+
+    fn slice(&mut self) -> &mut [T] {
+        if self.len <= STACK { &mut self.stack[..self.len] } else { &mut self.heap }
     }
 }
 
@@ -360,12 +366,7 @@ impl<F: Family> Expansion for GlmExpansion<F> {
     }
 
     fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<f64>> {
-        let likelihood = self.model.totals(moves)?;
-        let of = |(&(from, to), total): (&(&Vec<f64>, &Vec<f64>), &Moments)| {
-            let likelihood = if total.impossible() { f64::NEG_INFINITY } else { total.sum() };
-            self.prior(to) - self.prior(from) + likelihood
-        };
-        Ok(moves.iter().zip(&likelihood).map(of).collect())
+        posterior_differences(&self.model, moves)
     }
 
     fn check_state(&self, state: &[f64]) -> Result<()> {
