@@ -9,6 +9,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`risk`] | [`Segment`], [`PredictedRisk`]: what draws of several settings together are worth |
+//! | [`walks`](mod@walks) | [`walks()`]: the rules of a random walk to choose from |
 //! | [`estimates`] | [`Setting`], [`Estimates`], [`Observed`]: what a setting costs and brings, as far as known |
 //!
 //! Pure functions: the caller has the clock, and cost is in any unit (seconds, likelihood evaluations). Cost: settings × segments operations.
@@ -16,11 +17,13 @@
 
 pub mod estimates;
 pub mod risk;
+pub mod walks;
 
 use serde::{Deserialize, Serialize};
 
 pub use estimates::{Estimates, Observed, Prices, Setting, Terms};
 pub use risk::{PredictedRisk, Segment};
+pub use walks::{Effort, Walk, walks};
 
 /// A segment shorter than this share of the one before it is not worth a plan of its own: the last one takes it.
 const SHORTEST: f64 = 0.5;

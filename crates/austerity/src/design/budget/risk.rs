@@ -37,7 +37,6 @@ pub struct PredictedRisk {
     /// Standard error of `bias`.
     pub doubt: f64,
     /// What more draws would lower.
-    #[serde(with = "crate::diagnostics::summary::nullable")]
     pub variance: f64,
     /// Squared error of chains that have not forgotten where they began.
     pub start: f64,

@@ -1,6 +1,7 @@
 //! The planner in worlds whose costs, biases and mixing are known.
 
 use super::*;
+use crate::rule::{Law, RuleSettings};
 
 const PRICES: Prices = Prices { overhead: 1.0, block: 4e-9, scan: 2e-9 };
 
@@ -194,4 +195,29 @@ fn reviews_come_when_the_cost_has_doubled() {
     for (first, spent) in [(f64::NAN, 0.0), (0.0, 0.0), (1.0, f64::NAN), (1.0, 11.0), (-1.0, 2.0)] {
         assert_eq!(next_review(first, spent, 10.0), 10.0);
     }
+}
+
+#[test]
+fn the_rules_of_a_walk_are_those_of_the_theory() {
+    let all = walks((12_214, 51), &[0.5, 1.0], 32, Effort::Full).unwrap();
+    let exact: Vec<&Walk> = all.iter().filter(|walk| walk.prediction.is_none()).collect();
+    assert_eq!(exact.len(), 2);
+    assert!((exact[1].setting.worth * 51.0 / 0.33 - 1.0).abs() < 0.01, "{exact:?}");
+    assert!((exact[0].setting.worth / exact[1].setting.worth - 0.59).abs() < 0.01, "{exact:?}");
+    let tests: Vec<&Walk> = all.iter().filter(|walk| walk.prediction.is_some()).collect();
+    assert!(tests.len() > 20, "{}", tests.len());
+    for walk in &tests {
+        let RuleSettings::Sequential(test) = &walk.rule else { panic!("a test") };
+        let share = walk.setting.block_evaluations / 2.0 / 12_214.0;
+        assert!(share > 0.0 && share < 0.5, "{walk:?}");
+        // λ makes the temperature right but not the prediction sure.
+        if matches!(test.law, Law::Compensated { .. }) {
+            assert!((walk.setting.inflation - 1.0).abs() < 1e-6 && walk.setting.doubt > 0.0, "{walk:?}");
+        } else {
+            assert!(walk.setting.inflation > 1.0, "{walk:?}");
+        }
+    }
+    let little = walks((12_214, 51), &[1.0], 32, Effort::Little).unwrap();
+    assert!(little.len() < 6 && !little.is_empty());
+    assert_eq!(walks((500, 3), &[1.0], 32, Effort::Full).unwrap().len(), 1);
 }
