@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use austerity::model::CertainSteps;
 use austerity::proposal::{AnyProposal, Transition};
-use austerity::run::{Checkpoint, Ended, Part, Sink};
+use austerity::run::{Checkpoint, Ended, Part, Settings, Sink};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
 
@@ -73,6 +73,17 @@ impl<'a> FolderSink<'a> {
         self.durable.clone_from(&self.saved);
         self.last = Instant::now();
         Ok(())
+    }
+
+    /// Where the chains stand, as far as they have handed over.
+    pub(super) fn checkpoint(&self) -> &Checkpoint<Vec<f64>, AnyProposal> {
+        &self.saved.checkpoint
+    }
+
+    /// Goes on under other settings, everything before being durable.
+    pub(super) fn replan(&mut self, settings: &Settings) -> austerity_io::Result<()> {
+        self.saved.checkpoint.settings = settings.clone();
+        self.save()
     }
 
     /// The last checkpoint, with why the session ended.

@@ -15,6 +15,7 @@ use austerity_io::run::{DrawsReader, checkpoint};
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{DataOptions, ShapeOptions};
+use crate::fit::budget::BudgetPlan;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
 use crate::output::Failure;
@@ -35,6 +36,9 @@ pub(crate) struct RunFile {
     /// The surrogate whose residuals are decided about, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) surrogate: Option<SurrogateRecord>,
+    /// How a budget is spent, where that was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<BudgetPlan>,
     /// How candidates are proposed, in words.
     pub(crate) proposal: String,
     pub(crate) settings: Settings,

@@ -20,4 +20,4 @@ pub(crate) mod summary;
 
 pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
 pub(crate) use fresh::Fresh;
-pub(crate) use overview::Overview;
+pub(crate) use overview::{Overview, large};

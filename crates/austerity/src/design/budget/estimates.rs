@@ -152,7 +152,7 @@ impl Estimates {
     pub fn expect(&self, setting: &Setting, left: f64) -> Option<(Segment, f64)> {
         let steps = self.steps(setting, left);
         let each = steps / f64::from(self.terms.chains.max(1));
-        if !(each >= 1.0) {
+        if each.is_nan() || each < 1.0 {
             return None;
         }
         let worth = self.worth(setting);

@@ -48,7 +48,7 @@ impl PredictedRisk {
     pub fn of(segments: &[Segment]) -> Self {
         let steps: f64 = segments.iter().map(|segment| segment.steps).sum();
         let mut risk = Self { bias: 0.0, doubt: 0.0, variance: f64::INFINITY, start: 0.0 };
-        if !(steps > 0.0) {
+        if steps.is_nan() || steps <= 0.0 {
             return risk;
         }
         let (mut square, mut variance) = (0.0, 0.0);
