@@ -4,10 +4,10 @@ use austerity_io::store::{ConvertOptions as How, Progress, create};
 use austerity_io::table::open;
 use serde_json::json;
 
-use crate::arguments::{Common, ConvertOptions};
-use crate::data;
-use crate::output::{Failure, json as print_json, say};
-use crate::progress::Line;
+use austerity_fit::Line;
+use austerity_fit::data;
+use austerity_fit::options::{Common, ConvertOptions};
+use austerity_fit::output::{Failure, json as print_json, say};
 
 /// Makes the store.
 pub(crate) fn run(common: &Common, options: &ConvertOptions) -> Result<(), Failure> {

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use austerity_fetch::{Checksums, Event, Fetched, Options, Origin, fetch};
 use serde_json::json;
 
-use crate::arguments::{Common, FetchOptions};
-use crate::output::{Failure, json as print_json, say};
-use crate::progress::Line;
+use crate::arguments::FetchOptions;
+use austerity_fit::Line;
+use austerity_fit::options::Common;
+use austerity_fit::output::{Failure, json as print_json, say};
 
 /// Longer time-outs are no time-outs.
 const LONGEST: f64 = 86_400.0;
@@ -21,7 +22,7 @@ pub(crate) fn run(common: &Common, options: &FetchOptions) -> Result<(), Failure
         )));
     }
     let how = Options {
-        from: options.from.as_deref().map(Origin::parse).transpose()?,
+        from: options.from.as_deref().map(Origin::parse).transpose().map_err(Failure::other)?,
         checksums: match (&options.checksums, options.unchecked) {
             (Some(list), _) => Checksums::Listed(list.clone()),
             (None, true) => Checksums::Unchecked,
@@ -38,7 +39,8 @@ pub(crate) fn run(common: &Common, options: &FetchOptions) -> Result<(), Failure
             warnings.push(format!("{file} was not checked; its sha256 is {sha256}"));
         }
         line.note(&clock.describe(event));
-    })?;
+    })
+    .map_err(Failure::other)?;
     line.clear();
     if common.json {
         return print_json(&json!({

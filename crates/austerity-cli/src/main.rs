@@ -2,30 +2,20 @@
 //!
 //! Exit codes: 0 done, 1 a fit that is not to be trusted, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
 
-mod analyze;
 mod arguments;
-mod check;
 mod convert;
-mod data;
 mod demo;
-mod design;
 mod fetch;
 mod fit;
 mod generate;
 mod interrupt;
 mod manual;
-mod model;
-mod output;
-mod parse;
-mod progress;
-mod report;
 mod reproduce;
-mod runs;
-mod table;
 
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command, DataCommand};
+use austerity_fit::{analyze, check, design, runs};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
@@ -36,7 +26,7 @@ fn main() -> ExitCode {
             Ok(false) => return ExitCode::from(1),
             Err(failure) => Err(failure),
         },
-        Command::Predict(options) => runs::predict::run(&arguments.common, options),
+        Command::Predict(options) => runs::predict::run(&arguments.common, options, &interrupt::control()),
         Command::Merge(options) => runs::merge::run(&arguments.common, options),
         Command::Summary(options) => runs::summary::run(&arguments.common, options),
         Command::Report(options) => runs::page::run(&arguments.common, options),

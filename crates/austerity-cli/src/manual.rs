@@ -5,7 +5,7 @@ use std::io::stdout;
 use clap::CommandFactory as _;
 
 use crate::arguments::{Arguments, CompletionsOptions, ManOptions};
-use crate::output::{Failure, say};
+use austerity_fit::output::{Failure, say};
 
 /// Prints the completions of a shell.
 pub(crate) fn completions(options: &CompletionsOptions) -> Result<(), Failure> {

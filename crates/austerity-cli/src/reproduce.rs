@@ -7,10 +7,11 @@ use std::time::Instant;
 use austerity_paper::{Context, EXPERIMENTS, Outcome, Size, Stage, Verdict, write};
 use serde_json::json;
 
-use crate::arguments::{Common, ReproduceOptions};
+use crate::arguments::ReproduceOptions;
 use crate::interrupt;
-use crate::output::{Failure, json as print_json, say};
-use crate::progress::Line;
+use austerity_fit::Line;
+use austerity_fit::options::Common;
+use austerity_fit::output::{Failure, json as print_json, say};
 
 /// Runs one experiment or all, and tells every verdict.
 pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Failure> {
@@ -37,11 +38,11 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
         let control = interrupt::control();
         let context =
             Context::new(size, common.seed(), common.threads, data.clone(), &cache, control, &observer);
-        let outcome = (experiment.run)(&context)?;
+        let outcome = (experiment.run)(&context).map_err(Failure::other)?;
         let seconds = start.elapsed().as_secs_f64();
-        write::write(&options.out, experiment.name, &outcome, &context, seconds)?;
+        write::write(&options.out, experiment.name, &outcome, &context, seconds).map_err(Failure::other)?;
         // After each, so that a stop leaves an index of what is there.
-        write::index(&options.out)?;
+        write::index(&options.out).map_err(Failure::other)?;
         if let Ok(mut line) = line.lock() {
             line.clear();
         }

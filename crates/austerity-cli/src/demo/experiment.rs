@@ -11,9 +11,9 @@ use austerity::run::{Control, Limits, Memory, Run, Sampler, Settings};
 use austerity::theory::{Accuracy, ErrorTable, Moves, Plan};
 use serde::Serialize;
 
-use crate::arguments::Common;
-use crate::output::Failure;
-use crate::progress::Line;
+use austerity_fit::Line;
+use austerity_fit::options::Common;
+use austerity_fit::output::Failure;
 
 /// Chains per run.
 const CHAINS: u32 = 4;

@@ -6,9 +6,10 @@
 mod experiment;
 mod words;
 
-use crate::arguments::{Common, DemoOptions};
-use crate::output::{Failure, json, say};
-use crate::progress::Line;
+use crate::arguments::DemoOptions;
+use austerity_fit::Line;
+use austerity_fit::options::Common;
+use austerity_fit::output::{Failure, json, say};
 use experiment::{Demo, Problem, candidates};
 
 /// Runs the demo.

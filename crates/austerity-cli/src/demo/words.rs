@@ -2,7 +2,7 @@
 
 use super::experiment::{Demo, Measured, Problem};
 use crate::arguments::DemoOptions;
-use crate::table::table;
+use austerity_fit::table;
 
 /// Before anything runs.
 pub(super) fn introduction(problem: &Problem, options: &DemoOptions) -> String {

@@ -1,0 +1,65 @@
+//! `austerity fit` on a terminal: a live line while things are prepared, one line per chain while they run, words or JSON at the end.
+
+use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
+use austerity_fit::Line;
+use austerity_fit::fit::{self, Display, Host};
+use austerity_fit::options::{Common, FitOptions};
+use austerity_fit::output::{Failure, say};
+use austerity_fit::runs::{Overview, summary};
+
+use crate::interrupt;
+
+/// Runs the fit; tells whether its result may be trusted.
+pub(crate) fn run(common: &Common, options: &FitOptions) -> Result<bool, Failure> {
+    let mut host = Terminal { common, json: options.json_progress, line: Line::new("fit"), display: None };
+    Ok(fit::run(common, options, &mut host)?.verdict.trusted())
+}
+
+struct Terminal<'a> {
+    common: &'a Common,
+    json: bool,
+    line: Line,
+    display: Option<Display>,
+}
+
+impl Observer for Terminal<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        if let Some(display) = &mut self.display {
+            display.progress(progress);
+        }
+    }
+}
+
+impl Host for Terminal<'_> {
+    fn control(&self) -> Control {
+        interrupt::control()
+    }
+
+    fn note(&mut self, doing: &str) {
+        self.line.note(doing);
+    }
+
+    fn plan(&mut self, text: &str) -> Result<(), Failure> {
+        self.line.clear();
+        say(text)
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.line.clear();
+        eprintln!("austerity: {text}");
+    }
+
+    fn begin(&mut self, settings: &Settings) {
+        self.line.clear();
+        self.display = Some(Display::new(self.json, settings.first_chain, settings.draws < UNBOUNDED));
+    }
+
+    fn end(&mut self) {
+        self.display = None;
+    }
+
+    fn told(&mut self, overview: &Overview) -> Result<(), Failure> {
+        self.line.clear();
+        summary::print(self.common, overview)
+    }
+}

@@ -1,0 +1,138 @@
+//! From a file or a store on disk to rows ready for sampling: what `fit`, `check` and `convert` do first.
+
+use austerity::model::{ResponseKind, Store};
+use austerity_io::design::{DesignOptions, Recipe};
+use austerity_io::load::{LoadOptions, load as load_table};
+use austerity_io::store;
+use austerity_io::table::{Source, open};
+
+use crate::options::{Common, DataOptions, FamilyChoice};
+use crate::output::Failure;
+
+/// Rows ready for sampling, with what was noticed on the way.
+pub struct Loaded {
+    /// The rows.
+    pub store: Store,
+    /// How the columns became those of the store.
+    pub recipe: Recipe,
+    /// Notes and warnings.
+    pub remarks: Vec<String>,
+    /// Of every stored number: other data have another.
+    pub checksum: String,
+}
+
+/// Reads and checks the data; `seed` shuffles the storage. A store on disk was shuffled when it was made.
+pub(crate) fn load(
+    options: &DataOptions,
+    table: Option<&Source>,
+    seed: u64,
+    common: &Common,
+) -> Result<Loaded, Failure> {
+    if table.is_none() && (store::is_store(&options.data) || options.data.is_dir()) {
+        return mapped(options);
+    }
+    let kind = kind(options)?;
+    let wanted = design(options)?;
+    let how = LoadOptions { threads: (common.threads > 0).then_some(common.threads) };
+    let loaded = match table {
+        Some(table) => load_table(table, &wanted, kind, seed, &how)?,
+        None => load_table(&open(&options.data)?, &wanted, kind, seed, &how)?,
+    };
+    let mut remarks = loaded.notes;
+    remarks.extend(loaded.warnings);
+    let checksum = store::checksum(&loaded.store);
+    Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum })
+}
+
+/// Which column is what.
+pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
+    let Some(response) = &options.response else {
+        return Err(Failure::Usage("--response is missing: name the column to be explained".into()));
+    };
+    Ok(DesignOptions {
+        features: options.features.clone(),
+        categorical: options.categorical.clone(),
+        weights: options.weights.clone(),
+        trials: options.trials.clone(),
+        offset: options.offset.clone(),
+        intercept: !options.no_intercept,
+        standardize: options.standardize,
+        ..DesignOptions::new(response)
+    })
+}
+
+/// Which responses the family explains; `None` lets the data tell.
+pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
+    Ok(match (options.family, &options.trials) {
+        (None | Some(FamilyChoice::Logistic), Some(_)) => Some(ResponseKind::CountOfTrials),
+        (_, Some(trials)) => {
+            return Err(Failure::Usage(format!(
+                "--trials {trials} belongs to --family logistic only; drop it"
+            )));
+        }
+        (None, None) => None,
+        (Some(FamilyChoice::Logistic), None) => Some(ResponseKind::Binary),
+        (Some(FamilyChoice::Poisson), None) => Some(ResponseKind::Count),
+        (Some(FamilyChoice::Linear | FamilyChoice::Student), None) => Some(ResponseKind::Real),
+    })
+}
+
+/// Opens a store; what was typed about columns must be what it was made with.
+fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
+    let opened = store::open(&options.data)?;
+    let recipe = &opened.recipe;
+    let differs = |option: &str, stored: &str, typed: &str| {
+        Failure::Usage(format!(
+            "{}: {option} was {stored} when the store was made and is {typed} now; drop the option or convert the table again",
+            options.data.display()
+        ))
+    };
+    let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".into());
+    let response = Some(recipe.response.clone());
+    let roles = [
+        ("--response", &options.response, &response),
+        ("--weights", &options.weights, &recipe.weights),
+        ("--trials", &options.trials, &recipe.trials),
+        ("--offset", &options.offset, &recipe.offset),
+    ];
+    for (option, typed, stored) in roles {
+        if typed.is_some() && typed != stored {
+            return Err(differs(option, &named(stored), &named(typed)));
+        }
+    }
+    if let Some(features) = &options.features {
+        let stored: Vec<&str> = recipe.terms.iter().map(austerity_io::design::Term::column).collect();
+        if features.iter().map(String::as_str).collect::<Vec<_>>() != stored {
+            return Err(differs("--features", &stored.join(","), &features.join(",")));
+        }
+    }
+    if options.no_intercept && recipe.intercept {
+        return Err(differs("--no-intercept", "not given", "given"));
+    }
+    if options.standardize && !recipe.is_standardized() {
+        return Err(differs("--standardize", "not given", "given"));
+    }
+    let text: Vec<String> = recipe.text_columns();
+    if let Some(name) = options.categorical.iter().find(|name| !text.contains(name)) {
+        return Err(differs("--categorical", &text.join(","), name));
+    }
+    if let Some(kind) = kind(options)?
+        && kind != opened.store.description().kind
+    {
+        return Err(differs(
+            "the kind of response (--family)",
+            &opened.store.description().kind.to_string(),
+            &kind.to_string(),
+        ));
+    }
+    let checksum = opened.checksum().to_owned();
+    let mut remarks = opened.notes;
+    remarks.extend(opened.warnings);
+    if let Some(shard) = opened.shard {
+        remarks.push(format!(
+            "this is shard {} of {} of a table of {} rows: the posterior is that of its own rows",
+            shard.number, shard.of, shard.rows
+        ));
+    }
+    Ok(Loaded { store: opened.store, recipe: opened.recipe, remarks, checksum })
+}

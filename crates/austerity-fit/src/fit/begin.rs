@@ -1,0 +1,383 @@
+//! A new run: data, mode, pilot, plan, folder, chains.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+use austerity::design::Pairs;
+use austerity::model::{Glm, Prior};
+use austerity::proposal::{AnyProposal, Transition};
+use austerity::rule::RuleSettings;
+use austerity::run::{ChainCheckpoint, Checkpoint, Memory, Sampler, Settings, UNBOUNDED};
+use austerity_io::run::{DrawsWriter, Layout};
+
+use super::budget::{self, Budget, BudgetPlan, Candidate};
+use super::choose::{Chooser, Chosen};
+use super::decide::{self, Decided, Wanted};
+use super::sink::Stored;
+use super::start::{FindMode, ProposalChoice, Start, starts};
+use super::surrogate::{self, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
+use super::{Asked, Host, Parts, Session, kept, layout, priors, sample, settings, threads, unless_closed};
+use crate::data;
+use crate::model::{Family, Regression, Sampled, Task, with_model};
+use crate::options::{RuleChoice, ShapeOptions};
+use crate::output::Failure;
+use crate::runs::{
+    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
+};
+
+/// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
+const EFFECTIVE: f64 = 600.0;
+const FEWEST: f64 = 2_000.0;
+const MOST: f64 = 200_000.0;
+
+/// Begins a run.
+pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
+    let Asked { common, options, .. } = *asked;
+    let begun = Instant::now();
+    let wanted = Wanted::read(&options.shape)?;
+    let proposal = ProposalChoice::read(options.shape.proposal.as_deref())?;
+    let surrogate = SurrogateChoice::read(options.shape.surrogate.as_deref())?;
+    settings(common, options)?;
+    let mut fresh = Fresh::create(folder)?;
+    host.note("reading the data");
+    let loaded = data::load(&options.data, asked.table, common.seed(), common)?;
+    let family = Family::of(options.data.family, loaded.store.description().kind);
+    wanted.check(loaded.store.rows())?;
+    let mut names = loaded.store.coefficient_names();
+    if family.has_sigma() {
+        if names.iter().any(|name| name == "sigma") {
+            return Err(Failure::Usage(format!(
+                "{}: a column is called sigma, as the spread of the noise is: rename it or leave it out with --features",
+                options.data.data.display()
+            )));
+        }
+        names.push("sigma".into());
+    }
+    kept(&options.shape, &names)?;
+    let priors = priors(&options.shape, &loaded.store, family)?;
+    host.note("finding the mode");
+    // Sums of squares make every rule of a linear model exact and free.
+    let budget = Budget::read(&options.length, &wanted, proposal).filter(|_| family != Family::Linear);
+    let find = FindMode {
+        family,
+        priors: &priors,
+        offset: loaded.recipe.offset.is_some(),
+        budget,
+        threads: threads(common),
+    };
+    let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
+    let start = with_model(family, &loaded.store, &smooth, false, find)?;
+    let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
+    let mut remarks = loaded.remarks.clone();
+    remarks.extend(start.remarks.iter().cloned());
+    let sampled = wanted.wants_test();
+    let task = Begin {
+        asked,
+        folder,
+        wanted,
+        proposal,
+        parts,
+        start,
+        remarks,
+        host,
+        fresh: &mut fresh,
+        checksum: loaded.checksum,
+        surrogate,
+        budget,
+    };
+    with_model(family, &loaded.store, &priors, sampled, task)
+}
+
+struct Begin<'a, 'f> {
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    wanted: Wanted,
+    proposal: ProposalChoice,
+    parts: Parts<'a>,
+    start: Start,
+    remarks: Vec<String>,
+    host: &'a mut dyn Host,
+    fresh: &'a mut Fresh<'f>,
+    checksum: String,
+    surrogate: SurrogateChoice,
+    budget: Option<Budget>,
+}
+
+impl Task for Begin<'_, '_> {
+    type Output = Overview;
+
+    fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
+        if self.wanted.certified() {
+            let why = self.remarks.last().cloned().unwrap_or_default();
+            return Err(Failure::Usage(format!(
+                "--rule certified needs a surrogate, and there is none here ({why}); use --rule exact, or --surrogate taylor2 with a \
+                 logistic, binomial or Poisson family"
+            )));
+        }
+        let mut chooser = Chooser {
+            family: self.parts.family,
+            wanted: &self.wanted,
+            mode: &self.start.mode,
+            host: &mut *self.host,
+            seed: self.asked.common.seed(),
+        };
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let (chosen, plan) = match &self.budget {
+            None => (chooser.choose(model, self.proposal)?, None),
+            Some(budget) => {
+                let question = budget::Rows {
+                    budget,
+                    wanted: &self.wanted,
+                    typed: self.proposal,
+                    distance: self.start.hurried.unwrap_or(0.0),
+                    typed_warmup: self.asked.options.shape.warmup.is_some(),
+                };
+                let (chosen, plan) = budget::on_rows(model, &mut chooser, &question, &mut settings)?;
+                (chosen, Some(plan))
+            }
+        };
+        let proposal = chosen.proposal.clone();
+        self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+    }
+
+    fn run_expandable<F: austerity::model::glm::Family>(
+        mut self,
+        model: &Glm<F>,
+    ) -> Result<Overview, Failure> {
+        if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
+            return self.run(model);
+        }
+        self.host.note("expanding the likelihood at the mode");
+        let question = Question {
+            choice: self.surrogate,
+            wanted: &self.wanted,
+            proposal: self.proposal,
+            mode: &self.start.mode,
+            threads: threads(self.asked.common),
+            seed: self.asked.common.seed(),
+        };
+        let prepared = match surrogate::prepare(model, &question)? {
+            Ok(prepared) => *prepared,
+            Err(why) => {
+                self.remarks.extend(why);
+                return self.run(model);
+            }
+        };
+        let Prepared { model, plan, mut decided, record, worth } = prepared;
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let budgeted = match &self.budget {
+            None => None,
+            Some(budget) => {
+                let way = (plan.as_ref().map(|plan| plan.kind), worth, self.start.mode.state.len());
+                let (candidates, estimates) =
+                    budget::on_residuals(budget, (&decided, &record.report), way, &settings);
+                let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
+                let typed = self.asked.options.shape.warmup.is_some();
+                let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);
+                let planned = planned.ok_or(none)?;
+                let Candidate { rule, audit, .. } = planned.candidate(0).clone();
+                (decided.rule, decided.audit) = (rule, audit);
+                Some(planned)
+            }
+        };
+        let (stored, proposal_words) = match &plan {
+            Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
+            None => self.proposal.build(&self.start.mode)?,
+        };
+        let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
+        let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
+        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
+    }
+}
+
+/// What was decided about a run.
+struct Details {
+    chosen: Chosen,
+    surrogate: Option<SurrogateRecord>,
+    plan: Option<BudgetPlan>,
+    settings: Settings,
+}
+
+impl Begin<'_, '_> {
+    /// Writes the folder and samples.
+    fn go<M: Sampled, P: Stored>(
+        self,
+        model: &M,
+        proposal: &P,
+        details: Details,
+    ) -> Result<Overview, Failure> {
+        let names = model.names();
+        let keep = kept(&self.asked.options.shape, &names)?;
+        let Details { chosen, surrogate, plan: budgeted, mut settings } = details;
+        let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
+        let Decided { rule, audit, prediction, reason } = decided;
+        if self.asked.options.length.draws.is_none() && settings.draws < UNBOUNDED {
+            settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
+        }
+        (settings.rule, settings.audit) = (rule, audit);
+        let chains = settings.first_chain..settings.first_chain + settings.chains;
+        let mut starts = starts(&self.start.mode, settings.seed, chains)?;
+        let mut stretch = settings.clone();
+        if let (Some(plan), Some(budget)) = (&budgeted, &self.budget) {
+            stretch = plan.first_stretch(&settings, budget);
+        }
+        let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
+            Ok(sampler) => sampler,
+            // A start far out that is impossible: all begin at the mode.
+            Err(austerity::Error::ImpossibleStart { .. }) => {
+                starts = vec![self.start.mode.state.clone()];
+                Sampler::new(model, &stretch, proposal, &starts)?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut run = RunFile {
+            version: env!("CARGO_PKG_VERSION").into(),
+            created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            merged: Vec::new(),
+            data: DataRecord {
+                file: self.asked.options.data.data.clone(),
+                rows: self.parts.store.rows(),
+                fingerprint: format!("{:016x}", model.fingerprint()),
+                checksum: self.checksum.clone(),
+                bytes: self.parts.store.bytes(),
+                remarks: self.remarks.clone(),
+            },
+            model: ModelRecord {
+                family: self.parts.family,
+                standardize: self.parts.recipe.is_standardized(),
+                priors: PriorRecord::list(&names, self.parts.priors),
+            },
+            decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
+            surrogate,
+            budget: budgeted,
+            proposal: proposal_words,
+            options: resolved(&self.asked.options.shape, &settings),
+            data_options: self.asked.options.data.clone(),
+            settings,
+            recipe: self.parts.recipe.clone(),
+        };
+        let layout = layout(&run, names.clone(), keep);
+        if !self.asked.common.json {
+            let text = plan(&run, &names, &layout, &sampler.memory(), self.parts.store.is_mapped());
+            unless_closed(self.host.plan(&text))?;
+        }
+        let checkpoint = Checkpoint {
+            version: run.version.clone(),
+            settings: run.settings.clone(),
+            rows: model.len(),
+            fingerprint: model.fingerprint(),
+            names,
+            chains: (0..run.settings.chains as usize)
+                .map(|chain| beginning(&starts[chain % starts.len()], &stored))
+                .collect(),
+        };
+        let preparation = self.parts.begun.elapsed().as_secs_f64();
+        let saved = Saved { checkpoint, seconds: 0.0, preparation, ended: None, failed: false };
+        if let Some(pairs) = &pairs {
+            write_pairs(&self.folder.file("pairs.csv"), pairs)?;
+        }
+        let writer = DrawsWriter::create(self.folder.draws(), &layout)?;
+        austerity_io::run::checkpoint::write(self.folder.checkpoint(), &saved)?;
+        self.folder.write_run(&run)?;
+        self.fresh.keep();
+        let Self { host, folder, fresh, budget, .. } = self;
+        let run = &mut run;
+        let session =
+            Session { resumed: false, folder, run, host, model, sampler, stretch, budget, writer, saved };
+        sample(session, fresh.lock())
+    }
+}
+
+fn beginning(state: &[f64], proposal: &AnyProposal) -> ChainCheckpoint<Vec<f64>, AnyProposal> {
+    ChainCheckpoint::start(state.to_vec(), proposal.clone())
+}
+
+/// What was typed, with what was resolved where nothing was: a resumed run may repeat a default.
+fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
+    ShapeOptions {
+        chains: Some(settings.chains),
+        first_chain: Some(settings.first_chain),
+        warmup: Some(settings.warmup),
+        thin: Some(settings.thin),
+        // Exact decisions tolerate nothing.
+        tolerance: options.tolerance.or((!matches!(
+            options.rule,
+            Some(RuleChoice::Exact | RuleChoice::Certified)
+        ))
+        .then_some(decide::TOLERANCE)),
+        rule: options.rule.or(Some(RuleChoice::Auto)),
+        proposal: options.proposal.clone().or_else(|| Some("auto".into())),
+        audit: options.audit.clone().or_else(|| Some("auto".into())),
+        surrogate: options.surrogate.clone().or_else(|| Some("auto".into())),
+        block_rows: options.block_rows.or(Some(settings.rule.block_rows())),
+        ..options.clone()
+    }
+}
+
+/// Completed decisions, as `design --trial` reads them: mean, sd (divisor N) and offset.
+fn write_pairs(path: &Path, pairs: &Pairs) -> Result<(), Failure> {
+    let rows = pairs.rows() as f64;
+    let mut text = String::from("mean,sd,offset\n");
+    for pair in pairs.as_slice() {
+        // The offset is in the ratio already.
+        text += &format!("{:e},{:e},0\n", pair.ratio / rows, pair.kappa * (rows - 1.0).sqrt() / rows);
+    }
+    austerity_io::run::write_file(path, text.as_bytes())?;
+    Ok(())
+}
+
+/// What will be done and why, for people.
+fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mapped: bool) -> String {
+    let settings = &run.settings;
+    let mut lines = vec![format!(
+        "{}: {} rows, {} parameters; {}.",
+        run.data.file.display(),
+        run.data.rows,
+        names.len(),
+        run.model.family.words()
+    )];
+    lines.extend(run.data.remarks.iter().map(|remark| format!("• {remark}")));
+    let priors: Vec<String> =
+        run.model.priors.iter().take(4).map(|p| format!("{} {}", p.parameter, p.prior)).collect();
+    let more = if run.model.priors.len() > 4 { ", …" } else { "" };
+    lines.push(format!("Priors: {}{more} (all in run.toml)", priors.join(", ")));
+    lines.push(format!("Proposal: {}.", run.proposal));
+    lines.push(format!("Decision: {}.", decide::words(&settings.rule)));
+    lines.push(format!("  Why: {}.", run.decision.reason));
+    lines.extend(run.budget.as_ref().map(BudgetPlan::sentence));
+    if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &run.decision.prediction) {
+        lines.push(format!(
+            "  Expected: mean error {:.4}, {:.0} % of the data per decision, posterior sds {}; {:.2} % of the decisions are audited.",
+            p.error,
+            100.0 * p.data_share,
+            p.sd_inflation.map_or("unknown".to_owned(), |ratio| format!("× {ratio:.3}")),
+            100.0 * settings.audit
+        ));
+    }
+    let draws = if settings.draws >= UNBOUNDED {
+        "draws until a limit is reached".to_owned()
+    } else {
+        format!("{} draws", settings.draws)
+    };
+    lines.push(format!(
+        "Length: {}, {} warm-up steps and {draws} each, seed {}.",
+        if settings.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", settings.chains) },
+        settings.warmup,
+        settings.seed
+    ));
+    let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
+    let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
+    let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };
+    let data = if mapped {
+        format!("{} of data mapped from disk, read through the system's cache", mega(memory.data as f64))
+    } else {
+        format!("{} of them data", mega(memory.data as f64))
+    };
+    let disk = if settings.draws >= UNBOUNDED {
+        format!("{} per 1,000 draws", mega(layout.bytes(1000) as f64))
+    } else {
+        format!("about {}", mega(layout.bytes(settings.draws) as f64))
+    };
+    lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
+    lines.join("\n")
+}

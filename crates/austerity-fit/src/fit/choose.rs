@@ -1,0 +1,137 @@
+//! Proposal and rule of a new run, by pilots of both kinds of proposal.
+//!
+//! A step of a tuned random walk in d dimensions is worth 0.33/d independent draws (Roberts & Rosenthal 2001), an independent draw
+//! accepted with probability a about a/(2 − a). A walk's decision costs what the rule found for it costs, an independent
+//! draw's N evaluations. The better per evaluation is taken, unless a proposal or a test was asked for: tests gain where
+//! steps are short, so they get the walk.
+
+use austerity::design::Pairs;
+use austerity::design::pilot::{Pilot, STEPS, pilot};
+use austerity::model::Mode;
+use austerity::proposal::{AnyProposal, Laplace};
+
+use super::Host;
+use super::decide::{Decided, Wanted};
+use super::start::{INDEPENDENT, ProposalChoice, typical};
+use crate::model::{Family, Regression};
+use crate::output::Failure;
+
+/// A proposal, a rule, and why.
+pub(super) struct Chosen {
+    pub(super) proposal: AnyProposal,
+    pub(super) proposal_words: String,
+    pub(super) decided: Decided,
+    /// Complete moments of the proposal's moves, where there was a pilot that read rows.
+    pub(super) pairs: Option<Pairs>,
+    /// Effective draws per draw, roughly.
+    pub(super) worth: f64,
+}
+
+impl Chosen {
+    /// Effective draws per N likelihood evaluations.
+    fn worth_per_pass(&self) -> f64 {
+        self.worth / self.decided.prediction.map_or(1.0, |prediction| 2.0 * prediction.data_share)
+    }
+}
+
+/// What a choice rests on.
+pub(super) struct Chooser<'a> {
+    pub(super) family: Family,
+    pub(super) wanted: &'a Wanted,
+    pub(super) mode: &'a Mode,
+    pub(super) host: &'a mut dyn Host,
+    pub(super) seed: u64,
+}
+
+impl Chooser<'_> {
+    /// Proposal and rule for what was typed as `--proposal`.
+    pub(super) fn choose<M: Regression>(
+        &mut self,
+        model: &M,
+        typed: ProposalChoice,
+    ) -> Result<Chosen, Failure> {
+        match typed {
+            ProposalChoice::Auto if self.wanted.wants_test() => self.walk(model, ProposalChoice::Adaptive),
+            ProposalChoice::Auto => self.better(model),
+            ProposalChoice::Laplace => {
+                let (mut chosen, _) = self.independent(model)?;
+                if let (true, Some(pairs)) = (self.may_test(), &chosen.pairs) {
+                    chosen.decided = self.wanted.decide(pairs, false)?;
+                }
+                Ok(chosen)
+            }
+            walk => self.walk(model, walk),
+        }
+    }
+
+    /// Whether a test may decide; linear models read no row unless one is asked for.
+    fn may_test(&self) -> bool {
+        self.wanted.needs_pilot() && (self.family != Family::Linear || self.wanted.wants_test())
+    }
+
+    fn exact(&self) -> Decided {
+        self.wanted.exact(if self.family == Family::Linear && !self.wanted.wants_test() {
+            "exact decisions from sums of squares and products: no row is read"
+        } else {
+            "exact decisions, as asked for"
+        })
+    }
+
+    /// The better of a walk and independent draws.
+    fn better<M: Regression>(&mut self, model: &M) -> Result<Chosen, Failure> {
+        let walk = self.walk(model, ProposalChoice::Adaptive)?;
+        let (mut independent, acceptance) = self.independent(model)?;
+        if walk.worth_per_pass() >= independent.worth_per_pass() {
+            return Ok(walk);
+        }
+        if self.may_test() {
+            independent.decided = self.wanted.exact(&format!(
+                "exact decisions: {:.0} % of the draws around the mode are accepted, so one is worth about {:.0} steps of a random walk, \
+                 and moves that long leave a test nothing to save",
+                100.0 * acceptance,
+                independent.worth / walk.worth
+            ));
+        }
+        Ok(independent)
+    }
+
+    /// A random walk and the rule that its pilot leads to.
+    fn walk<M: Regression>(&mut self, model: &M, walk: ProposalChoice) -> Result<Chosen, Failure> {
+        let (proposal, proposal_words) = walk.build(self.mode)?;
+        let worth = 0.33 / model.names().len() as f64;
+        if !self.may_test() {
+            return Ok(Chosen { proposal, proposal_words, decided: self.exact(), pairs: None, worth });
+        }
+        let pairs = self.pilot(model, &proposal, STEPS)?.pairs;
+        let decided = self.wanted.decide(&pairs, true)?;
+        Ok(Chosen { proposal, proposal_words, decided, pairs: Some(pairs), worth })
+    }
+
+    /// Independent draws with exact decisions, and the share of them that a pilot accepted.
+    fn independent<M: Regression>(&mut self, model: &M) -> Result<(Chosen, f64), Failure> {
+        let (proposal, proposal_words) = ProposalChoice::Laplace.build(self.mode)?;
+        let draws = Laplace::new(&self.mode.state, &self.mode.covariance)?;
+        let Pilot { pairs, acceptance, .. } = self.pilot(model, &draws.into(), STEPS)?;
+        let worth = INDEPENDENT * acceptance / (2.0 - acceptance);
+        let pairs = (!pairs.as_slice().is_empty()).then_some(pairs);
+        Ok((Chosen { proposal, proposal_words, decided: self.exact(), pairs, worth }, acceptance))
+    }
+
+    /// Exact steps from a typical draw.
+    pub(super) fn pilot<M: Regression>(
+        &mut self,
+        model: &M,
+        proposal: &AnyProposal,
+        steps: usize,
+    ) -> Result<Pilot<Vec<f64>>, Failure> {
+        let control = self.host.control();
+        let host = &mut *self.host;
+        let mut told = |step: usize| host.note(&format!("pilot: exact step {} of {steps}", step + 1));
+        let start = typical(self.mode, self.seed)?;
+        let seen = pilot(model, &mut proposal.clone(), &start, (steps, self.seed), &control, &mut told)?;
+        if control.stopped() {
+            return Err(Failure::Usage("interrupted before the first draw; nothing was written".into()));
+        }
+        Ok(seen)
+    }
+}

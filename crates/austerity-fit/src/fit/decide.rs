@@ -1,0 +1,363 @@
+//! Who decides in this run: what was typed, completed by a pilot and the design module.
+//!
+//! | typed | what runs |
+//! |---|---|
+//! | nothing, or `--rule auto` | the cheapest rule within `--tolerance`: a designed test, or exact decisions where they cost less |
+//! | `--rule exact` | exact decisions |
+//! | `--rule sequential` without ε and bound | the designed test, or the nearest when none is within the tolerance |
+//! | `--epsilon`, `--batch`, `--growth`, `--bound` | that test |
+//! | `--preset paper` | Algorithm 1 of the paper with the given ε and m (0.05 and 500 unless told) |
+//!
+//! A test is designed for its tolerance with the plain threshold; the threshold is then compensated where a λ exists (the temperature
+//! of the draws is right with it), unless `--law` or the preset says otherwise.
+
+use austerity::design::{Pairs, Prediction, choice, choose, compensation, predict};
+use austerity::model::glm::expansion::ExpansionReport;
+use austerity::rule::bound::Base;
+use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings, Statistic, audit};
+
+use crate::options::{Preset, RuleChoice, ShapeOptions};
+use crate::output::Failure;
+use crate::parse;
+
+/// Tolerance unless told otherwise.
+pub(crate) const TOLERANCE: f64 = 0.01;
+/// First look of the paper, and of tests of which only ε is given.
+const BATCH: usize = 500;
+/// Level of the paper's middle runs.
+const EPSILON: f64 = 0.05;
+
+/// Passes over the stratum per decision.
+const STRATUM_PASSES: f64 = 5.0;
+
+/// A rule with what is expected of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Decided {
+    pub(crate) rule: RuleSettings,
+    pub(crate) audit: f64,
+    pub(crate) prediction: Option<Prediction>,
+    pub(crate) reason: String,
+}
+
+/// What was typed about the decision, read and checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    rule: RuleChoice,
+    test: Option<SequentialSettings>,
+    law: Option<LawChoice>,
+    stop_at: Option<f64>,
+    audit: Option<f64>,
+    pub(crate) tolerance: f64,
+    block_rows: usize,
+    paper: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum LawChoice {
+    Given(Law),
+    /// λ by the theory.
+    Compensated,
+}
+
+fn usage(text: impl Into<String>) -> Failure {
+    Failure::Usage(text.into())
+}
+
+impl Wanted {
+    /// Reads the options.
+    pub(crate) fn read(options: &ShapeOptions) -> Result<Self, Failure> {
+        let paper = options.preset == Some(Preset::Paper);
+        let tolerance = options.tolerance.unwrap_or(TOLERANCE);
+        if !(tolerance > 0.0 && tolerance < 1.0) {
+            return Err(usage(format!("--tolerance is {tolerance}; allowed: a number above 0 and below 1")));
+        }
+        let law = match options.law.as_deref() {
+            None => None,
+            Some("compensated") => Some(LawChoice::Compensated),
+            Some(text) => {
+                let law = parse::law(text).map_err(|why| usage(format!("--law {text}: {why}")))?;
+                Some(LawChoice::Given(law))
+            }
+        };
+        if let Some(LawChoice::Given(law)) = law {
+            law.check()?;
+        }
+        if let Some(tau) = options.stop_at
+            && !(tau >= 0.0 && tau.is_finite())
+        {
+            return Err(usage(format!("--stop-at is {tau}; allowed: a finite number, 0 or more")));
+        }
+        let audit = match options.audit.as_deref() {
+            None | Some("auto") => None,
+            Some("off") => Some(0.0),
+            Some(text) => match text.parse() {
+                Ok(rate) if (0.0..=1.0).contains(&rate) => Some(rate),
+                _ => {
+                    return Err(usage(format!(
+                        "--audit {text}: allowed are auto, off or a share from 0 to 1"
+                    )));
+                }
+            },
+        };
+        let test_given = options.epsilon.is_some()
+            || options.batch.is_some()
+            || options.growth.is_some()
+            || options.bound.is_some();
+        let rule = match options.rule {
+            None if paper || test_given => RuleChoice::Sequential,
+            None => RuleChoice::Auto,
+            Some(RuleChoice::Exact | RuleChoice::Certified)
+                if paper || test_given || options.stop_at.is_some() =>
+            {
+                return Err(usage(
+                    "--rule exact and certified make no test: drop --preset, --epsilon, --batch, --growth, --bound and --stop-at",
+                ));
+            }
+            Some(RuleChoice::Auto) if paper || test_given => RuleChoice::Sequential,
+            Some(rule) => rule,
+        };
+        let block_rows = options.block_rows.unwrap_or(if paper { 1 } else { austerity::BLOCK_ROWS });
+        if block_rows == 0 {
+            return Err(usage("--block-rows is 0; allowed: at least 1"));
+        }
+        let test = (paper || test_given).then(|| Self::test(options, paper, block_rows)).transpose()?;
+        let wanted = Self { rule, test, law, stop_at: options.stop_at, audit, tolerance, block_rows, paper };
+        let compensated =
+            matches!(law, Some(LawChoice::Compensated | LawChoice::Given(Law::Compensated { .. })));
+        let exact = matches!(rule, RuleChoice::Exact | RuleChoice::Certified);
+        if exact && compensated {
+            return Err(usage("--law compensated belongs to a test; exact decisions need none: drop it"));
+        }
+        if exact && (options.tolerance.is_some() || audit.is_some_and(|rate| rate > 0.0)) {
+            return Err(usage(
+                "--rule exact and certified make no error to be tolerated or audited: drop --tolerance and --audit",
+            ));
+        }
+        Ok(wanted)
+    }
+
+    fn test(options: &ShapeOptions, paper: bool, block_rows: usize) -> Result<SequentialSettings, Failure> {
+        let named = options.bound.as_deref().unwrap_or("pocock");
+        let explain = |why: String| usage(format!("--bound {named}: {why}"));
+        let bound: Bound = parse::bound(named)
+            .and_then(|bound| bound.with_epsilon(Some(options.epsilon.unwrap_or(EPSILON))))
+            .map_err(explain)?;
+        if named.starts_with("wang-tsiatis") && options.epsilon.is_some() {
+            return Err(usage("--epsilon and the G0 of --bound wang-tsiatis say the same thing: drop one"));
+        }
+        Ok(SequentialSettings {
+            looks: Looks::Growing {
+                first: options.batch.unwrap_or(BATCH),
+                growth: options.growth.unwrap_or(1.0),
+            },
+            bound,
+            statistic: Statistic::Student,
+            law: Law::Metropolis,
+            stop_at: options.stop_at,
+            guard: (!paper).then(Guard::default),
+            block_rows,
+        })
+    }
+
+    /// Whether pairs of a pilot are needed: a test is to be chosen or predicted.
+    pub(crate) fn needs_pilot(&self) -> bool {
+        !matches!(self.rule, RuleChoice::Exact | RuleChoice::Certified)
+    }
+
+    /// Whether a test was asked for.
+    pub(crate) fn wants_test(&self) -> bool {
+        self.rule == RuleChoice::Sequential
+    }
+
+    /// Whether nothing was typed that a surrogate would overrule.
+    pub(crate) fn open_to_surrogate(&self) -> bool {
+        let open = matches!(self.rule, RuleChoice::Auto | RuleChoice::Certified);
+        open && self.law.is_none() && !self.paper
+    }
+
+    /// Whether nothing at all was typed about the decision: a budget may choose.
+    pub(crate) fn is_open(&self) -> bool {
+        let untyped = self.test.is_none() && self.law.is_none() && self.stop_at.is_none();
+        untyped && self.rule == RuleChoice::Auto && self.tolerance == TOLERANCE && !self.paper
+    }
+
+    /// Share of the decisions to be audited when each reads so much of the data.
+    pub(crate) fn audited(&self, share: f64) -> f64 {
+        self.audit.unwrap_or_else(|| audit::rate(share))
+    }
+
+    /// Rows that are drawn together.
+    pub(crate) fn block_rows(&self) -> usize {
+        self.block_rows
+    }
+
+    /// Whether decisions are to be certified by bounds.
+    pub(crate) fn certified(&self) -> bool {
+        self.rule == RuleChoice::Certified
+    }
+
+    /// The test on residuals: that of the defaults, with what was typed in its place.
+    pub(crate) fn residuals(&self, report: &ExpansionReport) -> Result<Decided, Failure> {
+        if self.rule == RuleChoice::Exact {
+            return Ok(self.exact("exact decisions on all residuals, as asked for"));
+        }
+        if self.certified() {
+            let law = self.plain_law().uncompensated();
+            let reason = format!("exact decisions by bounds, as asked for; {}", report.sentence());
+            return Ok(Decided {
+                rule: RuleSettings::Certified { law },
+                audit: 0.0,
+                prediction: None,
+                reason,
+            });
+        }
+        let standard = SequentialSettings::residuals();
+        let mut settings = match &self.test {
+            Some(test) => SequentialSettings { guard: None, ..test.clone() },
+            None => SequentialSettings { block_rows: self.block_rows, ..standard.clone() },
+        };
+        settings.stop_at = self.stop_at.or(settings.stop_at).or(standard.stop_at);
+        match self.law {
+            Some(LawChoice::Given(law)) => settings.law = law,
+            Some(LawChoice::Compensated) => {
+                return Err(usage(
+                    "--law compensated: a test on residuals needs no compensation; drop it, or use --surrogate none",
+                ));
+            }
+            None => {}
+        }
+        let share = (report.rows_to_tolerance + STRATUM_PASSES * report.stratum as f64) / report.rows as f64;
+        Ok(Decided {
+            rule: RuleSettings::Sequential(settings),
+            audit: self.audit.unwrap_or_else(|| audit::rate(share)),
+            prediction: None,
+            reason: report.sentence(),
+        })
+    }
+
+    /// Refuses a test that cannot be built for `rows` rows, before anything else is done.
+    pub(crate) fn check(&self, rows: usize) -> Result<(), Failure> {
+        if let Some(test) = &self.test {
+            RuleSettings::Sequential(test.clone()).build(rows)?;
+        }
+        Ok(())
+    }
+
+    /// Exact decisions.
+    pub(crate) fn exact(&self, reason: &str) -> Decided {
+        let law = self.plain_law().uncompensated();
+        Decided { rule: RuleSettings::Exact { law }, audit: 0.0, prediction: None, reason: reason.into() }
+    }
+
+    /// The law to design for: that which was typed, unless its λ is to be found.
+    fn plain_law(&self) -> Law {
+        match self.law {
+            Some(LawChoice::Given(law)) => law,
+            _ => Law::Metropolis,
+        }
+    }
+
+    /// Completes the choice with the pairs of a pilot, which are those of a random walk or not.
+    pub(crate) fn decide(&self, pairs: &Pairs, walk: bool) -> Result<Decided, Failure> {
+        if pairs.as_slice().is_empty() {
+            if self.wants_test() {
+                return Err(usage(
+                    "the pilot met no move that could be decided by a test; use --rule exact or another --proposal",
+                ));
+            }
+            return Ok(self.exact("exact decisions: the pilot met no move that a test could decide"));
+        }
+        let (mut settings, mut reason) = match (&self.test, self.rule) {
+            (Some(test), _) => (test.clone(), "the test that was asked for".to_owned()),
+            (None, RuleChoice::Sequential) => self.designed(pairs)?,
+            (None, _) => {
+                let choice = choose(pairs, self.plain_law(), self.tolerance, self.block_rows)?;
+                match choice.rule {
+                    RuleSettings::Exact { .. } | RuleSettings::Certified { .. } => {
+                        return Ok(self.exact(&choice.reason));
+                    }
+                    RuleSettings::Sequential(settings) => (settings, choice.reason),
+                }
+            }
+        };
+        settings.stop_at = self.stop_at.or(settings.stop_at);
+        match self.law {
+            Some(LawChoice::Given(law)) => settings.law = law,
+            Some(LawChoice::Compensated) if !walk => {
+                return Err(usage(
+                    "--law compensated: λ is known for random walks only; use --proposal adaptive or give λ",
+                ));
+            }
+            Some(LawChoice::Compensated) => match compensation(&settings, pairs)? {
+                Some(lambda) => settings.law = Law::Compensated { lambda },
+                None => {
+                    return Err(usage(
+                        "--law compensated: no λ cancels the temperature of this test; use a smaller --epsilon, a larger \
+                         --batch (about N/25) or shorter steps",
+                    ));
+                }
+            },
+            None if walk && !self.paper => {
+                if let Some(lambda) = compensation(&settings, pairs)? {
+                    settings.law = Law::Compensated { lambda };
+                    reason += &format!(", its threshold compensated by λ = {lambda:.3}");
+                } else {
+                    reason += ", not compensated (no λ exists: the noise of its first look is too large)";
+                }
+            }
+            None => {}
+        }
+        let prediction = predict(&settings, pairs, walk)?;
+        Ok(Decided {
+            rule: RuleSettings::Sequential(settings),
+            audit: self.audit.unwrap_or_else(|| audit::rate(prediction.data_share)),
+            prediction: Some(prediction),
+            reason,
+        })
+    }
+
+    /// The cheapest test within the tolerance, or the nearest.
+    fn designed(&self, pairs: &Pairs) -> Result<(SequentialSettings, String), Failure> {
+        let search = choice::search(pairs, self.plain_law(), self.tolerance, self.block_rows)?;
+        let design = search.best.as_ref().unwrap_or(&search.nearest);
+        let settings = design.candidate.settings(Statistic::Student, self.plain_law(), self.block_rows);
+        Ok((settings, format!("designed: {}", search.verdict())))
+    }
+}
+
+/// A test in words.
+pub(crate) fn words(rule: &RuleSettings) -> String {
+    match rule {
+        RuleSettings::Exact { law: Law::Metropolis } => "exact: every row, one evaluation each".into(),
+        RuleSettings::Exact { law } => format!("exact: every row, threshold {}", law_words(*law)),
+        RuleSettings::Certified { .. } => {
+            "certified: exact, rows are read where bounds do not settle it".into()
+        }
+        RuleSettings::Sequential(test) => {
+            let looks = match &test.looks {
+                Looks::Growing { first, growth } if *growth == 1.0 => format!("looks every {first} rows"),
+                Looks::Growing { first, growth } => format!("first look {first} rows, growth {growth}"),
+                other => format!("looks {other:?}"),
+            };
+            let base = match test.bound.base {
+                Base::Epsilon(epsilon) => format!("ε = {epsilon:.4}"),
+                Base::Critical(critical) => format!("G0 = {critical:.3}"),
+            };
+            let guard = if test.guard.is_some() { "guard on" } else { "no guard" };
+            let stop = test.stop_at.map_or(String::new(), |tau| format!(", stops at τ = {tau}"));
+            format!(
+                "sequential test: {looks}, {base}, threshold {}, blocks of {} rows, {guard}{stop}",
+                law_words(test.law),
+                test.block_rows
+            )
+        }
+    }
+}
+
+fn law_words(law: Law) -> String {
+    match law {
+        Law::Metropolis => "plain".into(),
+        Law::Logistic => "logistic".into(),
+        Law::Compensated { lambda } => format!("compensated by λ = {lambda:.3}"),
+    }
+}

@@ -1,0 +1,302 @@
+//! From a table to draws on disk: what `austerity fit` does.
+//!
+//! | file | what it decides or does |
+//! |---|---|
+//! | `budget` | how a budget is spent: the rule with the least risk at its end |
+//! | `decide` | who decides: the rule, by a pilot and the design module |
+//! | `choose` | proposal and rule of a new run, by pilots |
+//! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
+//! | `start` | the mode, whether the data are separable, where chains start |
+//! | `begin`, `resume` | a new run, or going on with one |
+//! | `sink` | draws and checkpoints to the folder while chains run |
+//! | `host` | who asked: is told, watches, may end it |
+//! | `progress` | what people watch |
+
+mod begin;
+pub(crate) mod budget;
+mod choose;
+pub(crate) mod decide;
+mod host;
+pub(crate) mod progress;
+mod resume;
+mod sink;
+mod start;
+pub(crate) mod surrogate;
+
+use std::time::Instant;
+
+use austerity::model::{Prior, Store};
+use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
+use austerity_io::design::Recipe;
+use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
+use austerity_io::table::{Source, nearest};
+
+use crate::model::{Family, SCALE_PRIOR, Sampled};
+use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
+use crate::output::Failure;
+use crate::runs::{Folder, Overview, RunFile, Saved, page};
+use budget::{Budget, Course, spend};
+use sink::Stored;
+
+pub use host::{Host, Unattended};
+pub use progress::Display;
+
+/// More chains than any machine has use for; each holds a state and a shape of its own.
+const MOST_CHAINS: u32 = 4096;
+/// Names in a message before it says how many there are.
+const LISTED: usize = 12;
+
+/// Fits the table that the options name.
+pub fn run(common: &Common, options: &FitOptions, host: &mut dyn Host) -> Result<Overview, Failure> {
+    fit(&Asked { common, options, table: None }, host)
+}
+
+/// Fits a table in memory; the file that the options name is only what it is called.
+pub fn run_on(
+    table: &Source,
+    common: &Common,
+    options: &FitOptions,
+    host: &mut dyn Host,
+) -> Result<Overview, Failure> {
+    fit(&Asked { common, options, table: Some(table) }, host)
+}
+
+fn fit(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Overview, Failure> {
+    let folder = Folder::new(&asked.options.out);
+    if asked.options.resume { resume::run(asked, &folder, host) } else { begin::run(asked, &folder, host) }
+}
+
+/// What was asked for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    common: &'a Common,
+    options: &'a FitOptions,
+    /// The table, where it is in memory.
+    table: Option<&'a Source>,
+}
+
+/// A run that is about to sample.
+struct Session<'a, M: Sampled, P: Stored> {
+    resumed: bool,
+    folder: &'a Folder,
+    run: &'a mut RunFile,
+    host: &'a mut dyn Host,
+    model: &'a M,
+    sampler: Sampler<'a, M, P>,
+    /// Settings of the sampler, where they are those of a stretch of the run.
+    stretch: Settings,
+    /// The budget that is planned with.
+    budget: Option<Budget>,
+    writer: DrawsWriter,
+    saved: Saved,
+}
+
+/// Samples, stores, summarises.
+fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) -> Result<Overview, Failure> {
+    let Session { resumed, folder, run, host, model, sampler, stretch, budget, writer, saved } = session;
+    let recipe = run.model.standardize.then(|| run.recipe.clone());
+    let coefficients = run.recipe.coefficient_names().len();
+    let sampler = if run.settings.limits.target_ess.is_some() {
+        as_stored(sampler, run, &saved.checkpoint.names)?
+    } else {
+        sampler
+    };
+    let mut sink = sink::FolderSink::new(folder, writer, recipe.as_ref(), coefficients, saved);
+    if resumed {
+        sink.save()?;
+    }
+    let control = host.control();
+    host.begin(&run.settings);
+    let course = Course { model, folder, run, budget };
+    let Run { checkpoint, ended, seconds, .. } =
+        spend(course, sampler, stretch, &mut sink, (&control, &mut *host))?;
+    host.end();
+    sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
+    if let Ended::Unstored { error } = &ended {
+        host.warn(&error.to_string());
+        host.warn("what was stored before is intact; make room and go on with --resume");
+    }
+    let mut overview = Overview::read(folder)?;
+    if let Ended::Unstored { error } = &ended
+        && !overview.saved.failed
+    {
+        overview
+            .verdict
+            .reasons
+            .insert(0, format!("The last session failed: {error}. Draws stored before are kept."));
+    }
+    let text = serde_json::to_string_pretty(&overview.json()).map_err(std::io::Error::from)?;
+    let written = austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes());
+    let page = page::write(folder, &overview, &folder.file("report.html"));
+    // A reader that went away, or a disk that is full already, does not change what the run is worth.
+    unless_closed(host.told(&overview))?;
+    if !matches!(ended, Ended::Unstored { .. }) {
+        written?;
+        page?;
+    }
+    Ok(overview)
+}
+
+/// A reader of the output that went away is no reason to give up a run.
+fn unless_closed(outcome: Result<(), Failure>) -> Result<(), Failure> {
+    match outcome {
+        Err(failure) if failure.is_closed_pipe() => Ok(()),
+        other => other,
+    }
+}
+
+/// Lets a target ESS look at the draws as they are stored, on the original scale and without parameters that are not kept: a resumed
+/// run has nothing else to look back on.
+fn as_stored<'m, M: Sampled, P: Stored>(
+    sampler: Sampler<'m, M, P>,
+    run: &RunFile,
+    names: &[String],
+) -> Result<Sampler<'m, M, P>, Failure> {
+    let kept = layout(run, names.to_vec(), kept(&run.options, names)?).kept();
+    let recipe = run.model.standardize.then(|| run.recipe.clone());
+    let coefficients = run.recipe.coefficient_names().len();
+    let shown = kept.iter().map(|&index| names[index].clone()).collect();
+    Ok(sampler.with_view(shown, move |draw, out| match &recipe {
+        None => out.extend(kept.iter().map(|&index| draw[index])),
+        Some(recipe) => {
+            let mut draw = draw.to_vec();
+            recipe.to_original(&mut draw[..coefficients]);
+            out.extend(kept.iter().map(|&index| draw[index]));
+        }
+    }))
+}
+
+/// The layout of the draws of a run.
+fn layout(run: &RunFile, names: Vec<String>, keep: Option<Vec<usize>>) -> Layout {
+    let mut layout = Layout::new(names, run.recipe.coefficient_names().len(), &run.settings);
+    layout.keep = keep;
+    layout.created_at.clone_from(&run.created);
+    // A plan may audit later on.
+    if run.settings.audit > 0.0 || run.budget.is_some() {
+        layout.statistics.extend(StatisticField::audits());
+    }
+    layout
+}
+
+/// Positions of the parameters to keep.
+fn kept(options: &ShapeOptions, names: &[String]) -> Result<Option<Vec<usize>>, Failure> {
+    let Some(keep) = &options.keep else { return Ok(None) };
+    if let Some((_, twice)) = keep.iter().enumerate().find(|(at, name)| keep[..*at].contains(name)) {
+        return Err(Failure::Usage(format!(
+            "--keep {}: {twice} is named twice; name it once",
+            keep.join(",")
+        )));
+    }
+    let place = |name: &String| {
+        names.iter().position(|known| known == name).ok_or_else(|| {
+            let near = nearest(names, name).map(|near| format!(", did you mean {near}?")).unwrap_or_default();
+            let more =
+                if names.len() > LISTED { format!(", … ({} in all)", names.len()) } else { String::new() };
+            Failure::Usage(format!(
+                "--keep {name}: there is no such parameter{near}; there are {}{more}",
+                names[..names.len().min(LISTED)].join(", ")
+            ))
+        })
+    };
+    keep.iter().map(place).collect::<Result<_, _>>().map(Some)
+}
+
+/// What ends the run.
+fn limits(options: &LengthOptions) -> Result<Limits, Failure> {
+    let evaluations = match options.evaluations {
+        Some(x) if !(1.0..=1e18).contains(&x) => {
+            return Err(Failure::Usage(format!("--evaluations is {x}; allowed: a number from 1 to 1e18")));
+        }
+        x => x.map(|x| x as u64),
+    };
+    Ok(Limits {
+        seconds: options.budget.map(|budget| budget.as_secs_f64()),
+        evaluations,
+        target_ess: options.target_ess,
+    })
+}
+
+/// Draws per chain: as typed, without end when something else ends the run, else to be planned by a pilot.
+fn draws(options: &LengthOptions) -> u64 {
+    let limited = options.budget.is_some() || options.evaluations.is_some() || options.target_ess.is_some();
+    match options.draws {
+        Some(draws) => draws,
+        None if limited => UNBOUNDED,
+        None => 2000,
+    }
+}
+
+/// One prior per parameter, log σ last.
+fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<Prior>, Failure> {
+    let parse = |option: &str, text: &str| {
+        text.parse::<Prior>().map_err(|error| Failure::Usage(format!("{option} {text}: {error}")))
+    };
+    let mut priors = store.default_priors();
+    let mut names = store.coefficient_names();
+    let intercept = usize::from(store.description().intercept);
+    if let Some(text) = &options.prior {
+        let prior = parse("--prior", text)?;
+        priors.iter_mut().skip(intercept).for_each(|slot| *slot = prior);
+    }
+    if let Some(text) = &options.prior_intercept {
+        let prior = parse("--prior-intercept", text)?;
+        if intercept == 0 {
+            return Err(Failure::Usage("--prior-intercept: the model has no intercept; drop it".into()));
+        }
+        priors[0] = prior;
+    }
+    if family.has_sigma() {
+        priors.push(SCALE_PRIOR);
+        names.push("sigma".into());
+    }
+    if let Some(path) = &options.priors {
+        for (place, prior) in austerity_io::priors::read(path, &names)? {
+            priors[place] = prior;
+        }
+    }
+    Ok(priors)
+}
+
+/// Threads for work on all rows; 0 stands for all cores.
+fn threads(common: &Common) -> usize {
+    match common.threads {
+        0 => std::thread::available_parallelism().map_or(1, Into::into),
+        threads => threads,
+    }
+}
+
+/// Settings that all runs share.
+fn settings(common: &Common, options: &FitOptions) -> Result<Settings, Failure> {
+    let shape = &options.shape;
+    if options.length.draws.is_some_and(|draws| draws >= UNBOUNDED) {
+        return Err(Failure::Usage(format!("--draws is too large; allowed: below {UNBOUNDED}")));
+    }
+    let settings = Settings {
+        chains: shape.chains.unwrap_or(4),
+        first_chain: shape.first_chain.unwrap_or(0),
+        warmup: shape.warmup.unwrap_or(1000),
+        draws: draws(&options.length),
+        thin: shape.thin.unwrap_or(1),
+        seed: common.seed(),
+        threads: common.threads,
+        limits: limits(&options.length)?,
+        ..Settings::default()
+    };
+    settings.check()?;
+    if settings.chains > MOST_CHAINS {
+        return Err(Failure::Usage(format!(
+            "--chains is {}; allowed: at most {MOST_CHAINS}; ask for more --draws instead",
+            settings.chains
+        )));
+    }
+    Ok(settings)
+}
+
+/// The recipe and what else a new run is made of.
+struct Parts<'a> {
+    store: &'a Store,
+    recipe: &'a Recipe,
+    family: Family,
+    priors: &'a [Prior],
+    begun: Instant,
+}

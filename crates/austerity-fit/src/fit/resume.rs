@@ -1,0 +1,310 @@
+//! Going on with a run: the same data and settings or a difference in words, from the newest checkpoint whose draws are on disk.
+
+use std::path::Path;
+use std::time::Instant;
+
+use austerity::model::{Glm, Prior};
+use austerity::proposal::AnyProposal;
+use austerity::rule::RuleSettings;
+use austerity::run::{Sampler, UNBOUNDED};
+use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::budget::{Budget, follow, stretch};
+use super::decide::Wanted;
+use super::sink::Stored;
+use super::surrogate::{self, Steps};
+use super::{Asked, Host, Session, kept, layout, limits, sample, threads, unless_closed};
+use crate::data::{self, Loaded};
+use crate::model::{Regression, Sampled, Task, with_model};
+use crate::options::{FitOptions, LengthOptions};
+use crate::output::Failure;
+use crate::runs::{Folder, Overview, RunFile, Saved};
+
+/// Goes on with a run.
+pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
+    let Asked { common, options, .. } = *asked;
+    let begun = Instant::now();
+    let mut run = folder.read_run()?;
+    if !run.merged.is_empty() {
+        let parts: Vec<String> = run.merged.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::Usage(format!(
+            "{} was merged from other runs and cannot go on: resume those ({}) and merge them again into a new folder",
+            folder.path().display(),
+            parts.join(", ")
+        )));
+    }
+    let lock = RunLock::acquire(folder.path())?;
+    if let Some(seed) = common.given_seed()
+        && seed != run.settings.seed
+    {
+        return Err(differs("--seed", &run.settings.seed.to_string(), &seed.to_string()));
+    }
+    merge(&run.options, &options.shape, &[])?;
+    let data_options = merge(&run.data_options, &options.data, &["data"])?;
+    host.note("reading the data");
+    let data_options = crate::options::DataOptions { data: options.data.data.clone(), ..data_options };
+    let loaded = data::load(&data_options, asked.table, run.settings.seed, common)?;
+    compare_data(&run, &options.data.data, &loaded)?;
+    let priors = run
+        .model
+        .priors
+        .iter()
+        .map(|record| record.prior.parse::<Prior>().map_err(Failure::from))
+        .collect::<Result<Vec<_>, _>>()?;
+    compare_priors(&run, options, &loaded, &priors)?;
+    length(&mut run, options)?;
+    run.settings.threads = common.threads;
+    // As at the beginning: the same sums in the same order.
+    let by_rows = Wanted::read(&run.options)?.wants_test();
+    let family = run.model.family;
+    let task = Resume { asked, folder, run, host, lock, begun };
+    with_model(family, &loaded.store, &priors, by_rows, task)
+}
+
+/// Refuses priors that were typed again and are others now, such as those of a file that changed.
+fn compare_priors(
+    run: &RunFile,
+    options: &FitOptions,
+    loaded: &Loaded,
+    stored: &[Prior],
+) -> Result<(), Failure> {
+    let shape = &options.shape;
+    if shape.prior.is_none() && shape.prior_intercept.is_none() && shape.priors.is_none() {
+        return Ok(());
+    }
+    let typed = crate::options::ShapeOptions {
+        prior: shape.prior.clone().or_else(|| run.options.prior.clone()),
+        prior_intercept: shape.prior_intercept.clone().or_else(|| run.options.prior_intercept.clone()),
+        priors: shape.priors.clone().or_else(|| run.options.priors.clone()),
+        ..run.options.clone()
+    };
+    let now = super::priors(&typed, &loaded.store, run.model.family)?;
+    let names = run.model.priors.iter().map(|record| &record.parameter);
+    match names.zip(stored).zip(&now).find(|((_, old), new)| old != new) {
+        Some(((name, old), new)) => {
+            Err(differs(&format!("the prior of {name}"), &old.to_string(), &new.to_string()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The new length: in total, as far as it was given.
+fn length(run: &mut RunFile, options: &FitOptions) -> Result<(), Failure> {
+    if !typed(&options.length) {
+        return Ok(());
+    }
+    run.settings.limits = limits(&options.length)?;
+    run.settings.draws = options.length.draws.unwrap_or(UNBOUNDED);
+    Ok(run.settings.check()?)
+}
+
+/// Whether something was said about the length; else the run goes on to the end that it had.
+fn typed(length: &LengthOptions) -> bool {
+    let LengthOptions { draws, budget, evaluations, target_ess } = length;
+    draws.is_some() || budget.is_some() || evaluations.is_some() || target_ess.is_some()
+}
+
+/// Why there is nothing left to do, if so.
+fn finished(run: &RunFile, saved: &Saved, length: &LengthOptions, shortest: u64) -> Option<&'static str> {
+    if shortest >= run.settings.draws {
+        return Some("all draws that were asked for are made");
+    }
+    match saved.ended.as_deref() {
+        _ if typed(length) => None,
+        Some("seconds") => Some("its time was up"),
+        Some("evaluations") => Some("its likelihood evaluations are spent"),
+        Some("target_ess") => Some("its target of effective draws is reached"),
+        _ => None,
+    }
+}
+
+struct Resume<'a> {
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    run: RunFile,
+    host: &'a mut dyn Host,
+    lock: RunLock,
+    begun: Instant,
+}
+
+impl Task for Resume<'_> {
+    type Output = Overview;
+
+    fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
+        self.go(model, Ok)
+    }
+
+    fn run_expandable<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
+        self.host.note("expanding the likelihood as at the beginning");
+        let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });
+        let model = surrogate::restore(model, &record, bounds, threads(self.asked.common))?;
+        self.go(&model, |stored| Steps::<'_, F>::restored(model.expansion(), stored))
+    }
+}
+
+impl Resume<'_> {
+    /// Goes on, with the proposals that `restored` makes of the stored ones.
+    fn go<M: Sampled, P: Stored>(
+        self,
+        model: &M,
+        restored: impl FnMut(AnyProposal) -> austerity::Result<P>,
+    ) -> Result<Overview, Failure> {
+        let Self { asked: &Asked { common, options, .. }, folder, mut run, host, lock, begun } = self;
+        let names = model.names();
+        let keep = kept(&run.options, &names)?;
+        host.note("looking for the newest checkpoint whose draws are on disk");
+        let layout = layout(&run, names, keep);
+        let mut refused: Vec<Failure> = Vec::new();
+        let mut found = None;
+        for candidate in checkpoint::candidates::<Saved>(folder.checkpoint()) {
+            let opened = candidate
+                .and_then(|saved| Ok((DrawsWriter::resume(folder.draws(), &layout, &saved.drawn())?, saved)));
+            match opened {
+                Ok(pair) => {
+                    found = Some(pair);
+                    break;
+                }
+                Err(error) => refused.push(error.into()),
+            }
+        }
+        let Some((writer, mut saved)) = found else {
+            let why: Vec<String> = refused.iter().map(ToString::to_string).collect();
+            return Err(Failure::Usage(format!(
+                "the run cannot go on: {}. What is left of its draws can still be read by `summary` and `export`; a new run with the \
+                 same data, options and seed makes the same draws again",
+                why.join("; before that: ")
+            )));
+        };
+        let drawn = saved.drawn();
+        let shortest = drawn.iter().copied().min().unwrap_or(0);
+        // The stretch of a plan that the checkpoint is in, which may be before the last one planned.
+        let budget = run.budget.as_ref().and_then(|plan| Budget::resumed(&options.length, plan));
+        if let Some(plan) = &mut run.budget {
+            let longest = drawn.iter().copied().max().unwrap_or(0);
+            plan.go_on(budget.as_ref(), (shortest, longest));
+            let at = plan.at(shortest);
+            follow(&mut run, at);
+        }
+        let stretch = stretch(&run, shortest, budget.as_ref());
+        let checkpoint = saved.checkpoint.clone().under(&run.settings.rule, run.settings.audit);
+        let mut sampler = Sampler::resume(model, &stretch, checkpoint.map(restored)?)?;
+        if run.settings.limits.target_ess.is_some() {
+            sampler = sampler.with_earlier(folder.reader()?.trace_until(&drawn)?);
+        }
+        for failure in &refused {
+            host.warn(&format!(
+                "the newest checkpoint could not be used ({failure}): going on from the one before"
+            ));
+        }
+        let shown = folder.path().display();
+        if let Some(why) = finished(&run, &saved, &options.length, shortest) {
+            if !common.json {
+                host.plan(&format!(
+                    "{shown}: nothing left to do after {shortest} draws per chain: {why}. A larger --draws (in total), or --budget, \
+                     --evaluations or --target-ess make more."
+                ))?;
+            }
+            let overview = Overview::read(folder)?;
+            host.told(&overview)?;
+            return Ok(overview);
+        }
+        if !common.json {
+            unless_closed(host.plan(&format!("{shown}: going on after {shortest} draws per chain.")))?;
+        }
+        saved.preparation += begun.elapsed().as_secs_f64();
+        saved.checkpoint.settings = run.settings.clone();
+        (saved.ended, saved.failed) = (None, false);
+        folder.write_run(&run)?;
+        let run = &mut run;
+        let session =
+            Session { resumed: true, folder, run, host, model, sampler, stretch, budget, writer, saved };
+        sample(session, &lock)
+    }
+}
+
+fn differs(what: &str, stored: &str, found: &str) -> Failure {
+    Failure::Usage(format!(
+        "{what} was {stored} when the run began and is {found} now: a run goes on with what it began with; drop the option or begin a \
+         new run in another folder"
+    ))
+}
+
+/// What was typed now on top of what was typed at the start: equal where both say something. Options named in `free` may differ.
+fn merge<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Result<T, Failure> {
+    let broken = |error: serde_json::Error| Failure::Usage(format!("run.toml cannot be used: {error}"));
+    let mut merged = serde_json::to_value(old).map_err(broken)?;
+    let new = serde_json::to_value(new).map_err(broken)?;
+    if let (Value::Object(merged), Value::Object(new)) = (&mut merged, new) {
+        for (name, value) in new {
+            let silent = match &value {
+                Value::Null | Value::Bool(false) => true,
+                Value::Array(list) => list.is_empty(),
+                _ => false,
+            };
+            let stored = merged.get(&name).cloned().unwrap_or(Value::Null);
+            if silent || free.contains(&name.as_str()) || stored == value {
+                continue;
+            }
+            let option = format!("--{}", name.replace('_', "-"));
+            return Err(differs(&option, &shown(&stored), &shown(&value)));
+        }
+    }
+    serde_json::from_value(merged).map_err(broken)
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(false) => "not given".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(shown).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// Refuses other data, naming what differs.
+fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failure> {
+    let differ = |what: &str, stored: String, now: String| {
+        let old = &run.data.file;
+        let begun = if old == file { String::new() } else { format!(", which began with {}", old.display()) };
+        Failure::Usage(format!(
+            "{}: the data differ from those of the run{begun}: {what} was {stored} and is {now} now; a run goes on with its own data \
+             only: restore the file, or begin a new run in another folder",
+            file.display()
+        ))
+    };
+    let (old, found) = (&run.recipe, &loaded.recipe);
+    let rows = loaded.store.rows();
+    if rows != run.data.rows {
+        return Err(differ("the number of rows", run.data.rows.to_string(), rows.to_string()));
+    }
+    if old == found {
+        if run.data.checksum.is_empty() || run.data.checksum == loaded.checksum {
+            return Ok(());
+        }
+        let what = "the number and names of rows and columns are the same, some values are not: the checksum";
+        return Err(differ(what, run.data.checksum.clone(), loaded.checksum.clone()));
+    }
+    let (a, b) = (old.coefficient_names(), found.coefficient_names());
+    if a != b {
+        let gone: Vec<&String> = a.iter().filter(|name| !b.contains(name)).collect();
+        let new: Vec<&String> = b.iter().filter(|name| !a.contains(name)).collect();
+        return Err(differ("the list of coefficients", format!("with {gone:?}"), format!("with {new:?}")));
+    }
+    if old.coding != found.coding {
+        return Err(differ(
+            "the coding of the response",
+            format!("{:?}", old.coding),
+            format!("{:?}", found.coding),
+        ));
+    }
+    for (old, new) in old.terms.iter().zip(&found.terms) {
+        if old != new {
+            return Err(differ(&format!("column {}", old.column()), format!("{old:?}"), format!("{new:?}")));
+        }
+    }
+    Err(differ("a role", format!("{old:?}"), format!("{found:?}")))
+}

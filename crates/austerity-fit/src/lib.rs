@@ -1,0 +1,29 @@
+//! Fits from a table to a run on disk, and what can be said of runs: all that the program and the Python package share.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`options`] | what a user can ask for |
+//! | [`fit`] | from a table to draws in a folder, watched and steered by a [`Host`](fit::Host) |
+//! | [`runs`] | a run's folder, what can be said of it, and the commands that read runs |
+//! | [`analyze`], [`design`], [`check`] | how wrong a test is, which one to take, whether its assumptions are sound |
+//! | [`data`] | from a table to rows ready for sampling |
+//! | [`output`] | what goes to standard output, and what can go wrong |
+//!
+//! No terminal is needed: a run is told to its host, and only functions called `run` of commands print.
+
+pub mod analyze;
+pub mod check;
+pub mod data;
+pub mod design;
+pub mod fit;
+mod model;
+pub mod options;
+pub mod output;
+mod parse;
+mod progress;
+mod report;
+pub mod runs;
+mod table;
+
+pub use progress::Line;
+pub use table::table;

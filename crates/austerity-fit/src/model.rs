@@ -1,0 +1,108 @@
+//! The regressions that a command can be about, chosen at run time.
+//!
+//! A [`Task`] is generic over the model; [`with_model`] builds the one that the family names and hands it over.
+
+use austerity::model::{
+    Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, Parameters, Poisson, Prior, ResponseKind,
+    Store, Student,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::options::FamilyChoice;
+use crate::output::Failure;
+
+/// Degrees of freedom of the Student family.
+pub(crate) const FREEDOM: f64 = 4.0;
+/// Weak prior of log σ.
+pub(crate) const SCALE_PRIOR: Prior = Prior::Normal { sd: 10.0 };
+
+/// The likelihood of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Family {
+    Logistic,
+    Binomial,
+    Poisson,
+    Student,
+    Linear,
+}
+
+impl Family {
+    /// The likelihood that was asked for, or the usual one of a kind of response.
+    pub(crate) fn of(choice: Option<FamilyChoice>, kind: ResponseKind) -> Self {
+        match (choice, kind) {
+            (Some(FamilyChoice::Linear), _) => Self::Linear,
+            (Some(FamilyChoice::Student), _) => Self::Student,
+            (Some(FamilyChoice::Poisson), _) | (None, ResponseKind::Count) => Self::Poisson,
+            (_, ResponseKind::CountOfTrials) => Self::Binomial,
+            (Some(FamilyChoice::Logistic), _) | (None, ResponseKind::Binary) => Self::Logistic,
+            (None, ResponseKind::Real) => Self::Linear,
+        }
+    }
+
+    /// Whether σ follows the coefficients.
+    pub(crate) fn has_sigma(self) -> bool {
+        matches!(self, Self::Student | Self::Linear)
+    }
+
+    /// In words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Logistic => "logistic regression",
+            Self::Binomial => "binomial regression, logit link",
+            Self::Poisson => "Poisson regression, log link",
+            Self::Student => "regression with Student-t noise, 4 degrees of freedom",
+            Self::Linear => "linear regression with normal noise",
+        }
+    }
+}
+
+/// A posterior of coefficients that a run can be made of.
+pub(crate) trait Regression: Parameters + Curvature + Model<State = Vec<f64>> {}
+impl<M: Parameters + Curvature + Model<State = Vec<f64>>> Regression for M {}
+
+/// A posterior that chains can sample: a regression, or a surrogate of one.
+pub(crate) trait Sampled: Parameters + Model<State = Vec<f64>> {}
+impl<M: Parameters + Model<State = Vec<f64>>> Sampled for M {}
+
+/// Work on a model of any family.
+pub(crate) trait Task: Sized {
+    type Output;
+    fn run<M: Regression>(self, model: &M) -> Result<Self::Output, Failure>;
+
+    /// The same where the model can be expanded.
+    fn run_expandable<F: austerity::model::glm::Family>(
+        self,
+        model: &Glm<F>,
+    ) -> Result<Self::Output, Failure> {
+        self.run(model)
+    }
+}
+
+/// Builds the model of `family` and hands it to `task`. `priors` has one entry per parameter, that of log σ last.
+pub(crate) fn with_model<T: Task>(
+    family: Family,
+    store: &Store,
+    priors: &[Prior],
+    by_rows: bool,
+    task: T,
+) -> Result<T::Output, Failure> {
+    let owned = || (store.clone(), priors.to_vec());
+    let ((store, priors), all) = (owned(), priors);
+    match family {
+        Family::Logistic => task.run_expandable(&Glm::from_store(Logistic, store, priors)?),
+        Family::Binomial => task.run_expandable(&Glm::from_store(Binomial, store, priors)?),
+        Family::Poisson => task.run_expandable(&Glm::from_store(Poisson, store, priors)?),
+        Family::Student => {
+            task.run_expandable(&Glm::from_store(Student { freedom: FREEDOM }, store, priors)?)
+        }
+        Family::Linear => {
+            let (noise, coefficients) = match all.split_last() {
+                Some((&prior, coefficients)) => (Noise::Unknown { prior }, coefficients),
+                None => return Err(Failure::Usage("a linear model needs a prior for log sigma".into())),
+            };
+            let model = Linear::from_store(&store, coefficients, noise)?;
+            if by_rows { task.run(&model.by_rows()?) } else { task.run(&model) }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What can be typed after `fit`. Everything that shapes a run is optional, and kept in `run.toml` as it was resolved.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use super::DataOptions;
+
+/// Shown below the help of `fit`.
+pub const FIT_EXAMPLES: &str = "\
+Examples:
+  austerity generate logistic --rows 1000000 --features 10 --out data.parquet
+  austerity fit data.parquet --response y --out run
+  austerity fit data.parquet --response y --out run --resume --draws 20000
+  austerity fit counts.csv --response n --family poisson --offset log_exposure --out run
+  austerity fit data.parquet --response y --out run --preset paper --epsilon 0.05 --batch 500 --proposal random-walk:0.01
+  austerity fit data.parquet --response y --out run --rule sequential --tolerance 0.05 --budget 60s
+
+Exit codes: 0 done, 1 finished but not to be trusted (the reasons are printed), 2 bad usage or input.";
+
+/// Who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RuleChoice {
+    /// What a pilot and the theory find cheapest within --tolerance.
+    Auto,
+    /// Every row is read: Metropolis–Hastings as it always was.
+    Exact,
+    /// The sequential test; what is not given is designed for --tolerance.
+    Sequential,
+    /// Exact decisions by bounds on what a surrogate leaves: mostly no row is read.
+    Certified,
+}
+
+/// A named set of choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Algorithm 1 of the paper to the letter: single rows, constant steps and bounds, no guard, plain threshold.
+    Paper,
+}
+
+/// Options of `fit`.
+#[derive(Args, Debug)]
+pub struct FitOptions {
+    /// The table.
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// The folder of the run.
+    #[arg(long, value_name = "RUN")]
+    pub out: PathBuf,
+    /// Goes on with an interrupted or finished run; --draws is then the number in total.
+    #[arg(long)]
+    pub resume: bool,
+    /// What shapes the draws.
+    #[command(flatten)]
+    pub shape: ShapeOptions,
+    /// How long.
+    #[command(flatten)]
+    pub length: LengthOptions,
+    /// One line of JSON a second on standard error while chains run.
+    #[arg(long)]
+    pub json_progress: bool,
+}
+
+/// What shapes the draws: a resumed run refuses other values.
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShapeOptions {
+    /// Prior of every coefficient but the intercept: normal:SD, laplace:SCALE, student:DF,SCALE or flat. [default: normal:2.5
+    /// divided by each column's sd]
+    #[arg(long, value_name = "PRIOR", help_heading = "Model")]
+    pub prior: Option<String>,
+    /// Prior of the intercept. [default: normal:10]
+    #[arg(long, value_name = "PRIOR", help_heading = "Model")]
+    pub prior_intercept: Option<String>,
+    /// Priors of single coefficients: a CSV file with the columns coefficient,prior.
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    pub priors: Option<PathBuf>,
+    /// Who decides. [default: auto]
+    #[arg(long, value_enum, value_name = "RULE", help_heading = "Decision")]
+    pub rule: Option<RuleChoice>,
+    /// A named set of choices.
+    #[arg(long, value_enum, help_heading = "Decision")]
+    pub preset: Option<Preset>,
+    /// One-sided error allowed at a look.
+    #[arg(long, value_name = "E", allow_hyphen_values = true, help_heading = "Decision")]
+    pub epsilon: Option<f64>,
+    /// Rows of the first look.
+    #[arg(long, value_name = "M", allow_hyphen_values = true, help_heading = "Decision")]
+    pub batch: Option<usize>,
+    /// Factor between looks; 1 is the paper's constant steps.
+    #[arg(long, value_name = "F", allow_hyphen_values = true, help_heading = "Decision")]
+    pub growth: Option<f64>,
+    /// pocock, obrien-fleming or wang-tsiatis:G0,ALPHA.
+    #[arg(long, value_name = "BOUND", help_heading = "Decision")]
+    pub bound: Option<String>,
+    /// Law of the threshold: metropolis, logistic, compensated or compensated:LAMBDA. [default: compensated for a test where a λ
+    /// exists, else metropolis]
+    #[arg(long, value_name = "LAW", help_heading = "Decision")]
+    pub law: Option<String>,
+    /// Decide once the standard error of the total log ratio is below this.
+    #[arg(long, value_name = "TAU", allow_hyphen_values = true, help_heading = "Decision")]
+    pub stop_at: Option<f64>,
+    /// Mean error of the acceptance probability that is allowed. [default: 0.01]
+    #[arg(long, value_name = "D", allow_hyphen_values = true, help_heading = "Decision")]
+    pub tolerance: Option<f64>,
+    /// What decisions are about: residuals of an expansion of the likelihood (taylor1, taylor2), the rows themselves (none), or what
+    /// serves better (auto). [default: auto]
+    #[arg(long, value_name = "SURROGATE", help_heading = "Decision")]
+    pub surrogate: Option<String>,
+    /// Share of the decisions that are audited on all rows: auto, off or a number. [default: auto]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, help_heading = "Decision")]
+    pub audit: Option<String>,
+    /// Rows that are drawn together. [default: 32; 1 with --preset paper]
+    #[arg(long, value_name = "ROWS", help_heading = "Decision")]
+    pub block_rows: Option<usize>,
+    /// auto (what a pilot finds better), laplace (independent draws around the mode), surrogate-hmc (Hamiltonian steps on the
+    /// surrogate), adaptive (a random walk that learns its shape in warm-up) or random-walk:SD. [default: auto]
+    #[arg(long, value_name = "PROPOSAL", help_heading = "Proposal")]
+    pub proposal: Option<String>,
+    /// Chains. [default: 4]
+    #[arg(long, value_name = "C", allow_hyphen_values = true, help_heading = "Length")]
+    pub chains: Option<u32>,
+    /// Number of the first chain, for runs on several machines. [default: 0]
+    #[arg(long, value_name = "K", help_heading = "Length")]
+    pub first_chain: Option<u32>,
+    /// Warm-up steps per chain. [default: 1000]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
+    pub warmup: Option<u64>,
+    /// Steps per draw. [default: 1]
+    #[arg(long, value_name = "K", help_heading = "Length")]
+    pub thin: Option<u64>,
+    /// Parameters to keep. [default: all]
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Length")]
+    pub keep: Option<Vec<String>>,
+}
+
+/// How long: a resumed run may change it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LengthOptions {
+    /// Draws per chain, in total over all resumptions. [default: enough for about 600 effective
+    /// draws by the pilot, 2000 to 200000; no end with another limit]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
+    pub draws: Option<u64>,
+    /// Wall-clock time of this session after reading the data, such as 60s, 5m or 1h. Where rule and tolerance are left open they are chosen, and chosen
+    /// again as the time passes, for the least bias² + variance at its end; otherwise it is the time of the chains.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, help_heading = "Length")]
+    pub budget: Option<std::time::Duration>,
+    /// Likelihood evaluations of the chains, such as 1e9. A budget like --budget, and no clock changes a draw.
+    #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Length")]
+    pub evaluations: Option<f64>,
+    /// Smallest bulk effective sample size over the parameters.
+    #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Length")]
+    pub target_ess: Option<f64>,
+}

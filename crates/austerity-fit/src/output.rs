@@ -1,0 +1,87 @@
+//! What goes to standard output, and what can go wrong on the way.
+
+use std::fmt;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use austerity_plot::Figure;
+
+/// Why a command could not do its job.
+#[derive(Debug)]
+pub enum Failure {
+    /// The library refused.
+    Library(austerity::Error),
+    /// A file could not be read or written as wanted.
+    File(austerity_io::Error),
+    /// Another part of the program could not do its job.
+    Other(Box<dyn std::error::Error + Send + Sync>),
+    /// Options that do not go together, or a value that an option refuses.
+    Usage(String),
+    /// Writing failed.
+    Writing(io::Error),
+}
+
+impl Failure {
+    /// Of another part.
+    pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Other(Box::new(error))
+    }
+
+    /// Whether the reader of our output went away: no error.
+    #[must_use]
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Writing(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => write!(f, "{error}"),
+            Self::File(error) => write!(f, "{error}"),
+            Self::Other(error) => write!(f, "{error}"),
+            Self::Usage(text) => f.write_str(text),
+            Self::Writing(error) => write!(f, "cannot write the output: {error}"),
+        }
+    }
+}
+
+impl From<austerity::Error> for Failure {
+    fn from(error: austerity::Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<austerity_io::Error> for Failure {
+    fn from(error: austerity_io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Writing(error)
+    }
+}
+
+/// Writes a picture to a file.
+pub fn picture(path: &Path, figure: &Figure) -> Result<(), Failure> {
+    std::fs::write(path, figure.svg())
+        .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Prints a text and a line end.
+pub fn say(text: impl fmt::Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints a value as JSON.
+pub fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+    say(text)
+}

@@ -1,0 +1,253 @@
+//! A run's folder: `run.toml`, `draws.zarr`, `checkpoint`, `pairs.csv`, `summary.json`, `report.html`, `lock`.
+//!
+//! `run.toml` is everything about a run as it was resolved at its start, for people to read and for `--resume`, `summary`, `report`,
+//! `predict` and `merge` to go by. What changes while chains run is in the checkpoint.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use austerity::design::Prediction;
+use austerity::model::Prior;
+use austerity::proposal::AnyProposal;
+use austerity::run::{Checkpoint, Counters, Ended, Settings};
+use austerity_io::design::Recipe;
+use austerity_io::run::{DrawsReader, checkpoint};
+use serde::{Deserialize, Serialize};
+
+use crate::fit::budget::BudgetPlan;
+use crate::fit::surrogate::SurrogateRecord;
+use crate::model::Family;
+use crate::options::{DataOptions, ShapeOptions};
+use crate::output::Failure;
+
+/// Everything about a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunFile {
+    /// Version of the program that began it.
+    pub(crate) version: String,
+    /// When it began.
+    pub(crate) created: String,
+    /// The runs it was merged from; such a run cannot go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) merged: Vec<PathBuf>,
+    pub(crate) data: DataRecord,
+    pub(crate) model: ModelRecord,
+    pub(crate) decision: DecisionRecord,
+    /// The surrogate whose residuals are decided about, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) surrogate: Option<SurrogateRecord>,
+    /// How a budget is spent, where that was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<BudgetPlan>,
+    /// How candidates are proposed, in words.
+    pub(crate) proposal: String,
+    pub(crate) settings: Settings,
+    /// What was typed, with what was resolved in its place.
+    pub(crate) options: ShapeOptions,
+    /// What was typed about the data.
+    pub(crate) data_options: DataOptions,
+    pub(crate) recipe: Recipe,
+}
+
+/// Where the data are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DataRecord {
+    pub(crate) file: PathBuf,
+    pub(crate) rows: usize,
+    /// Fingerprint of data and prior, in hexadecimal.
+    pub(crate) fingerprint: String,
+    /// Checksum of every stored number, in hexadecimal.
+    #[serde(default)]
+    pub(crate) checksum: String,
+    /// Bytes in memory or mapped.
+    pub(crate) bytes: usize,
+    /// What was noticed while reading.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// The posterior.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ModelRecord {
+    pub(crate) family: Family,
+    /// Whether numeric features are standardised: the priors are then those of standardised columns.
+    pub(crate) standardize: bool,
+    pub(crate) priors: Vec<PriorRecord>,
+}
+
+/// The prior of one parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PriorRecord {
+    pub(crate) parameter: String,
+    /// As it would be typed.
+    pub(crate) prior: String,
+}
+
+impl PriorRecord {
+    pub(crate) fn list(names: &[String], priors: &[Prior]) -> Vec<Self> {
+        let one =
+            |(name, prior): (&String, &Prior)| Self { parameter: name.clone(), prior: prior.to_string() };
+        names.iter().zip(priors).map(one).collect()
+    }
+}
+
+/// Who decides and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DecisionRecord {
+    pub(crate) reason: String,
+    pub(crate) tolerance: f64,
+    /// What the theory expects, where a test decides.
+    pub(crate) prediction: Option<Prediction>,
+}
+
+/// What a checkpoint file holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    pub(crate) checkpoint: Checkpoint<Vec<f64>, AnyProposal>,
+    /// Wall-clock seconds of the chains, over all sessions.
+    pub(crate) seconds: f64,
+    /// Seconds of loading, the mode and the pilot, over all sessions.
+    pub(crate) preparation: f64,
+    /// Why the last session ended, when it did.
+    pub(crate) ended: Option<String>,
+    /// Whether the last session met an error.
+    pub(crate) failed: bool,
+}
+
+impl Saved {
+    /// In place of a checkpoint that cannot be read.
+    fn lost(run: &RunFile) -> Self {
+        let checkpoint = Checkpoint {
+            version: run.version.clone(),
+            settings: run.settings.clone(),
+            rows: run.data.rows,
+            fingerprint: 0,
+            names: Vec::new(),
+            chains: Vec::new(),
+        };
+        Self { checkpoint, seconds: f64::NAN, preparation: f64::NAN, ended: None, failed: false }
+    }
+
+    /// Counts of all chains after warm-up.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut all = Counters::default();
+        self.checkpoint.chains.iter().for_each(|chain| all.add(&chain.sampling));
+        all
+    }
+
+    /// Chains whose test was made stricter in warm-up.
+    pub(crate) fn tightened(&self) -> usize {
+        self.checkpoint.chains.iter().filter(|chain| !chain.tightened.is_empty()).count()
+    }
+
+    /// Likelihood evaluations of all chains, warm-up and audits included.
+    pub(crate) fn evaluations(&self) -> u64 {
+        let each = |c: &Counters| c.evaluations + c.audit_evaluations;
+        self.checkpoint.chains.iter().map(|chain| each(&chain.warmup) + each(&chain.sampling)).sum()
+    }
+
+    /// Draws of each chain.
+    pub(crate) fn drawn(&self) -> Vec<u64> {
+        let Settings { warmup, thin, .. } = self.checkpoint.settings;
+        self.checkpoint.chains.iter().map(|chain| chain.step.saturating_sub(warmup) / thin.max(1)).collect()
+    }
+
+    /// Notes how a session ended.
+    pub(crate) fn end(&mut self, ended: &Ended) {
+        self.failed = matches!(ended, Ended::Failed { .. } | Ended::Unstored { .. });
+        self.ended = serde_json::to_value(ended).ok().and_then(|text| text.as_str().map(Into::into));
+    }
+}
+
+/// A run's folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: path.into() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    pub(crate) fn draws(&self) -> PathBuf {
+        self.file("draws.zarr")
+    }
+
+    pub(crate) fn checkpoint(&self) -> PathBuf {
+        self.file("checkpoint")
+    }
+
+    pub(crate) fn write_run(&self, run: &RunFile) -> Result<(), Failure> {
+        let text = toml::to_string_pretty(run)
+            .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))?;
+        austerity_io::run::write_file(self.file("run.toml"), text.as_bytes())?;
+        Ok(())
+    }
+
+    pub(crate) fn read_run(&self) -> Result<RunFile, Failure> {
+        let path = self.file("run.toml");
+        let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound if self.has_draws() => self.without_settings(),
+            std::io::ErrorKind::NotFound => Failure::Usage(format!(
+                "{} holds no run (there is no run.toml); make one with `austerity fit … --out {}`",
+                self.path.display(),
+                self.path.display()
+            )),
+            _ => Failure::Usage(format!("cannot read {}: {error}", path.display())),
+        })?;
+        toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let (line, why) = (before.lines().count().max(1), error.message().replace('\n', " "));
+            Failure::Usage(format!(
+                "{} is damaged or of another version: line {line}: {why}. The draws beside it are as they were; put a copy of the file \
+                 back, or begin a new run in another folder, which makes the same draws again with the same data, options and seed",
+                path.display()
+            ))
+        })
+    }
+
+    /// Whether a chain of a run here has made a step; what cannot be told counts as one.
+    pub(crate) fn has_draws(&self) -> bool {
+        let made = |saved: austerity_io::Result<Saved>| {
+            saved.map_or(true, |saved| saved.checkpoint.chains.iter().any(|chain| chain.step > 0))
+        };
+        let checkpoint = self.checkpoint();
+        let there = checkpoint.exists() || checkpoint::previous(&checkpoint).exists();
+        let stored = || self.reader().is_ok_and(|reader| reader.draws() > 0);
+        there && checkpoint::candidates(checkpoint).into_iter().any(made) || stored()
+    }
+
+    /// The run is here, its settings are not.
+    pub(crate) fn without_settings(&self) -> Failure {
+        Failure::Usage(format!(
+            "{} holds the draws of a run whose run.toml is lost, so it cannot go on: put a copy of the file back, or begin a new run in \
+             another folder, which makes the same draws again with the same data, options and seed",
+            self.path.display()
+        ))
+    }
+
+    /// The newest intact checkpoint.
+    pub(crate) fn saved(&self) -> Result<Saved, Failure> {
+        Ok(checkpoint::read(self.checkpoint())?.value)
+    }
+
+    /// What to show of a run's checkpoint: that, or one that knows nothing and why.
+    pub(crate) fn saved_or_lost(&self, run: &RunFile) -> (Saved, Option<String>) {
+        match self.saved() {
+            Ok(saved) => (saved, None),
+            Err(failure) => (Saved::lost(run), Some(failure.to_string())),
+        }
+    }
+
+    pub(crate) fn reader(&self) -> Result<DrawsReader, Failure> {
+        Ok(DrawsReader::open(self.draws())?)
+    }
+}

@@ -1,0 +1,331 @@
+//! All that can be said of a run: one summary per parameter, what it cost, whether to trust it, and what to do next.
+
+use austerity::diagnostics::Summary;
+use austerity::rule::{Law, RuleSettings};
+use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
+use serde_json::{Value, json};
+
+use super::{Folder, RunFile, Saved, scales};
+use crate::fit::budget::BudgetPlan;
+use crate::fit::progress::duration;
+use crate::output::Failure;
+use crate::table::table;
+
+/// What is known of a run.
+pub struct Overview {
+    pub(crate) run: RunFile,
+    pub(crate) saved: Saved,
+    /// Draws per chain.
+    pub draws: usize,
+    /// One summary per parameter.
+    pub summary: Vec<Summary>,
+    pub(crate) counters: Counters,
+    /// Whether to trust it, and why not.
+    pub verdict: Verdict,
+    /// Coefficients of standardised columns, where the run has them.
+    pub(crate) standardized: Vec<Summary>,
+}
+
+impl Overview {
+    /// Reads a run's folder.
+    pub(crate) fn read(folder: &Folder) -> Result<Self, Failure> {
+        let run = folder.read_run()?;
+        let (saved, lost) = folder.saved_or_lost(&run);
+        let reader = folder.reader()?;
+        let names = reader.names();
+        let mut summary = Vec::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            let chains = reader.parameter(index)?;
+            let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
+            summary.push(Summary::new(name, &chains));
+        }
+        let counters = saved.counters();
+        let standardized =
+            if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };
+        let mut verdict = Verdict::new(&Evidence {
+            summary: &summary,
+            counters: &counters,
+            rows: run.data.rows,
+            chains: reader.chains(),
+            rule: &run.settings.rule,
+            ended: None,
+            tightened: saved.tightened(),
+            predicted_inflation: match &run.budget {
+                Some(plan) => Some(plan.inflation()),
+                None => run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
+            },
+            draws: reader.draws(),
+        });
+        if saved.failed {
+            let words = saved.ended.clone().unwrap_or_default();
+            verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept."));
+            verdict.short = false;
+        }
+        if let Some(record) = run.surrogate.as_ref().filter(|record| record.report.is_blind()) {
+            verdict.reasons.push(format!("Decisions may be blind: {}.", record.report.sentence()));
+        }
+        verdict.remarks.extend(remarks(&run, &counters));
+        if let Some(why) = lost {
+            verdict.reasons.clear();
+            verdict.reasons.push(format!(
+                "What the run cost and how its decisions went is lost ({why}); its draws are intact, but it cannot go on."
+            ));
+        }
+        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
+    }
+
+    /// Share of the data per decision, audits and preparation excluded.
+    #[must_use]
+    pub fn data_share(&self) -> f64 {
+        let stratum = self.run.surrogate.as_ref().map_or(0, |record| record.report.stratum);
+        self.counters.data_share(self.run.data.rows) + stratum as f64 / self.run.data.rows as f64
+    }
+
+    /// The contract of `summary --json`.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+        let audits = &self.counters.audits;
+        let audit = (audits.audited > 0).then(|| {
+            let interval = audits.interval();
+            json!({
+                "audited": audits.audited,
+                "disagreed": audits.disagreed,
+                "disagreed_interval": [interval.lower, interval.upper],
+                "predicted": audits.predicted,
+                "deviation": number(audits.mean_square().sqrt()),
+                "mean_square": number(audits.mean_square()),
+                "delta": number(audits.mean_delta()),
+                "absolute_delta": number(audits.absolute_delta / audits.audited as f64),
+                "contradicted": audits.contradiction().is_some(),
+                "tightened_chains": self.saved.tightened(),
+            })
+        });
+        json!({
+            "parameters": self.summary,
+            "data_share": number(self.data_share()),
+            "acceptance": number(self.counters.acceptance()),
+            "seconds": number(self.saved.seconds),
+            "preparation_seconds": number(self.saved.preparation),
+            "evaluations": self.saved.evaluations(),
+            "trusted": self.verdict.trusted(),
+            "reasons": self.verdict.reasons,
+            "remarks": self.run.data.remarks.iter().chain(&self.verdict.remarks).collect::<Vec<_>>(),
+            "chains": self.run.settings.chains,
+            "draws": self.draws,
+            "rows": self.run.data.rows,
+            "family": self.run.model.family,
+            "ended": self.saved.ended,
+            "rule": self.run.settings.rule,
+            "prediction": self.run.decision.prediction,
+            "budget": self.run.budget.as_ref().map(BudgetPlan::json),
+            "audit": audit,
+            "standardized": self.standardized,
+        })
+    }
+
+    /// The tables: on the original scale of the columns and, where they were standardised, on that scale too.
+    #[must_use]
+    pub fn tables(&self) -> String {
+        let original = numbers(&self.summary);
+        if self.standardized.is_empty() {
+            return original;
+        }
+        format!(
+            "On the original scale of the columns:\n{original}\nOn the scale of standardised columns:\n{}",
+            numbers(&self.standardized)
+        )
+    }
+
+    /// What a person would say about it, reasons for distrust first.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if self.verdict.trusted() {
+            let worst = self.summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
+            let least = self.summary.iter().map(|s| s.ess_bulk.min(s.ess_tail)).fold(f64::NAN, f64::min);
+            let chains = self.run.settings.chains;
+            said.push(if chains > 1 {
+                format!("The {chains} chains agree (largest R-hat {worst:.3}); the smallest effective sample size is {least:.0}.")
+            } else {
+                format!("The smallest effective sample size is {least:.0}; one chain alone cannot disagree with another.")
+            });
+        }
+        said.extend(self.verdict.reasons.iter().cloned());
+        said.push(self.cost());
+        said.extend(self.theory());
+        said.extend(self.run.budget.as_ref().filter(|_| self.draws > 0).map(BudgetPlan::outcome));
+        said.extend(self.audits());
+        said.extend(self.verdict.remarks.iter().cloned());
+        said.push(self.next());
+        said
+    }
+
+    fn cost(&self) -> String {
+        format!(
+            "{} draws per chain in {}; {} of the candidates were accepted, a decision read {} of the {} rows; {} likelihood \
+             evaluations in all.",
+            self.draws,
+            duration(self.saved.seconds),
+            percent(self.counters.acceptance()),
+            percent(self.data_share()),
+            self.run.data.rows,
+            large(self.saved.evaluations() as f64),
+        )
+    }
+
+    /// What the theory predicts for these settings.
+    fn theory(&self) -> Option<String> {
+        if self.draws == 0 {
+            return None;
+        }
+        let RuleSettings::Sequential(test) = &self.run.settings.rule else {
+            return Some("Decisions were exact: the draws have no error but Monte Carlo.".into());
+        };
+        let prediction = self.run.decision.prediction.as_ref()?;
+        let what = if matches!(test.law, Law::Compensated { .. }) {
+            "a mean detailed-balance defect"
+        } else {
+            "a mean error of the acceptance probability"
+        };
+        let Some(inflation) = prediction.sd_inflation else {
+            return Some(format!(
+                "The theory predicts {what} of {:.4} for this test; how wide the posterior comes out it cannot tell for this proposal.",
+                prediction.error
+            ));
+        };
+        let spread = if !inflation.is_finite() {
+            "the posterior would have no finite spread under this test".into()
+        } else if (inflation - 1.0).abs() < 5e-4 {
+            "posterior standard deviations should be right to 0.1 %".into()
+        } else {
+            let word = if inflation > 1.0 { "wide" } else { "narrow" };
+            format!(
+                "posterior standard deviations should come out {:.1} % too {word}",
+                100.0 * (inflation - 1.0).abs()
+            )
+        };
+        Some(format!("The theory predicts {what} of {:.4} for this test: {spread}.", prediction.error))
+    }
+
+    fn audits(&self) -> Option<String> {
+        let audits = &self.counters.audits;
+        if audits.audited == 0 {
+            return None;
+        }
+        let interval = audits.interval();
+        let deviation = audits.mean_square().sqrt();
+        let deviation = if deviation.is_finite() {
+            format!(
+                "; sampled means were off by {deviation:.2} of their claimed standard errors (root mean square)"
+            )
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "Of {} decisions that were audited on all rows, {} were wrong where the theory expects {:.1} (compatible with it: {:.1} to {:.1}){deviation}; \
+             it puts the mean error of their acceptance probabilities at {:+.4}.",
+            audits.audited,
+            audits.disagreed,
+            audits.predicted,
+            interval.lower,
+            interval.upper,
+            audits.mean_delta()
+        ))
+    }
+
+    /// What to do next.
+    fn next(&self) -> String {
+        if self.verdict.trusted() {
+            return "Next: `austerity report` shows traces and marginals, `export` writes the draws as a table, `predict` applies them."
+                .into();
+        }
+        if !self.run.merged.is_empty() {
+            return "Next: go on with the runs it was merged from (`austerity fit … --resume`) and merge them again.".into();
+        }
+        if self.saved.failed {
+            return "Next: mend what the session failed of, then `austerity fit … --resume` goes on where it stopped.".into();
+        }
+        if !self.verdict.short {
+            return "Next: change what the sentences above name and begin a new run in another folder; more draws alone do not help.".into();
+        }
+        let asked = if self.run.settings.draws < UNBOUNDED { self.run.settings.draws } else { 0 };
+        let wanted = if (self.draws as u64) < asked { asked } else { (2 * self.draws as u64).max(2000) };
+        format!(
+            "Next: `austerity fit … --resume --draws {}` goes on where this run stopped.",
+            wanted.next_multiple_of(1000)
+        )
+    }
+}
+
+/// One line per parameter.
+fn numbers(summary: &[Summary]) -> String {
+    let mut numbers =
+        table(&["", "mean", "sd", "2.5 %", "50 %", "97.5 %", "MCSE", "ESS bulk", "ESS tail", "R-hat"]);
+    for s in summary {
+        let digits = decimals(s.mcse_mean, s.sd);
+        let value = |v: f64| if v.is_finite() { format!("{v:.digits$}") } else { "–".into() };
+        let whole = |v: f64| if v.is_finite() { format!("{v:.0}") } else { "–".into() };
+        let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };
+        let mcse = if s.mcse_mean.is_finite() { format!("{:.1e}", s.mcse_mean) } else { "–".into() };
+        numbers.add_row([
+            s.name.clone(),
+            value(s.mean),
+            value(s.sd),
+            value(s.q025),
+            value(s.q50),
+            value(s.q975),
+            mcse,
+            whole(s.ess_bulk),
+            whole(s.ess_tail),
+            rhat,
+        ]);
+    }
+    numbers.to_string()
+}
+
+/// Decimals that a Monte Carlo error leaves, at most six more than the sd needs.
+fn decimals(mcse: f64, sd: f64) -> usize {
+    let scale = if mcse > 0.0 && mcse.is_finite() { mcse } else { sd / 100.0 };
+    if scale > 0.0 && scale.is_finite() { (1.0 - scale.log10()).ceil().clamp(0.0, 8.0) as usize } else { 4 }
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    match 100.0 * share {
+        p if !p.is_finite() => "–".into(),
+        p if p < 1.0 => format!("{p:.2} %"),
+        p if p < 10.0 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+pub(crate) fn large(value: f64) -> String {
+    match value {
+        v if v < 1e5 => format!("{v:.0}"),
+        v if v < 1e9 => format!("{:.1} million", v / 1e6),
+        v => format!("{:.2e}", v),
+    }
+}
+
+/// What else a careful person would mention.
+fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
+    let mut said = Vec::new();
+    if run.options.keep.is_some() {
+        said.push("R-hat and effective sample sizes are those of the kept parameters only.".to_owned());
+    }
+    if let (RuleSettings::Sequential(_), Some(prediction)) = (&run.settings.rule, &run.decision.prediction) {
+        if run.options.epsilon.is_none()
+            && run.options.preset.is_none()
+            && prediction.error > 1.05 * run.decision.tolerance
+        {
+            said.push(format!(
+                "No test within the tolerance {} was found: the predicted error of the one that ran is {:.4}.",
+                run.decision.tolerance, prediction.error
+            ));
+        }
+        if counters.audits.audited == 0 {
+            said.push("No decision was audited: what the test claims was not compared with all rows (--audit RATE).".to_owned());
+        }
+    }
+    said
+}

@@ -1,0 +1,135 @@
+//! `austerity report RUN`: one page about a run, `RUN/report.html`.
+
+use austerity::rule::RuleSettings;
+use austerity::theory::Plan;
+use austerity_io::run::DrawsReader;
+
+use super::{Folder, Overview, RunFile};
+use crate::fit::decide;
+use crate::options::{Common, ReportOptions};
+use crate::output::{Failure, json, say};
+use crate::report::{ParameterDraws, PlannedTest, Report, Verdict, page};
+
+/// Draws of every chain that go into pictures.
+const SHOWN: usize = 2_000;
+
+/// Writes the page.
+pub fn run(common: &Common, options: &ReportOptions) -> Result<(), Failure> {
+    let folder = Folder::new(&options.run);
+    let overview = Overview::read(&folder)?;
+    let target = options.out.clone().unwrap_or_else(|| folder.file("report.html"));
+    write(&folder, &overview, &target)?;
+    if common.json {
+        return json(&serde_json::json!({"report": target, "trusted": overview.verdict.trusted()}));
+    }
+    say(format!("{}: open it in a browser; it needs no network.", target.display()))
+}
+
+/// Writes the page of a run just read.
+pub(crate) fn write(folder: &Folder, overview: &Overview, target: &std::path::Path) -> Result<(), Failure> {
+    let text = page(&report(folder, overview)?);
+    austerity_io::run::write_file(target, text.as_bytes())?;
+    Ok(())
+}
+
+fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
+    let reader = folder.reader()?;
+    let run = &overview.run;
+    let thinned = reader.thinned(SHOWN)?;
+    let names = reader.names();
+    let width = names.len();
+    let parameters = names
+        .into_iter()
+        .enumerate()
+        .map(|(place, name)| {
+            let column = |chain: &Vec<f64>| chain.iter().skip(place).step_by(width).copied().collect();
+            ParameterDraws { name, chains: thinned.values.iter().map(column).collect() }
+        })
+        .collect();
+    let rows = run.data.rows as f64;
+    let mut sentences = overview.sentences();
+    if overview.verdict.trusted() {
+        sentences.pop(); // what to do next: the reader is doing it
+    }
+    let used = statistic(&reader, "data_used", &thinned.draws)?;
+    let accepted = statistic(&reader, "accepted", &thinned.draws)?;
+    let chain_numbers =
+        reader.chain_numbers().into_iter().map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    let shown = folder.path().canonicalize().unwrap_or_else(|_| folder.path().into());
+    let title = shown.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+    Ok(Report {
+        title,
+        verdict: if overview.verdict.trusted() { Verdict::Trusted } else { Verdict::Untrusted },
+        sentences,
+        summary: overview.summary.clone(),
+        parameters,
+        chain_numbers: chain_numbers.collect(),
+        draws: overview.draws as u64,
+        data_used: used.iter().map(|chain| chain.iter().map(|value| value / rows).collect()).collect(),
+        accepted: accepted.iter().map(|chain| chain.iter().map(|&value| value != 0.0).collect()).collect(),
+        test: planned(run, &reader, &thinned.draws)?,
+        settings: settings(run, overview),
+        made: format!("austerity {}, run begun {}", run.version, run.created),
+    })
+}
+
+/// A statistic at the draws that are shown.
+fn statistic(reader: &DrawsReader, name: &str, draws: &[usize]) -> Result<Vec<Vec<f64>>, Failure> {
+    let all = reader.statistic(name)?;
+    Ok(all.iter().map(|chain| draws.iter().filter_map(|&draw| chain.get(draw).copied()).collect()).collect())
+}
+
+/// The test of the run, with κ = √N·sd of its decisions.
+fn planned(run: &RunFile, reader: &DrawsReader, draws: &[usize]) -> Result<Option<PlannedTest>, Failure> {
+    let RuleSettings::Sequential(settings) = &run.settings.rule else { return Ok(None) };
+    let plan = Plan::of_settings(settings, run.data.rows)?;
+    let root = (run.data.rows as f64).sqrt();
+    let kappas = statistic(reader, "mu_sd", draws)?
+        .into_iter()
+        .flatten()
+        .map(|sd| root * sd)
+        .filter(|kappa| kappa.is_finite() && *kappa > 0.0)
+        .collect();
+    Ok(Some(PlannedTest { plan, law: settings.law, kappas }))
+}
+
+fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, String)>)> {
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    let s = &run.settings;
+    let mut data = vec![
+        pair("file", run.data.file.display().to_string()),
+        pair("rows", run.data.rows.to_string()),
+        pair("response", run.recipe.response.clone()),
+        pair("fingerprint", run.data.fingerprint.clone()),
+    ];
+    data.extend(run.data.remarks.iter().map(|remark| pair("noticed", remark.clone())));
+    let mut model = vec![pair("family", run.model.family.words().into())];
+    model
+        .extend(run.model.priors.iter().map(|p| pair(&format!("prior of {}", p.parameter), p.prior.clone())));
+    let decision = vec![
+        pair("rule", decide::words(&s.rule)),
+        pair("why", run.decision.reason.clone()),
+        pair("tolerance", run.decision.tolerance.to_string()),
+        pair("audited share", s.audit.to_string()),
+    ];
+    let length = vec![
+        pair("chains", format!("{}, from number {}", s.chains, s.first_chain)),
+        pair("warm-up", s.warmup.to_string()),
+        pair("draws", overview.draws.to_string()),
+        pair("steps per draw", s.thin.to_string()),
+        pair("seed", s.seed.to_string()),
+        pair("ended", overview.saved.ended.clone().unwrap_or_else(|| "still running, or killed".into())),
+    ];
+    let mut decision = decision;
+    if let Some(plan) = &run.budget {
+        decision.push(pair("budget", plan.sentence()));
+        decision.extend(plan.words().into_iter().map(|words| pair("stretch", words)));
+    }
+    vec![
+        ("Data".into(), data),
+        ("Model".into(), model),
+        ("Decision".into(), decision),
+        ("Proposal".into(), vec![pair("proposal", run.proposal.clone())]),
+        ("Length".into(), length),
+    ]
+}

@@ -1,0 +1,21 @@
+//! `austerity summary RUN`: a table and sentences, or JSON.
+
+use super::{Folder, Overview};
+use crate::options::{Common, RunOptions};
+use crate::output::{Failure, json, say};
+
+/// Prints what can be said of a run.
+pub fn run(common: &Common, options: &RunOptions) -> Result<(), Failure> {
+    let overview = Overview::read(&Folder::new(&options.run))?;
+    print(common, &overview)
+}
+
+/// The same for a run just made.
+pub fn print(common: &Common, overview: &Overview) -> Result<(), Failure> {
+    if common.json {
+        return json(&overview.json());
+    }
+    let head = if overview.verdict.trusted() { "" } else { "NOT TO BE TRUSTED YET:\n" };
+    let sentences: Vec<String> = overview.sentences().iter().map(|text| format!("• {text}")).collect();
+    say(format!("{}\n{head}{}", overview.tables(), sentences.join("\n")))
+}
