@@ -14,7 +14,7 @@ use super::budget::{self, Budget, BudgetPlan, Candidate};
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
 use super::sink::Stored;
-use super::start::{FindMode, ProposalChoice, Start, starts};
+use super::start::{FindMode, ProposalChoice, Start, starts, typical};
 use super::surrogate::{self, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
 use super::{Asked, Host, Parts, Session, kept, layout, priors, sample, settings, threads, unless_closed};
 use crate::data;
@@ -164,13 +164,24 @@ impl Task for Begin<'_, '_> {
             }
         };
         let Prepared { model, plan, mut decided, record, worth } = prepared;
+        let (stored, proposal_words) = match &plan {
+            Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
+            None => self.proposal.build(&self.start.mode)?,
+        };
+        let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
         let mut settings = settings(self.asked.common, self.asked.options)?;
         let budgeted = match &self.budget {
             None => None,
             Some(budget) => {
-                let way = (plan.as_ref().map(|plan| plan.kind), worth, self.start.mode.state.len());
-                let (candidates, estimates) =
-                    budget::on_residuals(budget, (&decided, &record.report), way, &settings);
+                let question = budget::Residuals {
+                    model: &model,
+                    proposal: &proposal,
+                    decided: &decided,
+                    report: &record.report,
+                    worth,
+                    start: typical(&self.start.mode, self.asked.common.seed())?,
+                };
+                let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
                 let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
                 let typed = self.asked.options.shape.warmup.is_some();
                 let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);
@@ -180,11 +191,6 @@ impl Task for Begin<'_, '_> {
                 Some(planned)
             }
         };
-        let (stored, proposal_words) = match &plan {
-            Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
-            None => self.proposal.build(&self.start.mode)?,
-        };
-        let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
         let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
         self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
     }

@@ -30,7 +30,7 @@ use super::start::ProposalChoice;
 use crate::options::LengthOptions;
 use crate::output::Failure;
 
-pub(super) use candidates::{Rows, on_residuals, on_rows};
+pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows};
 pub(super) use hurry::{Hurried, hurry};
 pub(super) use spend::{Course, follow, spend, stretch};
 
@@ -432,3 +432,6 @@ fn least_budget(budget: &Budget, least: f64, what: &str) -> Failure {
         budget.words(budget.all)
     ))
 }
+
+#[cfg(test)]
+mod tests;

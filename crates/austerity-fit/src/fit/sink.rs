@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use austerity::model::CertainSteps;
 use austerity::proposal::{AnyProposal, Transition};
-use austerity::run::{Checkpoint, Ended, Part, Settings, Sink};
+use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
 
-use crate::runs::{Folder, Saved};
+use crate::output::Failure;
+use crate::runs::{Folder, RunFile, Saved};
 
 /// How often draws are made durable.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -42,6 +43,8 @@ pub(super) struct FolderSink<'a> {
     coefficients: usize,
     width: usize,
     saved: Saved,
+    /// The text of `run.toml` with a plan that the file does not have yet.
+    planned: Option<String>,
     /// What the newest checkpoint file holds.
     durable: Saved,
     /// Seconds of the chains before this session.
@@ -62,11 +65,26 @@ impl<'a> FolderSink<'a> {
         let width = saved.checkpoint.names.len();
         let earlier = saved.seconds;
         let durable = saved.clone();
-        Self { folder, writer, recipe, coefficients, width, saved, durable, earlier, start: now, last: now }
+        Self {
+            folder,
+            writer,
+            recipe,
+            coefficients,
+            width,
+            saved,
+            planned: None,
+            durable,
+            earlier,
+            start: now,
+            last: now,
+        }
     }
 
     /// Makes everything durable, with a checkpoint that counts it.
     pub(super) fn save(&mut self) -> austerity_io::Result<()> {
+        if let Some(text) = self.planned.take() {
+            self.folder.write_run_text(&text)?;
+        }
         self.writer.flush()?;
         self.saved.seconds = self.earlier + self.start.elapsed().as_secs_f64();
         checkpoint::write(self.folder.checkpoint(), &self.saved)?;
@@ -80,10 +98,11 @@ impl<'a> FolderSink<'a> {
         &self.saved.checkpoint
     }
 
-    /// Goes on under other settings, everything before being durable.
-    pub(super) fn replan(&mut self, settings: &Settings) -> austerity_io::Result<()> {
-        self.saved.checkpoint.settings = settings.clone();
-        self.save()
+    /// Goes on under other settings. The plan is made durable before any draw under it is.
+    pub(super) fn replan(&mut self, run: &RunFile) -> Result<(), Failure> {
+        self.saved.checkpoint.settings = run.settings.clone();
+        self.planned = Some(run.text()?);
+        Ok(())
     }
 
     /// The last checkpoint, with why the session ended.

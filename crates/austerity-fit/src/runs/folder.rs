@@ -49,6 +49,14 @@ pub(crate) struct RunFile {
     pub(crate) recipe: Recipe,
 }
 
+impl RunFile {
+    /// As `run.toml` holds it.
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        toml::to_string_pretty(self)
+            .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))
+    }
+}
+
 /// Where the data are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DataRecord {
@@ -186,10 +194,12 @@ impl Folder {
     }
 
     pub(crate) fn write_run(&self, run: &RunFile) -> Result<(), Failure> {
-        let text = toml::to_string_pretty(run)
-            .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))?;
-        austerity_io::run::write_file(self.file("run.toml"), text.as_bytes())?;
-        Ok(())
+        Ok(self.write_run_text(&run.text()?)?)
+    }
+
+    /// Writes `run.toml` as [`RunFile::text`] has it.
+    pub(crate) fn write_run_text(&self, text: &str) -> austerity_io::Result<()> {
+        austerity_io::run::write_file(self.file("run.toml"), text.as_bytes())
     }
 
     pub(crate) fn read_run(&self) -> Result<RunFile, Failure> {

@@ -1,8 +1,8 @@
 //! The rules that a plan chooses from, and what each should cost and bring.
 //!
-//! On a surrogate: the test on residuals, stopped at the tolerances τ = 0.1, 0.03, 0.01 and 0.003, and exact decisions on all residuals. The standard error falls as
-//! the root of the rows, so a test reads first·(se/τ)² of them; its noise widens the draws by at most [`noise_inflation`]. What batches may miss
-//! counts as noise too.
+//! On a surrogate: the test on residuals, stopped at the tolerances τ = 0.3, 0.1, 0.03, 0.01 and 0.003, and exact decisions on all residuals. A pilot tells what steps
+//! cost, how many are accepted and the spread of the residuals; the standard error falls as the root of the rows, so a test reads V/(τ² + V/N) of them, V = (N·sd)². Its noise
+//! widens the draws by at most [`noise_inflation`]; what batches may miss counts as noise too.
 //!
 //! On the rows themselves: a random walk decided exactly or by a test of the grid of [`walks`], with steps as long as they are best for exact decisions and half as
 //! long, and independent draws around the mode, decided exactly. A few steps of a pilot tell how many of those are accepted and what a pass costs.
@@ -11,20 +11,24 @@ use std::time::Instant;
 
 use austerity::design::budget::{Effort, Estimates, Prices, Setting, plan, walks};
 use austerity::model::glm::expansion::ExpansionReport;
-use austerity::proposal::{AnyProposal, Laplace, RandomWalk, RobustAdaptive, TransitionKind};
+use austerity::proposal::{AnyProposal, Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::{RuleSettings, SequentialSettings};
-use austerity::run::Settings;
+use austerity::run::{Chain, ChainCheckpoint, Settings};
 use austerity::theory::noise_inflation;
 
 use super::super::choose::{Chooser, Chosen};
 use super::super::decide::{Decided, Wanted};
+use super::super::sink::Stored;
 use super::super::start::{INDEPENDENT, ProposalChoice};
 use super::{Budget, BudgetPlan, Candidate, Unit, terms, too_small};
-use crate::model::Regression;
+use crate::model::{Regression, Sampled};
 use crate::output::Failure;
 
-/// Tolerances of the standard error of a total log ratio.
-const TOLERANCES: [f64; 4] = [0.1, 0.03, 0.01, 0.003];
+/// Tolerances of the standard error of a total log ratio, and that of the defaults.
+const TOLERANCES: [f64; 5] = [0.3, 0.1, 0.03, 0.01, 0.003];
+const USUAL: f64 = 0.03;
+/// Rows of the first look at residuals.
+const FIRST_LOOK: f64 = 64.0;
 /// Lengths of steps, in units of a tuned walk's.
 const SCALES: [f64; 2] = [0.5, 1.0];
 /// Pilot steps: the first, which tell what one costs, and the most.
@@ -37,57 +41,124 @@ const SHORT: f64 = 5.0;
 /// Seconds of a step besides rows, until the clock says otherwise: at all, and per pair of parameters.
 const STEP: f64 = 1e-6;
 const PAIR: f64 = 1.5e-9;
-/// Seconds of a likelihood evaluation, until the clock says otherwise.
-const EVALUATION: f64 = 3e-9;
-/// Gradients of a surrogate per Hamiltonian step.
-const LEAPFROGS: f64 = 5.0;
 /// Share of what is left that the audits of the set-up may take.
 const AUDITS: f64 = 0.2;
 
-/// The candidates of a surrogate, whose test is `decided`, with estimates for them.
-pub(in super::super) fn on_residuals(
+/// A surrogate about to be sampled.
+pub(in super::super) struct Residuals<'a, M, P> {
+    pub(in super::super) model: &'a M,
+    pub(in super::super) proposal: &'a P,
+    pub(in super::super) decided: &'a Decided,
+    pub(in super::super) report: &'a ExpansionReport,
+    /// Independent draws that an accepted step is worth.
+    pub(in super::super) worth: f64,
+    /// A typical draw.
+    pub(in super::super) start: Vec<f64>,
+}
+
+/// The candidates of a surrogate, with estimates for them, by a pilot of its test.
+pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
     budget: &Budget,
-    (decided, report): (&Decided, &ExpansionReport),
-    (kind, worth, dimension): (Option<TransitionKind>, f64, usize),
+    question: &Residuals<'_, M, P>,
     settings: &Settings,
-) -> (Vec<Candidate>, Estimates) {
+) -> Result<(Vec<Candidate>, Estimates), Failure> {
+    let Residuals { decided, report, worth, .. } = question;
     let rows = report.rows as f64;
-    let pairs = (dimension * dimension) as f64;
     let seconds = budget.unit == Unit::Seconds;
-    let certain = 5.0 * report.stratum as f64;
-    let gradients = if kind == Some(TransitionKind::Hamiltonian) { LEAPFROGS } else { 1.0 };
-    let overhead = if seconds {
-        STEP + gradients * (PAIR * pairs + EVALUATION * certain) + 2.0 * PAIR * pairs
-    } else {
-        0.0
-    };
-    let price = if seconds { EVALUATION } else { 1.0 };
-    let estimates = Estimates::new(
-        terms(settings, budget.unit, 0.0),
-        Prices { overhead: 1.0, block: price, scan: price },
-    );
-    // Eight pairs of every chain in warm-up and eight afterwards, each about the model and the residuals.
-    let audits = 16.0 * 3.0 * rows * price * f64::from(settings.chains) / settings.workers() as f64;
-    let audit = if seconds && audits > AUDITS * budget.left() { 0.0 } else { decided.audit };
-    let set_up = if audit > 0.0 && seconds { audits } else { 0.0 };
-    let base = Setting { set_up, overhead, worth, ..Setting::default() };
+    let exact = RuleSettings::Exact { law: decided.rule.law().uncompensated() };
+    let scan = question.pilot(budget, &exact, FIRST_STEPS, settings.seed)?;
+    let price = if seconds { scan.cost / scan.evaluations.max(1.0) } else { 1.0 };
+    let steps = if seconds { (PILOT * budget.left() / scan.cost) as usize } else { MOST_STEPS };
+    let terms = terms(settings, budget.unit, 0.0);
+    let mut estimates = Estimates::new(terms, Prices { overhead: 1.0, block: price, scan: price });
     let mut found = Vec::new();
+    let mut base = Setting { worth: *worth, ..Setting::default() };
+    let mut acceptance = 1.0;
     if let RuleSettings::Sequential(test) = &decided.rule {
-        let first = 64f64;
+        let seen = question.pilot(
+            budget,
+            &decided.rule,
+            steps.clamp(4 * FIRST_STEPS, 4 * MOST_STEPS),
+            settings.seed,
+        )?;
+        acceptance = seen.acceptance;
+        base.worth = worth * acceptance / (2.0 - acceptance);
+        let read = |tau: f64| seen.rows(tau, rows);
+        let usual = test.stop_at.unwrap_or(USUAL);
+        let ratio = seen.evaluations / (2.0 * read(usual));
+        if seconds {
+            // What the rows do not explain, at least a small part.
+            base.overhead = (seen.cost - price * seen.evaluations).max(0.05 * seen.cost);
+            estimates.prices.block = (seen.cost - base.overhead) / seen.evaluations.max(1.0);
+        }
+        // Eight pairs of every chain in warm-up and eight afterwards, each about the model and the residuals.
+        let audits = 16.0 * 3.0 * rows * price * f64::from(settings.chains) / settings.workers() as f64;
+        let audit = if seconds && audits > AUDITS * budget.left() { 0.0 } else { decided.audit };
+        let set_up = if audit > 0.0 && seconds { audits } else { 0.0 };
         for tau in TOLERANCES {
-            let read = (first * (report.standard_error / tau).powi(2).max(1.0)).min(rows);
-            let noise = tau.min(report.standard_error).hypot(report.missed.min(tau));
-            let setting =
-                Setting { block_evaluations: 2.0 * read, inflation: noise_inflation(noise), ..base };
-            let rule = SequentialSettings { stop_at: Some(tau), ..test.clone() };
-            let rule = RuleSettings::Sequential(rule);
-            found.push(Candidate { setting, rule, audit, acceptance: 1.0, prediction: None });
+            let noise = tau.min(seen.first_error()).hypot(report.missed.min(tau));
+            let block_evaluations = (2.0 * ratio * read(tau)).clamp(2.0 * FIRST_LOOK, 2.0 * rows);
+            let setting = Setting { set_up, block_evaluations, inflation: noise_inflation(noise), ..base };
+            let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..test.clone() });
+            found.push(Candidate { setting, rule, audit, acceptance, prediction: None });
         }
     }
-    let exact = Setting { set_up: 0.0, scan_evaluations: rows, ..base };
-    let rule = RuleSettings::Exact { law: decided.rule.law().uncompensated() };
-    found.push(Candidate { setting: exact, rule, audit: 0.0, acceptance: 1.0, prediction: None });
-    (found, estimates)
+    let setting = Setting { scan_evaluations: scan.evaluations.max(1.0), ..base };
+    found.push(Candidate { setting, rule: exact, audit: 0.0, acceptance, prediction: None });
+    Ok((found, estimates))
+}
+
+/// What a few steps of a chain have shown.
+struct Seen {
+    /// Seconds of a step.
+    cost: f64,
+    evaluations: f64,
+    acceptance: f64,
+    /// (N·sd)² of the residuals of every decision.
+    spreads: Vec<f64>,
+}
+
+impl Seen {
+    /// Mean rows until the standard error of the total is `tau`.
+    fn rows(&self, tau: f64, rows: f64) -> f64 {
+        let each = self.spreads.iter().map(|v| (v / (tau * tau + v / rows)).max(FIRST_LOOK).min(rows));
+        each.sum::<f64>() / self.spreads.len().max(1) as f64
+    }
+
+    /// Root mean square of the standard error at the first look.
+    fn first_error(&self) -> f64 {
+        (self.spreads.iter().sum::<f64>() / self.spreads.len().max(1) as f64 / FIRST_LOOK).sqrt()
+    }
+}
+
+impl<M: Sampled, P: Stored> Residuals<'_, M, P> {
+    /// A few steps under a rule.
+    fn pilot(&self, budget: &Budget, rule: &RuleSettings, steps: usize, seed: u64) -> Result<Seen, Failure> {
+        let settings = Settings { rule: rule.clone(), warmup: 0, chains: 1, seed, ..Settings::default() };
+        let checkpoint = ChainCheckpoint::start(self.start.clone(), self.proposal.clone());
+        let rows = self.model.len();
+        let mut chain = Chain::new(self.model, &settings, rule.build(rows)?, u32::MAX, checkpoint)?;
+        let mut spreads = Vec::with_capacity(steps);
+        let begun = Instant::now();
+        let enough = |made: usize| {
+            made >= 2 * FIRST_STEPS
+                && budget.unit == Unit::Seconds
+                && begun.elapsed().as_secs_f64() > PILOT * budget.left()
+        };
+        while spreads.len() < steps && !enough(spreads.len()) {
+            let decision = chain.step()?;
+            let spread = (rows as f64 * decision.sd).powi(2);
+            spreads.push(if spread.is_finite() { spread } else { 0.0 });
+        }
+        let made = spreads.len() as f64;
+        let counts = chain.sampling();
+        Ok(Seen {
+            cost: begun.elapsed().as_secs_f64() / made,
+            evaluations: counts.evaluations as f64 / made,
+            acceptance: (counts.accepted as f64 + 0.5) / (made + 1.0),
+            spreads,
+        })
+    }
 }
 
 /// What a plan on the rows themselves rests on.

@@ -7,8 +7,8 @@
 use std::time::Instant;
 
 use austerity::model::glm::Family;
-use austerity::model::glm::expansion::sampled_mode;
-use austerity::model::{Access, Glm, Mode, Model as _};
+use austerity::model::glm::expansion::{sampled, sampled_mode};
+use austerity::model::{Access, Glm, Mode, Model as _, find_mode};
 use austerity::population::{Moments, Population as _};
 
 use super::{Budget, Unit, least_budget};
@@ -56,9 +56,10 @@ pub(in super::super) fn hurry<F: Family>(
             &format!("the few passes over the {rows} rows that a handful of draws take"),
         ));
     }
+    let sample = sampled(model, SAMPLE)?;
     let begun = Instant::now();
-    let Ok(small) = sampled_mode(model, &vec![0.0; model.parameters()], SAMPLE) else { return Ok(None) };
-    let row = begun.elapsed().as_secs_f64() / ((small.iterations + 1) * SAMPLE) as f64;
+    let Ok(small) = find_mode(&sample, &vec![0.0; model.parameters()]) else { return Ok(None) };
+    let row = begun.elapsed().as_secs_f64() / ((small.iterations + 1) * sample.len()) as f64;
     let all = rows as f64 * (ALONE + TOGETHER / threads.max(1) as f64);
     let needed = row * (all + STEPS * CENTRE.min(rows) as f64) + pass;
     let left = budget.left();

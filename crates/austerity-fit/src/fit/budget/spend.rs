@@ -1,7 +1,7 @@
 //! Chains in stretches: each goes on from where the one before ended, under the rule that the plan has for it.
 //!
-//! At the end of a stretch the plan learns what it cost and how well it mixed, chooses again and is written to `run.toml`, before the first draw of
-//! the next is made. Where the file has a next stretch already, since the run was interrupted, that is followed instead. Effective draws are those of the
+//! At the end of a stretch the plan learns what it cost and how well it mixed, chooses again and is written to `run.toml`, before the first draws of
+//! the next are durable. Where the file has a next stretch already, since the run was interrupted, that is followed instead. Effective draws are those of the
 //! running diagnostics of the stretch; under `--evaluations` they come from acceptances, which checkpoints keep.
 
 use austerity::run::{Control, Ended, Observer, Progress, Run, Sampler, Settings};
@@ -94,9 +94,8 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
             plan.review(&now, &run.settings);
         }
         follow(run, at + 1);
-        folder.write_run(run)?;
         settings = stretch(run, now.draws, budget.as_ref());
-        sink.replan(&run.settings)?;
+        sink.replan(run)?;
         let checkpoint = outcome.checkpoint.under(&settings.rule, settings.audit);
         sampler = Sampler::resume(model, &settings, checkpoint)?;
     }

@@ -50,11 +50,8 @@ pub(super) struct Centre {
 /// For starts, and for knowing what derivatives cost; not for centres of expansions, which need gradient and Hessian of all rows. With `rows` of
 /// half the data or more it is [`find_mode`].
 pub fn sampled_mode<F: Family>(model: &Glm<F>, start: &[f64], rows: usize) -> Result<Mode> {
-    if model.blocks().rows() <= 2 * rows.max(1) {
-        return find_mode(model, start);
-    }
     // Rows of the sample are named by their place in the model's storage.
-    let found = find_mode(&sample(model, rows.max(1))?, start);
+    let found = find_mode(&sampled(model, rows)?, start);
     found.map_err(|error| relocated(error, |position| model.original(position)))
 }
 
@@ -160,8 +157,13 @@ fn snap<F: Family>(model: &Glm<F>, state: &mut [f64]) {
     }
 }
 
-/// A part of the rows that stands for all.
-fn sample<F: Family>(model: &Glm<F>, size: usize) -> Result<Glm<F>> {
+/// A part of the rows that stands for all: the first `size` of the storage, which is shuffled, and all rows of columns that are thin among them. All
+/// rows where they are fewer than twice as many.
+pub fn sampled<F: Family>(model: &Glm<F>, size: usize) -> Result<Glm<F>> {
+    let size = size.max(1);
+    if model.blocks().rows() <= 2 * size {
+        return Ok(model.clone());
+    }
     let view = model.blocks().view();
     let (rows, width) = (view.rows(), view.layout().columns);
     let rate = size as f64 / rows as f64;
