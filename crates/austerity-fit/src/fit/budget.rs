@@ -156,7 +156,9 @@ pub(crate) struct BudgetPlan {
 #[derive(Clone, Copy, Debug)]
 struct Now {
     spent: f64,
+    /// Of the shortest chain, and of the longest.
     draws: u64,
+    longest: u64,
     steps: u64,
     accepted: u64,
 }
@@ -171,6 +173,7 @@ impl Now {
         Self {
             spent: budget.map_or(f64::NAN, |budget| budget.spent(evaluations)),
             draws: chains.iter().map(|chain| draws(chain.step)).min().unwrap_or(0),
+            longest: chains.iter().map(|chain| draws(chain.step)).max().unwrap_or(0),
             steps: chains.iter().map(|chain| chain.step).sum(),
             accepted: chains.iter().map(|chain| chain.sampling.accepted).sum(),
         }
@@ -203,7 +206,7 @@ impl BudgetPlan {
             settings.warmup = (WARMUP * each).clamp(FEWEST_WARMUP, MOST_WARMUP) as u64;
         }
         this.expected = choice.risk;
-        let now = Now { spent: this.spent, draws: 0, steps: 0, accepted: 0 };
+        let now = Now { spent: this.spent, draws: 0, longest: 0, steps: 0, accepted: 0 };
         let warmup = settings.warmup as f64;
         let until = this.until(place, &now, settings, warmup);
         this.push(place, &now, until);
@@ -215,7 +218,7 @@ impl BudgetPlan {
     }
 
     fn push(&mut self, candidate: usize, now: &Now, until: u64) {
-        let Now { spent, draws: from, steps, accepted } = *now;
+        let Now { spent, draws: from, steps, accepted, .. } = *now;
         self.stretches.push(Stretch { from, until, candidate, spent, steps, accepted });
     }
 
@@ -244,10 +247,17 @@ impl BudgetPlan {
     pub(super) fn go_on(&mut self, budget: Option<&Budget>, (shortest, longest): (u64, u64)) {
         let Some(budget) = budget else { return };
         let last = self.at(shortest) + 1 == self.stretches.len();
-        if let Some(stretch) = self.stretches.last_mut().filter(|_| last && budget.all > self.all) {
-            stretch.until = stretch.until.min(longest.max(stretch.from) + 1);
+        if last && budget.all > self.all {
+            self.cut(longest);
         }
         self.all = budget.all;
+    }
+
+    /// Ends the last stretch where the longest chain is.
+    fn cut(&mut self, longest: u64) {
+        if let Some(stretch) = self.stretches.last_mut() {
+            stretch.until = stretch.until.min(longest.max(stretch.from) + 1);
+        }
     }
 
     /// Learns from the last stretch, which this session has seen from `started` on.

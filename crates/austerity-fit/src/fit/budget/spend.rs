@@ -1,19 +1,22 @@
 //! Chains in stretches: each goes on from where the one before ended, under the rule that the plan has for it.
 //!
 //! At the end of a stretch the plan learns what it cost and how well it mixed, chooses again and is written to `run.toml`, before the first draws of
-//! the next are durable. Where the file has a next stretch already, since the run was interrupted, that is followed instead. Effective draws are those of the
+//! the next are durable. A stretch that takes half as long again as it should is cut short. Where the file has a next stretch already, since the run was interrupted, that is followed instead. Effective draws are those of the
 //! running diagnostics of the stretch; under `--evaluations` they come from acceptances, which checkpoints keep.
 
-use austerity::run::{Control, Ended, Observer, Progress, Run, Sampler, Settings};
+use austerity::design::budget::next_review;
+use austerity::run::{Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
 
 use super::super::sink::{FolderSink, Stored};
-use super::{Budget, Now, Unit};
+use super::{Budget, FIRST, Now, Unit};
 use crate::model::Sampled;
 use crate::output::Failure;
 use crate::runs::{Folder, RunFile};
 
 /// Seconds that a session has at least.
 const SHORTEST: f64 = 1e-3;
+/// A stretch that takes so many times as long as was planned is cut short.
+const PATIENCE: f64 = 1.5;
 
 /// What chains follow.
 pub(in super::super) struct Course<'a, M> {
@@ -41,10 +44,14 @@ pub(in super::super) fn stretch(run: &RunFile, draw: u64, budget: Option<&Budget
     settings
 }
 
-/// The time that is left becomes the limit.
+/// The time that is left becomes the limit, or, of a stretch that ends after some draws, what it may take.
 pub(super) fn clock(settings: &mut Settings, budget: &Budget) {
     if budget.unit == Unit::Seconds {
-        settings.limits.seconds = Some((budget.all - budget.spent(0)).max(SHORTEST));
+        let spent = budget.spent(0);
+        let left = budget.all - spent;
+        let review = next_review(FIRST * budget.all, spent, budget.all);
+        let limit = if settings.draws < UNBOUNDED { left.min(PATIENCE * (review - spent)) } else { left };
+        settings.limits.seconds = Some(limit.max(SHORTEST));
     }
 }
 
@@ -60,25 +67,39 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
     let mut sampler = first;
     let mut settings = started;
     let mut seconds = 0.0;
+    let mut before = Now::of(sink.checkpoint(), budget.as_ref());
+    let mut effective = 0.0;
     loop {
-        let before = Now::of(sink.checkpoint(), budget.as_ref());
         let mut watch =
             Watch { observer: &mut *observer, earlier: seconds, settings: &run.settings, ess: None };
         let mut outcome = sampler.run_into(sink, control, &mut watch);
-        let ess = watch.ess;
+        effective += watch.ess.unwrap_or(0.0);
         seconds += outcome.seconds;
         outcome.seconds = seconds;
         let Some(plan) = &mut run.budget else { return Ok(outcome) };
         let now = Now::of(&outcome.checkpoint, budget.as_ref());
         let at = plan.at(before.draws);
-        if at + 1 == plan.stretches.len() && budget.is_some() {
+        let last = at + 1 == plan.stretches.len();
+        let late = outcome.ended == Ended::Seconds && last && settings.draws < run.settings.draws;
+        if late && budget.is_some_and(|budget| budget.all - now.spent > SHORTEST) {
+            plan.cut(now.longest);
+            settings = stretch(run, now.draws, budget.as_ref());
+            // The few draws until all chains are level again have all the time there is.
+            settings.limits.seconds = budget.map(|budget| (budget.all - now.spent).max(SHORTEST));
+            sampler = Sampler::resume(model, &settings, outcome.checkpoint)?;
+            continue;
+        }
+        if last && budget.is_some() {
             // Evaluations are counted over all sessions, seconds in this one.
             let counted = plan.unit == Unit::Evaluations;
             let whole = &plan.stretches[at];
             let (spent, steps, accepted) = (whole.spent, whole.steps, whole.accepted);
-            let began = if counted { Now { spent, draws: whole.from, steps, accepted } } else { before };
-            let effective = if counted { None } else { Some(ess.unwrap_or(f64::NAN)) };
-            plan.observe(&began, &now, effective, &run.settings);
+            let began = if counted {
+                Now { spent, draws: whole.from, longest: whole.from, steps, accepted }
+            } else {
+                before
+            };
+            plan.observe(&began, &now, (!counted).then_some(effective), &run.settings);
         }
         let more = outcome.ended == Ended::Draws && settings.draws < run.settings.draws;
         if !more {
@@ -90,7 +111,7 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
             }
             return Ok(outcome);
         }
-        if at + 1 == plan.stretches.len() {
+        if last {
             plan.review(&now, &run.settings);
         }
         follow(run, at + 1);
@@ -98,6 +119,7 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
         sink.replan(run)?;
         let checkpoint = outcome.checkpoint.under(&settings.rule, settings.audit);
         sampler = Sampler::resume(model, &settings, checkpoint)?;
+        (before, effective) = (now, 0.0);
     }
 }
 

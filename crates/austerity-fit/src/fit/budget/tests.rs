@@ -44,8 +44,8 @@ fn a_review_learns_and_goes_on() {
     let until = plan.stretches[0].until;
     let steps = 2 * (until + settings.warmup);
     // Twice as dear and accepted half as often as thought.
-    let now = Now { spent: 2000.0 * steps as f64, draws: until, steps, accepted: until / 4 };
-    let began = Now { spent: 0.0, draws: 0, steps: 0, accepted: 0 };
+    let now = Now { spent: 2000.0 * steps as f64, draws: until, longest: until, steps, accepted: until / 4 };
+    let began = Now { spent: 0.0, draws: 0, longest: 0, steps: 0, accepted: 0 };
     plan.observe(&began, &now, None, &settings);
     assert!((plan.estimates.prices.block - 2.0).abs() < 1e-9, "{:?}", plan.estimates);
     assert!((plan.estimates.mixing - 0.5).abs() < 0.01, "{:?}", plan.estimates);
