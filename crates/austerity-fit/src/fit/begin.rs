@@ -10,10 +10,11 @@ use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
 
+use super::budget::{self, Budget, BudgetPlan, Candidate};
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
 use super::sink::Stored;
-use super::start::{FindMode, ProposalChoice, Start, starts};
+use super::start::{FindMode, ProposalChoice, Start, starts, typical};
 use super::surrogate::{self, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
 use super::{Asked, Host, Parts, Session, kept, layout, priors, sample, settings, threads, unless_closed};
 use crate::data;
@@ -55,7 +56,15 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     kept(&options.shape, &names)?;
     let priors = priors(&options.shape, &loaded.store, family)?;
     host.note("finding the mode");
-    let find = FindMode { family, priors: &priors, offset: loaded.recipe.offset.is_some() };
+    // Sums of squares make every rule of a linear model exact and free.
+    let budget = Budget::read(&options.length, &wanted, proposal).filter(|_| family != Family::Linear);
+    let find = FindMode {
+        family,
+        priors: &priors,
+        offset: loaded.recipe.offset.is_some(),
+        budget,
+        threads: threads(common),
+    };
     let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
     let start = with_model(family, &loaded.store, &smooth, false, find)?;
     let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
@@ -74,6 +83,7 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         fresh: &mut fresh,
         checksum: loaded.checksum,
         surrogate,
+        budget,
     };
     with_model(family, &loaded.store, &priors, sampled, task)
 }
@@ -90,6 +100,7 @@ struct Begin<'a, 'f> {
     fresh: &'a mut Fresh<'f>,
     checksum: String,
     surrogate: SurrogateChoice,
+    budget: Option<Budget>,
 }
 
 impl Task for Begin<'_, '_> {
@@ -110,15 +121,32 @@ impl Task for Begin<'_, '_> {
             host: &mut *self.host,
             seed: self.asked.common.seed(),
         };
-        let chosen = chooser.choose(model, self.proposal)?;
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let (chosen, plan) = match &self.budget {
+            None => (chooser.choose(model, self.proposal)?, None),
+            Some(budget) => {
+                let question = budget::Rows {
+                    budget,
+                    wanted: &self.wanted,
+                    typed: self.proposal,
+                    distance: self.start.hurried.unwrap_or(0.0),
+                    typed_warmup: self.asked.options.shape.warmup.is_some(),
+                };
+                let (chosen, plan) = budget::on_rows(model, &mut chooser, &question, &mut settings)?;
+                (chosen, Some(plan))
+            }
+        };
         let proposal = chosen.proposal.clone();
-        self.go(model, &proposal, Details { chosen, surrogate: None })
+        self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
     }
 
     fn run_expandable<F: austerity::model::glm::Family>(
         mut self,
         model: &Glm<F>,
     ) -> Result<Overview, Failure> {
+        if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
+            return self.run(model);
+        }
         self.host.note("expanding the likelihood at the mode");
         let question = Question {
             choice: self.surrogate,
@@ -135,14 +163,36 @@ impl Task for Begin<'_, '_> {
                 return self.run(model);
             }
         };
-        let Prepared { model, plan, decided, record, worth } = prepared;
+        let Prepared { model, plan, mut decided, record, worth } = prepared;
         let (stored, proposal_words) = match &plan {
             Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
             None => self.proposal.build(&self.start.mode)?,
         };
         let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let budgeted = match &self.budget {
+            None => None,
+            Some(budget) => {
+                let question = budget::Residuals {
+                    model: &model,
+                    proposal: &proposal,
+                    decided: &decided,
+                    report: &record.report,
+                    worth,
+                    start: typical(&self.start.mode, self.asked.common.seed())?,
+                };
+                let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
+                let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
+                let typed = self.asked.options.shape.warmup.is_some();
+                let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);
+                let planned = planned.ok_or(none)?;
+                let Candidate { rule, audit, .. } = planned.candidate(0).clone();
+                (decided.rule, decided.audit) = (rule, audit);
+                Some(planned)
+            }
+        };
         let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
-        self.go(&model, &proposal, Details { chosen, surrogate: Some(record) })
+        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
     }
 }
 
@@ -150,6 +200,8 @@ impl Task for Begin<'_, '_> {
 struct Details {
     chosen: Chosen,
     surrogate: Option<SurrogateRecord>,
+    plan: Option<BudgetPlan>,
+    settings: Settings,
 }
 
 impl Begin<'_, '_> {
@@ -161,10 +213,9 @@ impl Begin<'_, '_> {
         details: Details,
     ) -> Result<Overview, Failure> {
         let names = model.names();
-        let mut settings = settings(self.asked.common, self.asked.options)?;
         let keep = kept(&self.asked.options.shape, &names)?;
-        let Details { chosen: Chosen { proposal: stored, proposal_words, decided, pairs, worth }, surrogate } =
-            details;
+        let Details { chosen, surrogate, plan: budgeted, mut settings } = details;
+        let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
         if self.asked.options.length.draws.is_none() && settings.draws < UNBOUNDED {
             settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
@@ -172,16 +223,20 @@ impl Begin<'_, '_> {
         (settings.rule, settings.audit) = (rule, audit);
         let chains = settings.first_chain..settings.first_chain + settings.chains;
         let mut starts = starts(&self.start.mode, settings.seed, chains)?;
-        let sampler = match Sampler::new(model, &settings, proposal, &starts) {
+        let mut stretch = settings.clone();
+        if let (Some(plan), Some(budget)) = (&budgeted, &self.budget) {
+            stretch = plan.first_stretch(&settings, budget);
+        }
+        let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
             Ok(sampler) => sampler,
             // A start far out that is impossible: all begin at the mode.
             Err(austerity::Error::ImpossibleStart { .. }) => {
                 starts = vec![self.start.mode.state.clone()];
-                Sampler::new(model, &settings, proposal, &starts)?
+                Sampler::new(model, &stretch, proposal, &starts)?
             }
             Err(error) => return Err(error.into()),
         };
-        let run = RunFile {
+        let mut run = RunFile {
             version: env!("CARGO_PKG_VERSION").into(),
             created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             merged: Vec::new(),
@@ -200,6 +255,7 @@ impl Begin<'_, '_> {
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
+            budget: budgeted,
             proposal: proposal_words,
             options: resolved(&self.asked.options.shape, &settings),
             data_options: self.asked.options.data.clone(),
@@ -230,8 +286,11 @@ impl Begin<'_, '_> {
         austerity_io::run::checkpoint::write(self.folder.checkpoint(), &saved)?;
         self.folder.write_run(&run)?;
         self.fresh.keep();
-        let Self { host, folder, fresh, .. } = self;
-        sample(Session { resumed: false, folder, run: &run, host, sampler, writer, saved }, fresh.lock())
+        let Self { host, folder, fresh, budget, .. } = self;
+        let run = &mut run;
+        let session =
+            Session { resumed: false, folder, run, host, model, sampler, stretch, budget, writer, saved };
+        sample(session, fresh.lock())
     }
 }
 
@@ -291,6 +350,7 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
     lines.push(format!("Proposal: {}.", run.proposal));
     lines.push(format!("Decision: {}.", decide::words(&settings.rule)));
     lines.push(format!("  Why: {}.", run.decision.reason));
+    lines.extend(run.budget.as_ref().map(BudgetPlan::sentence));
     if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &run.decision.prediction) {
         lines.push(format!(
             "  Expected: mean error {:.4}, {:.0} % of the data per decision, posterior sds {}; {:.2} % of the decisions are audited.",

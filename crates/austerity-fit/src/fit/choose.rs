@@ -102,7 +102,7 @@ impl Chooser<'_> {
         if !self.may_test() {
             return Ok(Chosen { proposal, proposal_words, decided: self.exact(), pairs: None, worth });
         }
-        let pairs = self.pilot(model, &proposal)?.pairs;
+        let pairs = self.pilot(model, &proposal, STEPS)?.pairs;
         let decided = self.wanted.decide(&pairs, true)?;
         Ok(Chosen { proposal, proposal_words, decided, pairs: Some(pairs), worth })
     }
@@ -111,22 +111,24 @@ impl Chooser<'_> {
     fn independent<M: Regression>(&mut self, model: &M) -> Result<(Chosen, f64), Failure> {
         let (proposal, proposal_words) = ProposalChoice::Laplace.build(self.mode)?;
         let draws = Laplace::new(&self.mode.state, &self.mode.covariance)?;
-        let Pilot { pairs, acceptance, .. } = self.pilot(model, &draws.into())?;
+        let Pilot { pairs, acceptance, .. } = self.pilot(model, &draws.into(), STEPS)?;
         let worth = INDEPENDENT * acceptance / (2.0 - acceptance);
         let pairs = (!pairs.as_slice().is_empty()).then_some(pairs);
         Ok((Chosen { proposal, proposal_words, decided: self.exact(), pairs, worth }, acceptance))
     }
 
-    fn pilot<M: Regression>(
+    /// Exact steps from a typical draw.
+    pub(super) fn pilot<M: Regression>(
         &mut self,
         model: &M,
         proposal: &AnyProposal,
+        steps: usize,
     ) -> Result<Pilot<Vec<f64>>, Failure> {
         let control = self.host.control();
         let host = &mut *self.host;
-        let mut told = |step: usize| host.note(&format!("pilot: exact step {} of {STEPS}", step + 1));
+        let mut told = |step: usize| host.note(&format!("pilot: exact step {} of {steps}", step + 1));
         let start = typical(self.mode, self.seed)?;
-        let seen = pilot(model, &mut proposal.clone(), &start, (STEPS, self.seed), &control, &mut told)?;
+        let seen = pilot(model, &mut proposal.clone(), &start, (steps, self.seed), &control, &mut told)?;
         if control.stopped() {
             return Err(Failure::Usage("interrupted before the first draw; nothing was written".into()));
         }

@@ -175,6 +175,22 @@ impl Wanted {
         open && self.law.is_none() && !self.paper
     }
 
+    /// Whether nothing at all was typed about the decision: a budget may choose.
+    pub(crate) fn is_open(&self) -> bool {
+        let untyped = self.test.is_none() && self.law.is_none() && self.stop_at.is_none();
+        untyped && self.rule == RuleChoice::Auto && self.tolerance == TOLERANCE && !self.paper
+    }
+
+    /// Share of the decisions to be audited when each reads so much of the data.
+    pub(crate) fn audited(&self, share: f64) -> f64 {
+        self.audit.unwrap_or_else(|| audit::rate(share))
+    }
+
+    /// Rows that are drawn together.
+    pub(crate) fn block_rows(&self) -> usize {
+        self.block_rows
+    }
+
     /// Whether decisions are to be certified by bounds.
     pub(crate) fn certified(&self) -> bool {
         self.rule == RuleChoice::Certified

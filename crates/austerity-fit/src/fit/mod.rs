@@ -2,6 +2,7 @@
 //!
 //! | file | what it decides or does |
 //! |---|---|
+//! | `budget` | how a budget is spent: the rule with the least risk at its end |
 //! | `decide` | who decides: the rule, by a pilot and the design module |
 //! | `choose` | proposal and rule of a new run, by pilots |
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
@@ -12,6 +13,7 @@
 //! | `progress` | what people watch |
 
 mod begin;
+pub(crate) mod budget;
 mod choose;
 pub(crate) mod decide;
 mod host;
@@ -33,6 +35,7 @@ use crate::model::{Family, SCALE_PRIOR, Sampled};
 use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::output::Failure;
 use crate::runs::{Folder, Overview, RunFile, Saved, page};
+use budget::{Budget, Course, spend};
 use sink::Stored;
 
 pub use host::{Host, Unattended};
@@ -76,30 +79,37 @@ struct Asked<'a> {
 struct Session<'a, M: Sampled, P: Stored> {
     resumed: bool,
     folder: &'a Folder,
-    run: &'a RunFile,
+    run: &'a mut RunFile,
     host: &'a mut dyn Host,
+    model: &'a M,
     sampler: Sampler<'a, M, P>,
+    /// Settings of the sampler, where they are those of a stretch of the run.
+    stretch: Settings,
+    /// The budget that is planned with.
+    budget: Option<Budget>,
     writer: DrawsWriter,
     saved: Saved,
 }
 
 /// Samples, stores, summarises.
 fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) -> Result<Overview, Failure> {
-    let Session { resumed, folder, run, host, sampler, writer, saved } = session;
-    let recipe = run.model.standardize.then_some(&run.recipe);
+    let Session { resumed, folder, run, host, model, sampler, stretch, budget, writer, saved } = session;
+    let recipe = run.model.standardize.then(|| run.recipe.clone());
     let coefficients = run.recipe.coefficient_names().len();
     let sampler = if run.settings.limits.target_ess.is_some() {
         as_stored(sampler, run, &saved.checkpoint.names)?
     } else {
         sampler
     };
-    let mut sink = sink::FolderSink::new(folder, writer, recipe, coefficients, saved);
+    let mut sink = sink::FolderSink::new(folder, writer, recipe.as_ref(), coefficients, saved);
     if resumed {
         sink.save()?;
     }
     let control = host.control();
     host.begin(&run.settings);
-    let Run { checkpoint, ended, seconds, .. } = sampler.run_into(&mut sink, &control, &mut *host);
+    let course = Course { model, folder, run, budget };
+    let Run { checkpoint, ended, seconds, .. } =
+        spend(course, sampler, stretch, &mut sink, (&control, &mut *host))?;
     host.end();
     sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
     if let Ended::Unstored { error } = &ended {
@@ -161,7 +171,8 @@ fn layout(run: &RunFile, names: Vec<String>, keep: Option<Vec<usize>>) -> Layout
     let mut layout = Layout::new(names, run.recipe.coefficient_names().len(), &run.settings);
     layout.keep = keep;
     layout.created_at.clone_from(&run.created);
-    if run.settings.audit > 0.0 {
+    // A plan may audit later on.
+    if run.settings.audit > 0.0 || run.budget.is_some() {
         layout.statistics.extend(StatisticField::audits());
     }
     layout

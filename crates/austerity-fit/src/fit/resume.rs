@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::budget::{Budget, follow, stretch};
 use super::decide::Wanted;
 use super::sink::Stored;
 use super::surrogate::{self, Steps};
@@ -152,7 +153,7 @@ impl Resume<'_> {
         model: &M,
         restored: impl FnMut(AnyProposal) -> austerity::Result<P>,
     ) -> Result<Overview, Failure> {
-        let Self { asked: &Asked { common, options, .. }, folder, run, host, lock, begun } = self;
+        let Self { asked: &Asked { common, options, .. }, folder, mut run, host, lock, begun } = self;
         let names = model.names();
         let keep = kept(&run.options, &names)?;
         host.note("looking for the newest checkpoint whose draws are on disk");
@@ -180,7 +181,17 @@ impl Resume<'_> {
         };
         let drawn = saved.drawn();
         let shortest = drawn.iter().copied().min().unwrap_or(0);
-        let mut sampler = Sampler::resume(model, &run.settings, saved.checkpoint.clone().map(restored)?)?;
+        // The stretch of a plan that the checkpoint is in, which may be before the last one planned.
+        let budget = run.budget.as_ref().and_then(|plan| Budget::resumed(&options.length, plan));
+        if let Some(plan) = &mut run.budget {
+            let longest = drawn.iter().copied().max().unwrap_or(0);
+            plan.go_on(budget.as_ref(), (shortest, longest));
+            let at = plan.at(shortest);
+            follow(&mut run, at);
+        }
+        let stretch = stretch(&run, shortest, budget.as_ref());
+        let checkpoint = saved.checkpoint.clone().under(&run.settings.rule, run.settings.audit);
+        let mut sampler = Sampler::resume(model, &stretch, checkpoint.map(restored)?)?;
         if run.settings.limits.target_ess.is_some() {
             sampler = sampler.with_earlier(folder.reader()?.trace_until(&drawn)?);
         }
@@ -208,7 +219,10 @@ impl Resume<'_> {
         saved.checkpoint.settings = run.settings.clone();
         (saved.ended, saved.failed) = (None, false);
         folder.write_run(&run)?;
-        sample(Session { resumed: true, folder, run: &run, host, sampler, writer, saved }, &lock)
+        let run = &mut run;
+        let session =
+            Session { resumed: true, folder, run, host, model, sampler, stretch, budget, writer, saved };
+        sample(session, &lock)
     }
 }
 

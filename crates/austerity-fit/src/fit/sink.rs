@@ -11,7 +11,8 @@ use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
 
-use crate::runs::{Folder, Saved};
+use crate::output::Failure;
+use crate::runs::{Folder, RunFile, Saved};
 
 /// How often draws are made durable.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -42,6 +43,8 @@ pub(super) struct FolderSink<'a> {
     coefficients: usize,
     width: usize,
     saved: Saved,
+    /// The text of `run.toml` with a plan that the file does not have yet.
+    planned: Option<String>,
     /// What the newest checkpoint file holds.
     durable: Saved,
     /// Seconds of the chains before this session.
@@ -62,16 +65,43 @@ impl<'a> FolderSink<'a> {
         let width = saved.checkpoint.names.len();
         let earlier = saved.seconds;
         let durable = saved.clone();
-        Self { folder, writer, recipe, coefficients, width, saved, durable, earlier, start: now, last: now }
+        Self {
+            folder,
+            writer,
+            recipe,
+            coefficients,
+            width,
+            saved,
+            planned: None,
+            durable,
+            earlier,
+            start: now,
+            last: now,
+        }
     }
 
     /// Makes everything durable, with a checkpoint that counts it.
     pub(super) fn save(&mut self) -> austerity_io::Result<()> {
+        if let Some(text) = self.planned.take() {
+            self.folder.write_run_text(&text)?;
+        }
         self.writer.flush()?;
         self.saved.seconds = self.earlier + self.start.elapsed().as_secs_f64();
         checkpoint::write(self.folder.checkpoint(), &self.saved)?;
         self.durable.clone_from(&self.saved);
         self.last = Instant::now();
+        Ok(())
+    }
+
+    /// Where the chains stand, as far as they have handed over.
+    pub(super) fn checkpoint(&self) -> &Checkpoint<Vec<f64>, AnyProposal> {
+        &self.saved.checkpoint
+    }
+
+    /// Goes on under other settings. The plan is made durable before any draw under it is.
+    pub(super) fn replan(&mut self, run: &RunFile) -> Result<(), Failure> {
+        self.saved.checkpoint.settings = run.settings.clone();
+        self.planned = Some(run.text()?);
         Ok(())
     }
 

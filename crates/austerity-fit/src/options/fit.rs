@@ -144,10 +144,11 @@ pub struct LengthOptions {
     /// draws by the pilot, 2000 to 200000; no end with another limit]
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
     pub draws: Option<u64>,
-    /// Wall-clock time of the chains in this session, such as 60s, 5m or 1h.
+    /// Wall-clock time of this session after reading the data, such as 60s, 5m or 1h. Where rule and tolerance are left open they are chosen, and chosen
+    /// again as the time passes, for the least bias² + variance at its end; otherwise it is the time of the chains.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, help_heading = "Length")]
     pub budget: Option<std::time::Duration>,
-    /// Likelihood evaluations, such as 1e9.
+    /// Likelihood evaluations of the chains, such as 1e9. A budget like --budget, and no clock changes a draw.
     #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Length")]
     pub evaluations: Option<f64>,
     /// Smallest bulk effective sample size over the parameters.

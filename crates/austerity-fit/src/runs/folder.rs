@@ -14,6 +14,7 @@ use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsReader, checkpoint};
 use serde::{Deserialize, Serialize};
 
+use crate::fit::budget::BudgetPlan;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
 use crate::options::{DataOptions, ShapeOptions};
@@ -35,6 +36,9 @@ pub(crate) struct RunFile {
     /// The surrogate whose residuals are decided about, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) surrogate: Option<SurrogateRecord>,
+    /// How a budget is spent, where that was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<BudgetPlan>,
     /// How candidates are proposed, in words.
     pub(crate) proposal: String,
     pub(crate) settings: Settings,
@@ -43,6 +47,14 @@ pub(crate) struct RunFile {
     /// What was typed about the data.
     pub(crate) data_options: DataOptions,
     pub(crate) recipe: Recipe,
+}
+
+impl RunFile {
+    /// As `run.toml` holds it.
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        toml::to_string_pretty(self)
+            .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))
+    }
 }
 
 /// Where the data are.
@@ -182,10 +194,12 @@ impl Folder {
     }
 
     pub(crate) fn write_run(&self, run: &RunFile) -> Result<(), Failure> {
-        let text = toml::to_string_pretty(run)
-            .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))?;
-        austerity_io::run::write_file(self.file("run.toml"), text.as_bytes())?;
-        Ok(())
+        Ok(self.write_run_text(&run.text()?)?)
+    }
+
+    /// Writes `run.toml` as [`RunFile::text`] has it.
+    pub(crate) fn write_run_text(&self, text: &str) -> austerity_io::Result<()> {
+        austerity_io::run::write_file(self.file("run.toml"), text.as_bytes())
     }
 
     pub(crate) fn read_run(&self) -> Result<RunFile, Failure> {

@@ -21,3 +21,4 @@ pub mod summary;
 pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;
+pub(crate) use overview::large;

@@ -6,6 +6,7 @@ use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
 use serde_json::{Value, json};
 
 use super::{Folder, RunFile, Saved, scales};
+use crate::fit::budget::BudgetPlan;
 use crate::fit::progress::duration;
 use crate::output::Failure;
 use crate::table::table;
@@ -49,7 +50,10 @@ impl Overview {
             rule: &run.settings.rule,
             ended: None,
             tightened: saved.tightened(),
-            predicted_inflation: run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
+            predicted_inflation: match &run.budget {
+                Some(plan) => Some(plan.inflation()),
+                None => run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
+            },
             draws: reader.draws(),
         });
         if saved.failed {
@@ -114,6 +118,7 @@ impl Overview {
             "ended": self.saved.ended,
             "rule": self.run.settings.rule,
             "prediction": self.run.decision.prediction,
+            "budget": self.run.budget.as_ref().map(BudgetPlan::json),
             "audit": audit,
             "standardized": self.standardized,
         })
@@ -149,6 +154,7 @@ impl Overview {
         said.extend(self.verdict.reasons.iter().cloned());
         said.push(self.cost());
         said.extend(self.theory());
+        said.extend(self.run.budget.as_ref().filter(|_| self.draws > 0).map(BudgetPlan::outcome));
         said.extend(self.audits());
         said.extend(self.verdict.remarks.iter().cloned());
         said.push(self.next());

@@ -120,6 +120,11 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
         pair("seed", s.seed.to_string()),
         pair("ended", overview.saved.ended.clone().unwrap_or_else(|| "still running, or killed".into())),
     ];
+    let mut decision = decision;
+    if let Some(plan) = &run.budget {
+        decision.push(pair("budget", plan.sentence()));
+        decision.extend(plan.words().into_iter().map(|words| pair("stretch", words)));
+    }
     vec![
         ("Data".into(), data),
         ("Model".into(), model),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::Parameters;
+use crate::rule::RuleSettings;
 use crate::run::{Counters, Settings};
 
 /// A test made stricter in warm-up, because audits contradicted it; see [`RuleSettings::tightened`](crate::rule::RuleSettings::tightened).
@@ -88,6 +89,15 @@ impl<S, P> Checkpoint<S, P> {
         });
         let chains = chains.collect::<Result<_>>()?;
         Ok(Checkpoint { version, settings, rows, fingerprint, names, chains })
+    }
+
+    /// The same run decided by another rule, and audited at another rate, from here on: a planned change. A run that is repeated or resumed
+    /// must make it at the same step of every chain; who plans keeps a log.
+    #[must_use]
+    pub fn under(mut self, rule: &RuleSettings, audit: f64) -> Self {
+        self.settings.rule = rule.clone();
+        self.settings.audit = audit;
+        self
     }
 
     /// Refuses to go on under settings or data that would change a draw, naming the difference. The number of

@@ -11,6 +11,7 @@
 //! | [`predictor`] | the moments of an audited pair → the same, for a rule with an absolute tolerance | derived here |
 //! | [`stationary`] | Δ_max and a contraction → distance of S_ε from the posterior | Theorem 1 |
 //! | [`bias`] | looks, D, κ → temperature, sd inflation, the λ that cancels it | derived here |
+//! | [`noise`] | noise of decisions about what a surrogate leaves → acceptance, bound of the sd inflation | derived here |
 //! | [`legendre`], `exponential` | quadrature, fast exponentials | |
 //!
 //! # Symbols
@@ -49,6 +50,7 @@ pub mod bias;
 mod exponential;
 pub mod legendre;
 mod merge;
+pub mod noise;
 pub mod paper_grid;
 pub mod plan;
 pub mod predictor;
@@ -59,6 +61,7 @@ pub mod walk;
 
 pub use acceptance::{StepError, kappa};
 pub use bias::{Bias, Moves};
+pub use noise::{noise_inflation, noisy_acceptance};
 pub use paper_grid::paper_grid;
 pub use plan::{Plan, Stage};
 pub use predictor::Predictor;

@@ -53,6 +53,7 @@ use crate::simd::{Level, dispatched, dot};
 
 pub use bound::{Bounds, CertificateSettings};
 pub use build::ExpansionSettings;
+pub use centre::{sampled, sampled_mode};
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
 pub use population::{Residuals, Scratch};
 

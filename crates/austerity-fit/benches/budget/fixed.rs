@@ -1,0 +1,210 @@
+//! Settings that nothing changes: two chains on two threads, sums kept in memory and looked at at given times, set-up counted.
+
+use std::time::Instant;
+
+use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion, sampled_mode};
+use austerity::model::{Model, Surrogate, find_mode};
+use austerity::proposal::{AnyProposal, Laplace, Proposal, RandomWalk, Transition, TransitionPlan};
+use austerity::rng::{Role, stream};
+use austerity::rule::{RuleSettings, SequentialSettings};
+use austerity::run::{Chain, ChainCheckpoint, Settings};
+
+use crate::problem::Problem;
+
+/// Chains, one per thread.
+const CHAINS: u32 = 2;
+/// Steps that are not counted.
+const WARMUP: u64 = 20;
+/// Rows of the sample that the mode is looked for on first.
+const SAMPLE: usize = 1 << 16;
+
+/// How candidates are made.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Walk,
+    Independent,
+    Surrogate,
+}
+
+/// A setting of the grid.
+pub(crate) struct Fixed {
+    pub(crate) name: String,
+    kind: Kind,
+    rule: RuleSettings,
+}
+
+/// All settings for so many rows; the first is the exact random walk.
+pub(crate) fn grid(rows: usize) -> Vec<Fixed> {
+    let new = |name: String, kind, rule| Fixed { name, kind, rule };
+    let exact = RuleSettings::default;
+    let mut all = vec![
+        new("walk, exact".into(), Kind::Walk, exact()),
+        new("independent draws, exact".into(), Kind::Independent, exact()),
+    ];
+    for part in [100, 25, 10] {
+        for epsilon in [0.2, 0.1, 0.05, 0.01] {
+            let test = SequentialSettings::constant((rows / part).max(32), epsilon);
+            all.push(new(
+                format!("walk, m = N/{part}, eps {epsilon}"),
+                Kind::Walk,
+                RuleSettings::Sequential(test),
+            ));
+        }
+    }
+    for tau in [0.1, 0.03, 0.01, 0.003] {
+        all.push(new(format!("surrogate, tau {tau}"), Kind::Surrogate, residuals(tau)));
+    }
+    all
+}
+
+fn residuals(tau: f64) -> RuleSettings {
+    RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..SequentialSettings::residuals() })
+}
+
+/// The truth, by a long run on the surrogate.
+pub(crate) fn truth(problem: &Problem, seconds: f64) -> Estimate {
+    let setting = Fixed { name: "truth".into(), kind: Kind::Surrogate, rule: residuals(0.01) };
+    setting.run(problem, &[seconds], 1_000).pop().flatten().expect("a surrogate")
+}
+
+/// Means and sds of parameters.
+pub(crate) struct Estimate {
+    pub(crate) mean: Vec<f64>,
+    pub(crate) sd: Vec<f64>,
+}
+
+impl Estimate {
+    /// Of some of the parameters.
+    pub(crate) fn at(&self, places: &[usize]) -> Self {
+        let pick = |values: &[f64]| places.iter().map(|&place| values[place]).collect();
+        Self { mean: pick(&self.mean), sd: pick(&self.sd) }
+    }
+
+    /// Mean squared error of means and sds, in posterior variances.
+    pub(crate) fn risk(&self, truth: &Self) -> f64 {
+        let each = self.mean.iter().zip(&self.sd).zip(truth.mean.iter().zip(&truth.sd));
+        each.map(|((m, s), (mean, sd))| ((m - mean) / sd).powi(2) + ((s - sd) / sd).powi(2)).sum::<f64>()
+            / truth.mean.len() as f64
+    }
+}
+
+/// Running sums of a chain.
+#[derive(Clone)]
+struct Sums {
+    count: f64,
+    mean: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Sums {
+    fn push(&mut self, state: &[f64]) {
+        self.count += 1.0;
+        for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(state) {
+            let delta = value - *mean;
+            *mean += delta / self.count;
+            *squares += delta * (value - *mean);
+        }
+    }
+
+    /// Both chains as one; `None` without draws.
+    fn pooled(a: &Self, b: &Self) -> Option<Estimate> {
+        let count = a.count + b.count;
+        if a.count == 0.0 || b.count == 0.0 || count < 4.0 {
+            return None;
+        }
+        let mut pooled = Estimate { mean: Vec::new(), sd: Vec::new() };
+        for i in 0..a.mean.len() {
+            let delta = b.mean[i] - a.mean[i];
+            let squares = a.squares[i] + b.squares[i] + delta * delta * a.count * b.count / count;
+            pooled.mean.push(a.mean[i] + delta * b.count / count);
+            pooled.sd.push((squares / (count - 1.0)).sqrt());
+        }
+        Some(pooled)
+    }
+}
+
+impl Fixed {
+    /// What is known at each of the times.
+    pub(crate) fn run(&self, problem: &Problem, times: &[f64], seed: u64) -> Vec<Option<Estimate>> {
+        let begun = Instant::now();
+        let model = problem.model();
+        let zero = vec![0.0; model.parameters()];
+        let near = if problem.rows() > 2 * SAMPLE {
+            sampled_mode(model, &zero, SAMPLE).expect("a mode").state
+        } else {
+            zero
+        };
+        let mode = find_mode(model, &near).expect("a mode");
+        let wide: Vec<f64> = mode.covariance.iter().map(|value| 2.0 * value).collect();
+        let starts = (0..CHAINS).map(|chain| {
+            let mut start = mode.state.clone();
+            let mut cloud = RandomWalk::dense(start.len(), &wide).expect("a covariance");
+            cloud.propose(&mode.state, &mut start, &mut stream(seed, chain, Role::Start)).expect("a start");
+            start
+        });
+        let starts: Vec<Vec<f64>> = starts.collect();
+        let clock = (begun, times);
+        match self.kind {
+            Kind::Walk => {
+                let walk = RandomWalk::for_posterior(mode.state.len(), &mode.covariance).expect("a walk");
+                self.chains(model, &AnyProposal::from(walk), &starts, seed, clock)
+            }
+            Kind::Independent => {
+                let draws = Laplace::new(&mode.state, &mode.covariance).expect("draws");
+                self.chains(model, &AnyProposal::from(draws), &starts, seed, clock)
+            }
+            Kind::Surrogate => {
+                let expansion = GlmExpansion::new(model, &mode.state, &ExpansionSettings::default())
+                    .expect("an expansion");
+                let plan =
+                    TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), None, seed);
+                let surrogate = Surrogate::new(expansion);
+                let stored = AnyProposal::Transition(plan.expect("a transition"));
+                let proposal = Transition::restored(surrogate.expansion(), stored).expect("a transition");
+                self.chains(&surrogate, &proposal, &starts, seed, clock)
+            }
+        }
+    }
+
+    fn chains<M, P>(
+        &self,
+        model: &M,
+        proposal: &P,
+        starts: &[Vec<f64>],
+        seed: u64,
+        (begun, times): (Instant, &[f64]),
+    ) -> Vec<Option<Estimate>>
+    where
+        M: Model<State = Vec<f64>> + Sync,
+        P: Proposal<Vec<f64>> + Clone + Send + Sync,
+    {
+        let settings =
+            Settings { rule: self.rule.clone(), warmup: 0, chains: CHAINS, seed, ..Settings::default() };
+        let one = |number: u32| {
+            let rule = self.rule.build(model.len()).expect("a rule");
+            let start = starts[number as usize].clone();
+            let d = start.len();
+            let mut sums = Sums { count: 0.0, mean: vec![0.0; d], squares: vec![0.0; d] };
+            let checkpoint = ChainCheckpoint::start(start, proposal.clone());
+            let mut chain = Chain::new(model, &settings, rule, number, checkpoint).expect("a chain");
+            let mut seen: Vec<Sums> = Vec::new();
+            while seen.len() < times.len() {
+                if begun.elapsed().as_secs_f64() >= times[seen.len()] {
+                    seen.push(sums.clone());
+                    continue;
+                }
+                chain.step().expect("a step");
+                if chain.steps() > WARMUP {
+                    sums.push(chain.state());
+                }
+            }
+            seen
+        };
+        let one = &one;
+        let all: Vec<Vec<Sums>> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..CHAINS).map(|number| scope.spawn(move || one(number))).collect();
+            workers.into_iter().map(|worker| worker.join().expect("a chain")).collect()
+        });
+        all[0].iter().zip(&all[1]).map(|(a, b)| Sums::pooled(a, b)).collect()
+    }
+}

@@ -1,0 +1,65 @@
+//! The problems: rows in memory, as a table for `fit` and as a model.
+//!
+//! Files are looked for in `AUSTERITY_DATA` or in `../shared/data` beside the repository.
+
+use std::path::PathBuf;
+
+use austerity::model::{Data, Glm, Logistic, Parameters as _, ResponseKind};
+use austerity_io::table::{Column, Source, Table, open};
+
+/// A logistic regression on real rows.
+pub(crate) struct Problem {
+    table: Source,
+    model: Glm<Logistic>,
+}
+
+impl Problem {
+    fn new(name: &str, response: &str, positive: f64) -> Option<Self> {
+        let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+        let folder = std::env::var_os("AUSTERITY_DATA").map_or(here, PathBuf::from);
+        let path = Some(folder.join(name)).filter(|path| path.exists())?;
+        let mut table = open(path).expect("a table").read(None).expect("columns");
+        let place = table.names.iter().position(|name| name == response).expect("the response");
+        let Column::Numbers(values) = &table.columns[place] else { panic!("{response} holds no numbers") };
+        let labels: Vec<f64> = values.iter().map(|&value| f64::from(value == positive)).collect();
+        table.names[place] = "y".into();
+        table.columns[place] = Column::Numbers(labels.clone());
+        let Table { names, columns, .. } = &table;
+        let features = names.iter().zip(columns).filter(|(name, _)| *name != "y");
+        let (names, values): (Vec<String>, Vec<Vec<f64>>) = features
+            .map(|(name, column)| match column {
+                Column::Numbers(values) => (name.clone(), values.clone()),
+                Column::Levels { .. } => panic!("{name} holds no numbers"),
+            })
+            .unzip();
+        let data = Data::new(names, values, labels).check(ResponseKind::Binary).expect("checked data");
+        let model = Glm::new(Logistic, &data, data.default_priors()).expect("a model");
+        Some(Self { table: Source::of_table(table), model })
+    }
+
+    pub(crate) fn table(&self) -> &Source {
+        &self.table
+    }
+
+    pub(crate) fn model(&self) -> &Glm<Logistic> {
+        &self.model
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.model.blocks().rows()
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.model.names()
+    }
+}
+
+/// 7 against 9, 50 components.
+pub(crate) fn mnist() -> Option<Problem> {
+    Problem::new("mnist79_pca50_train.parquet", "label", 1.0)
+}
+
+/// Class 2 against the rest, all columns: rank-deficient, so that the prior has a say.
+pub(crate) fn covertype() -> Option<Problem> {
+    Problem::new("covtype.parquet", "Cover_Type", 2.0)
+}
