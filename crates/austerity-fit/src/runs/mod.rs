@@ -21,3 +21,10 @@ pub mod summary;
 pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;
+
+/// The columns that new rows must have: the features, then the offset and the trials where the run has them.
+pub fn columns(run: &std::path::Path) -> Result<(Vec<String>, Option<String>, Option<String>), crate::output::Failure> {
+    let recipe = Folder::new(run).read_run()?.recipe;
+    let features = recipe.terms.iter().map(|term| term.column().to_owned()).collect();
+    Ok((features, recipe.offset, recipe.trials))
+}
