@@ -19,6 +19,10 @@ from . import _austerity, _columns
 from ._models import OFFSET, TRIALS
 
 
+_NEXT = "Next: report() shows traces and marginals, export() writes the draws as a table, predict() applies them."
+_MORE = "Next: sample(model, draws=…, out=…, resume=True) goes on where a run in a folder of its own stopped."
+
+
 class Temporary:
     """A temporary folder that lives as long as somebody holds this object."""
 
@@ -60,8 +64,13 @@ class Fit:
     def __init__(self, path: Path, names: Optional[Sequence[str]] = None, keep: Optional[Temporary] = None) -> None:
         self.path = Path(path)
         self._names = list(names) if names is not None else None
-        text, self._tables, self._sentences = _austerity.overview(self.path)
+        text, self._tables, sentences = _austerity.overview(self.path)
         self._overview: Dict[str, Any] = json.loads(text)
+        self._sentences: List[str] = [one for one in sentences if "`austerity" not in one]
+        if self.trusted:
+            self._sentences.append(_NEXT)
+        elif len(self._sentences) < len(sentences) and self._overview["draws"] > 0:
+            self._sentences.append(_MORE)
         self._keep = keep
 
     # What it says ------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def analyze(n: int, batch: Optional[int] = None, epsilon: Optional[float] = None
         ``sd``, ``offset``, ``law``, ``energy``, ``kappa``, ``plot``, ``compare``.
 
     >>> round(analyze(12214, batch=500, epsilon=0.05)["worst_case"]["error"], 2)
-    0.43
+    0.31
     """
     return json.loads(_austerity.analyze(_words(dict(n=n, batch=batch, epsilon=epsilon, **options))))
 

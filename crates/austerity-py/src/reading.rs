@@ -102,5 +102,6 @@ pub(crate) fn predict<'py>(
 /// The columns that new rows must have: features, offset, trials.
 #[pyfunction]
 pub(crate) fn columns(run: PathBuf) -> PyResult<(Vec<String>, Option<String>, Option<String>)> {
-    runs::columns(&run).map_err(raise)
+    let runs::NewColumns { features, offset, trials } = runs::columns(&run).map_err(raise)?;
+    Ok((features, offset, trials))
 }

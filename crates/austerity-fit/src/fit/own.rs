@@ -51,7 +51,7 @@ pub fn run_own<M: Sampled>(
     if options.resume {
         return resume::own(&asked, &folder, model.len(), host)?.go(model, Ok);
     }
-    begin(model, own, &asked, &folder, host, |begin, model| begin.plainly(model))
+    begin(model, own, &asked, &folder, host, plain)
 }
 
 /// Samples `model` by way of a surrogate, where the options leave that open.
@@ -73,6 +73,18 @@ pub fn run_expandable<L: Derivatives>(
         return resumed.go(&surrogate, |stored| Transition::restored(surrogate.expansion(), stored));
     }
     begin(model, own, &asked, &folder, host, expanded)
+}
+
+/// Decisions about the rows themselves.
+fn plain<M: Sampled>(begin: Begin<'_, '_>, model: &M) -> Result<Overview, Failure> {
+    if let SurrogateChoice::Order(_) = begin.surrogate {
+        return Err(Failure::Usage(
+            "--surrogate: an expansion needs gradients and Hessians of the rows, which these functions do not give; drop it, or give \
+             functions that can be differentiated"
+                .into(),
+        ));
+    }
+    begin.plainly(model)
 }
 
 /// All that comes before the choice of a rule.
