@@ -98,7 +98,7 @@ class Model(OwnModel):
     ...     rows=len(waits), start=[0.0], names=["log_rate"],
     ... )
     >>> fit = au.sample(model, draws=500, progress=False)
-    >>> abs(fit.draws["log_rate"].mean() - np.log(2)) < 0.05
+    >>> bool(abs(fit.draws["log_rate"].mean() - np.log(2)) < 0.05)
     True
     """
 
