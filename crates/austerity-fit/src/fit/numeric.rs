@@ -193,3 +193,6 @@ impl<'m, M: Sampled> Density<'m, M> {
         Ok(gradient)
     }
 }
+
+#[cfg(test)]
+mod tests;
