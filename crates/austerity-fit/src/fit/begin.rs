@@ -67,7 +67,15 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     };
     let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
     let start = with_model(family, &loaded.store, &smooth, false, find)?;
-    let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
+    let parts = Parts {
+        rows: loaded.store.rows(),
+        bytes: loaded.store.bytes(),
+        mapped: loaded.store.is_mapped(),
+        recipe: &loaded.recipe,
+        family,
+        priors: &priors,
+        begun,
+    };
     let mut remarks = loaded.remarks.clone();
     remarks.extend(start.remarks.iter().cloned());
     let sampled = wanted.wants_test();
@@ -88,56 +96,26 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     with_model(family, &loaded.store, &priors, sampled, task)
 }
 
-struct Begin<'a, 'f> {
-    asked: &'a Asked<'a>,
-    folder: &'a Folder,
-    wanted: Wanted,
-    proposal: ProposalChoice,
-    parts: Parts<'a>,
-    start: Start,
-    remarks: Vec<String>,
-    host: &'a mut dyn Host,
-    fresh: &'a mut Fresh<'f>,
-    checksum: String,
-    surrogate: SurrogateChoice,
-    budget: Option<Budget>,
+pub(super) struct Begin<'a, 'f> {
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) folder: &'a Folder,
+    pub(super) wanted: Wanted,
+    pub(super) proposal: ProposalChoice,
+    pub(super) parts: Parts<'a>,
+    pub(super) start: Start,
+    pub(super) remarks: Vec<String>,
+    pub(super) host: &'a mut dyn Host,
+    pub(super) fresh: &'a mut Fresh<'f>,
+    pub(super) checksum: String,
+    pub(super) surrogate: SurrogateChoice,
+    pub(super) budget: Option<Budget>,
 }
 
 impl Task for Begin<'_, '_> {
     type Output = Overview;
 
     fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
-        if self.wanted.certified() {
-            let why = self.remarks.last().cloned().unwrap_or_default();
-            return Err(Failure::Usage(format!(
-                "--rule certified needs a surrogate, and there is none here ({why}); use --rule exact, or --surrogate taylor2 with a \
-                 logistic, binomial or Poisson family"
-            )));
-        }
-        let mut chooser = Chooser {
-            family: self.parts.family,
-            wanted: &self.wanted,
-            mode: &self.start.mode,
-            host: &mut *self.host,
-            seed: self.asked.common.seed(),
-        };
-        let mut settings = settings(self.asked.common, self.asked.options)?;
-        let (chosen, plan) = match &self.budget {
-            None => (chooser.choose(model, self.proposal)?, None),
-            Some(budget) => {
-                let question = budget::Rows {
-                    budget,
-                    wanted: &self.wanted,
-                    typed: self.proposal,
-                    distance: self.start.hurried.unwrap_or(0.0),
-                    typed_warmup: self.asked.options.shape.warmup.is_some(),
-                };
-                let (chosen, plan) = budget::on_rows(model, &mut chooser, &question, &mut settings)?;
-                (chosen, Some(plan))
-            }
-        };
-        let proposal = chosen.proposal.clone();
-        self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+        self.plainly(model)
     }
 
     fn run_expandable<F: austerity::model::glm::Family>(
@@ -160,7 +138,7 @@ impl Task for Begin<'_, '_> {
             Ok(prepared) => *prepared,
             Err(why) => {
                 self.remarks.extend(why);
-                return self.run(model);
+                return self.plainly(model);
             }
         };
         let Prepared { model, plan, mut decided, record, worth } = prepared;
@@ -197,16 +175,51 @@ impl Task for Begin<'_, '_> {
 }
 
 /// What was decided about a run.
-struct Details {
-    chosen: Chosen,
-    surrogate: Option<SurrogateRecord>,
-    plan: Option<BudgetPlan>,
-    settings: Settings,
+pub(super) struct Details {
+    pub(super) chosen: Chosen,
+    pub(super) surrogate: Option<SurrogateRecord>,
+    pub(super) plan: Option<BudgetPlan>,
+    pub(super) settings: Settings,
 }
 
 impl Begin<'_, '_> {
+    /// Decisions about the rows themselves.
+    pub(super) fn plainly<M: Sampled>(self, model: &M) -> Result<Overview, Failure> {
+        if self.wanted.certified() {
+            let why = self.remarks.last().cloned().unwrap_or_default();
+            return Err(Failure::Usage(format!(
+                "--rule certified needs a surrogate, and there is none here ({why}); use --rule exact, or --surrogate taylor2 with a \
+                 logistic, binomial or Poisson family"
+            )));
+        }
+        let mut chooser = Chooser {
+            family: self.parts.family,
+            wanted: &self.wanted,
+            mode: &self.start.mode,
+            host: &mut *self.host,
+            seed: self.asked.common.seed(),
+        };
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let (chosen, plan) = match &self.budget {
+            None => (chooser.choose(model, self.proposal)?, None),
+            Some(budget) => {
+                let question = budget::Rows {
+                    budget,
+                    wanted: &self.wanted,
+                    typed: self.proposal,
+                    distance: self.start.hurried.unwrap_or(0.0),
+                    typed_warmup: self.asked.options.shape.warmup.is_some(),
+                };
+                let (chosen, plan) = budget::on_rows(model, &mut chooser, &question, &mut settings)?;
+                (chosen, Some(plan))
+            }
+        };
+        let proposal = chosen.proposal.clone();
+        self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+    }
+
     /// Writes the folder and samples.
-    fn go<M: Sampled, P: Stored>(
+    pub(super) fn go<M: Sampled, P: Stored>(
         self,
         model: &M,
         proposal: &P,
@@ -242,10 +255,10 @@ impl Begin<'_, '_> {
             merged: Vec::new(),
             data: DataRecord {
                 file: self.asked.options.data.data.clone(),
-                rows: self.parts.store.rows(),
+                rows: self.parts.rows,
                 fingerprint: format!("{:016x}", model.fingerprint()),
                 checksum: self.checksum.clone(),
-                bytes: self.parts.store.bytes(),
+                bytes: self.parts.bytes,
                 remarks: self.remarks.clone(),
             },
             model: ModelRecord {
@@ -264,7 +277,7 @@ impl Begin<'_, '_> {
         };
         let layout = layout(&run, names.clone(), keep);
         if !self.asked.common.json {
-            let text = plan(&run, &names, &layout, &sampler.memory(), self.parts.store.is_mapped());
+            let text = plan(&run, &names, &layout, &sampler.memory(), self.parts.mapped);
             unless_closed(self.host.plan(&text))?;
         }
         let checkpoint = Checkpoint {

@@ -27,6 +27,11 @@ pub struct Overview {
 }
 
 impl Overview {
+    /// Reads the run at `path`.
+    pub fn open(path: &std::path::Path) -> Result<Self, Failure> {
+        Self::read(&Folder::new(path))
+    }
+
     /// Reads a run's folder.
     pub(crate) fn read(folder: &Folder) -> Result<Self, Failure> {
         let run = folder.read_run()?;
@@ -72,6 +77,12 @@ impl Overview {
             ));
         }
         Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
+    }
+
+    /// What the last session failed of, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.saved.ended.as_deref().filter(|_| self.saved.failed)
     }
 
     /// Share of the data per decision, audits and preparation excluded.
