@@ -141,6 +141,7 @@ impl Task for Begin<'_, '_> {
                 return self.plainly(model);
             }
         };
+        let rows = model;
         let Prepared { model, plan, mut decided, record, worth } = prepared;
         let (stored, proposal_words) = match &plan {
             Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
@@ -160,6 +161,15 @@ impl Task for Begin<'_, '_> {
                     start: typical(&self.start.mode, self.asked.common.seed())?,
                 };
                 let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
+                if self.surrogate == SurrogateChoice::Auto
+                    && budget::rows_serve(budget, &candidates, &estimates, self.parts.store.rows())
+                {
+                    self.remarks.push(
+                        "no surrogate: its residuals are so large here that decisions about the rows themselves cost less"
+                            .into(),
+                    );
+                    return self.run(rows);
+                }
                 let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
                 let typed = self.asked.options.shape.warmup.is_some();
                 let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);

@@ -30,7 +30,7 @@ use super::start::ProposalChoice;
 use crate::options::LengthOptions;
 use crate::output::Failure;
 
-pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows};
+pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows, rows_serve};
 pub(super) use hurry::{Hurried, hurry};
 pub(super) use spend::{Course, follow, spend, stretch};
 

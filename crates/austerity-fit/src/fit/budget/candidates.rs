@@ -108,6 +108,20 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
     Ok((found, estimates))
 }
 
+/// Whether independent draws decided exactly about `rows` rows have less risk than all candidates of a surrogate, whose exact decisions, the last of them, read every row
+/// at two states.
+pub(in super::super) fn rows_serve(
+    budget: &Budget,
+    candidates: &[Candidate],
+    estimates: &Estimates,
+    rows: usize,
+) -> bool {
+    let Some(exact) = candidates.last().map(|candidate| candidate.setting) else { return false };
+    let mut settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting).collect();
+    settings.push(Setting { scan_evaluations: rows as f64, worth: INDEPENDENT * exact.worth, ..exact });
+    plan(&settings, &[], estimates, budget.left()).setting == Some(candidates.len())
+}
+
 /// What a few steps of a chain have shown.
 struct Seen {
     /// Seconds of a step.
