@@ -71,11 +71,12 @@ def one_column(name: str, value: Any) -> Column:
             raise ValueError(f"column {name!r}, row {row}: a value is missing; drop the row or impute the value")
         value = value.to_numpy()
     elif hasattr(value, "to_numpy") and type(value).__module__.split(".")[0] in ("pyarrow", "polars"):
-        if getattr(value, "null_count", 0):
-            null_count = value.null_count() if callable(value.null_count) else value.null_count
-            if null_count:
-                raise ValueError(f"column {name!r}: {null_count} values are missing; drop the rows or impute them")
-        value = value.to_numpy(zero_copy_only=False) if hasattr(value, "combine_chunks") or hasattr(value, "buffers") else value.to_numpy()
+        missing = value.null_count() if callable(value.null_count) else value.null_count
+        if missing:
+            raise ValueError(f"column {name!r}: {missing} values are missing; drop the rows or impute them")
+        # Arrow's own arrays refuse to be copied unless told.
+        single = type(value).__module__.startswith("pyarrow") and not hasattr(value, "chunks")
+        value = value.to_numpy(zero_copy_only=False) if single else value.to_numpy()
     values = np.asarray(value)
     if values.ndim != 1:
         raise ValueError(f"column {name!r} has shape {values.shape}; one dimension is needed: use .ravel() or one column")
@@ -131,12 +132,12 @@ def features(X: Any, names: Optional[Sequence[str]] = None) -> Tuple[Named, int]
     if _is_pandas(X, "DataFrame"):
         labels = _check_names(names if names is not None else [str(c) for c in X.columns], X.shape[1])
         return [(label, one_column(label, X.iloc[:, j])) for j, label in enumerate(labels)], len(X)
-    if type(X).__module__.split(".")[0] in ("pyarrow", "polars") and hasattr(X, "column_names" if hasattr(X, "column_names") else "columns"):
-        given = list(X.column_names) if hasattr(X, "column_names") else list(X.columns)
+    if type(X).__module__.split(".")[0] in ("pyarrow", "polars"):
+        arrow = hasattr(X, "column_names")
+        given = list(X.column_names) if arrow else list(X.columns)
         labels = _check_names(names if names is not None else given, len(given))
-        get = X.column if hasattr(X, "column_names") else X.get_column
-        columns = [(label, one_column(label, get(name))) for label, name in zip(labels, given)]
-        return columns, len(columns[0][1]) if columns else 0
+        get = X.column if arrow else X.get_column
+        return [(label, one_column(label, get(name))) for label, name in zip(labels, given)], len(X)
     masked = isinstance(X, np.ma.MaskedArray)
     array = X if masked else np.asarray(X)
     if array.dtype.kind == "c":

@@ -14,6 +14,8 @@ use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArray1, PyUntypedArrayMetho
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::lock::introduce;
+
 /// Arrays kept per chain; looks of a test have few sizes.
 const MOST_SIZES: usize = 64;
 
@@ -174,6 +176,7 @@ impl Likelihoods for Functions {
     }
 
     fn log_prior(&self, state: &[f64]) -> Result<f64> {
+        introduce();
         Python::attach(|py| {
             let theta = PyArray1::from_slice(py, state);
             self.log_prior.bind(py).call1((theta,))?.extract::<f64>()
@@ -188,6 +191,7 @@ impl Likelihoods for Functions {
         memory: &mut Arrays,
         out: &mut [f64],
     ) -> Result<()> {
+        introduce();
         Python::attach(|py| {
             let theta = memory.theta(py, state)?;
             let rows = memory.rows(py, &self.order, batch, out.len())?;

@@ -8,7 +8,8 @@
 //! | `handle` | a run on a thread of its own: watched, paused, ended |
 //! | `callback` | a user's model as Python functions, called with the interpreter's lock |
 //! | `derivatives` | the same with gradients and Hessians |
-//! | `native` | a user's model as a compiled function, called without the lock (the only unsafe file) |
+//! | `lock` | threads of the sampler as threads of Python (unsafe) |
+//! | `native` | a user's model as a compiled function, called without the lock (unsafe) |
 //! | `reading` | runs on disk |
 //! | `theory` | analyze, design, check |
 //!
@@ -19,6 +20,7 @@ mod callback;
 mod derivatives;
 mod error;
 mod handle;
+mod lock;
 mod native;
 mod reading;
 mod table;
