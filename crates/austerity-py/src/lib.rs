@@ -14,6 +14,7 @@
 //! | `theory` | analyze, design, check |
 //!
 //! Everything that takes long releases the lock.
+#![allow(clippy::needless_pass_by_value, reason = "arguments from Python are handed over by value")]
 
 mod arguments;
 mod callback;

@@ -12,6 +12,9 @@ use pyo3::prelude::*;
 use crate::error::{exception, python_words};
 use crate::table::{Columns, source};
 
+/// A column and its name.
+type Named<'py> = (&'static str, Bound<'py, PyArray1<f64>>);
+
 /// An array with its shape.
 type Shaped<'py> = Bound<'py, PyAny>;
 
@@ -92,7 +95,7 @@ pub(crate) fn predict<'py>(
     most_draws: usize,
     seed: u64,
     threads: usize,
-) -> PyResult<Vec<(&'static str, Bound<'py, PyArray1<f64>>)>> {
+) -> PyResult<Vec<Named<'py>>> {
     let rows = source(&columns, "the new rows")?;
     let settings = runs::predict::PredictSettings { interval, most_draws, seed, threads };
     let made = py.detach(|| runs::predict::table(&run, &rows, &settings)).map_err(raise)?;

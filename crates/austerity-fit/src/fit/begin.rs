@@ -162,7 +162,7 @@ impl Task for Begin<'_, '_> {
                 };
                 let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
                 if self.surrogate == SurrogateChoice::Auto
-                    && budget::rows_serve(budget, &candidates, &estimates, self.parts.store.rows())
+                    && budget::rows_serve(budget, &candidates, &estimates, self.parts.rows)
                 {
                     self.remarks.push(
                         "no surrogate: its residuals are so large here that decisions about the rows themselves cost less"

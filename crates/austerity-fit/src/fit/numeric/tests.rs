@@ -9,7 +9,7 @@ fn differences_find_the_mode_that_derivatives_find() {
     let made = generate::logistic(60_000, 4).correlated(true).seed(5).build().unwrap();
     let data = made.data.check(ResponseKind::Binary).unwrap();
     let model = Glm::new(Logistic, &data, data.default_priors()).unwrap();
-    let exact = find_mode(&model, &vec![0.0; 5]).unwrap();
+    let exact = find_mode(&model, &[0.0; 5]).unwrap();
     let found = mode(&model, &[0.0; 5], &Control::new()).unwrap().unwrap();
     for i in 0..5 {
         let sd = exact.covariance[6 * i].sqrt();
