@@ -65,8 +65,9 @@ pub struct Tally {
     pub deviations: f64,
     /// Logarithms of what the bets on large deviations have won.
     pub wealth: [f64; 3],
-    /// Slope and information of the likelihood of β = 1; see [`Tally::inverse_temperature`].
+    /// Slope of the log-likelihood of β at 1; see [`Tally::inverse_temperature`].
     pub slope: f64,
+    /// Information about β there.
     pub information: f64,
     /// Decisions that were compared with a model behind a surrogate and did not fit it,
     pub defects: u64,
