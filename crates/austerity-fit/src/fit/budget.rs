@@ -358,7 +358,7 @@ impl BudgetPlan {
             changes => format!("the rule changed {changes} times"),
         };
         format!(
-            "Of the budget of {} {} was spent, planned {} times ({rules}): predicted bias of the standard deviations {:+.2} % (± {:.2}), variance {variance:.1e} and              risk {:.1e} in posterior variances.",
+            "Of the budget of {} {} was spent, planned {} times ({rules}): predicted bias of the standard deviations {:+.2} % (± {:.2}), variance {variance:.1e} and risk {:.1e} in posterior variances.",
             amount(self.unit, self.all),
             amount(self.unit, self.spent),
             self.stretches.len(),
