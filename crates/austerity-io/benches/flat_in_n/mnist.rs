@@ -47,7 +47,7 @@ pub(crate) fn run(quick: bool) {
         TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), None, 1).expect("a plan");
     let set_up = (cpu_time() - begun).as_secs_f64();
 
-    let reference = Reference::new(&surrogate, &plan, if quick { 20_000 } else { 200_000 }, 2, 2);
+    let reference = Reference::new(&surrogate, &plan, if quick { 20_000 } else { 60_000 }, 2, 2);
     let (mean, sd) = reference.moments();
     let problem = Problem { mean: &mean, sd: &sd, reference: &reference };
     let walk = RandomWalk::isotropic(d, STEP).expect("a walk");
