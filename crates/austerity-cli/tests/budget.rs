@@ -22,7 +22,7 @@ fn evaluations_determine_every_draw() {
     let scratch = Scratch::new("evaluations");
     scratch.done(ROWS);
     let rows = format!("{WALK} --evaluations 6e7");
-    let surrogate = "fit data.parquet --response y --chains 2 --seed 5 --evaluations 3e6".to_owned();
+    let surrogate = "fit data.parquet --response y --chains 2 --seed 5 --evaluations 2e7".to_owned();
     for fit in [rows, surrogate] {
         scratch.fit(&format!("{fit} --out whole --threads 2"));
         let summary = scratch.summary("whole");

@@ -99,6 +99,7 @@ fn find(
                 of_glm,
             )
         }
+        Family::Own => return Err(crate::model::own()),
         Family::Linear => {
             let model =
                 Linear::from_store(data, &priors, Noise::Unknown { prior: SCALE_PRIOR })?.by_rows()?;

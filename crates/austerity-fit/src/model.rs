@@ -25,6 +25,8 @@ pub(crate) enum Family {
     Poisson,
     Student,
     Linear,
+    /// A user's own functions.
+    Own,
 }
 
 impl Family {
@@ -53,6 +55,7 @@ impl Family {
             Self::Poisson => "Poisson regression, log link",
             Self::Student => "regression with Student-t noise, 4 degrees of freedom",
             Self::Linear => "linear regression with normal noise",
+            Self::Own => "a posterior of the user's own",
         }
     }
 }
@@ -61,9 +64,16 @@ impl Family {
 pub(crate) trait Regression: Parameters + Curvature + Model<State = Vec<f64>> {}
 impl<M: Parameters + Curvature + Model<State = Vec<f64>>> Regression for M {}
 
-/// A posterior that chains can sample: a regression, or a surrogate of one.
-pub(crate) trait Sampled: Parameters + Model<State = Vec<f64>> {}
+/// A posterior that chains can sample: a regression, a surrogate of one, or a user's own.
+pub trait Sampled: Parameters + Model<State = Vec<f64>> {}
 impl<M: Parameters + Model<State = Vec<f64>>> Sampled for M {}
+
+/// Only who has the functions can do it.
+pub(crate) fn own() -> Failure {
+    Failure::Usage(
+        "the likelihood of this run is a function of the user's own, which a run does not hold: do this where the function is".into(),
+    )
+}
 
 /// Work on a model of any family.
 pub(crate) trait Task: Sized {
@@ -104,5 +114,6 @@ pub(crate) fn with_model<T: Task>(
             let model = Linear::from_store(&store, coefficients, noise)?;
             if by_rows { task.run(&model.by_rows()?) } else { task.run(&model) }
         }
+        Family::Own => Err(own()),
     }
 }

@@ -15,6 +15,8 @@ pub enum Failure {
     File(austerity_io::Error),
     /// Another part of the program could not do its job.
     Other(Box<dyn std::error::Error + Send + Sync>),
+    /// Somebody stopped it before the first draw.
+    Interrupted,
     /// Options that do not go together, or a value that an option refuses.
     Usage(String),
     /// Writing failed.
@@ -40,6 +42,7 @@ impl fmt::Display for Failure {
             Self::Library(error) => write!(f, "{error}"),
             Self::File(error) => write!(f, "{error}"),
             Self::Other(error) => write!(f, "{error}"),
+            Self::Interrupted => f.write_str("interrupted before the first draw; nothing was written"),
             Self::Usage(text) => f.write_str(text),
             Self::Writing(error) => write!(f, "cannot write the output: {error}"),
         }

@@ -246,19 +246,26 @@ fn data_checks(tested: &[Tested]) -> Vec<Check> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::context::{Size, Stage};
     use austerity::run::Control;
 
-    /// A tiny run on a stand-in: both panels, a table of finite numbers, and designs that keep to their order.
-    #[test]
-    fn a_tiny_run_is_complete() {
+    /// A tiny run on a stand-in.
+    pub(crate) fn tiny() -> Outcome {
         let cache = std::env::temp_dir().join(format!("austerity-design-{}", std::process::id()));
         let observer = |_: &Stage| {};
         let context = Context::new(Size::Quick, 3, 2, Vec::new(), &cache, Control::new(), &observer);
         let sizes = Sizes { rows: 4_000, truth_steps: 1_000, chains: 1, seconds: 0.0 };
         let outcome = run_with(&context, &Plan { sizes, targets: vec![0.02, 0.1], pairs: 20 }).unwrap();
+        std::fs::remove_dir_all(&cache).unwrap();
+        outcome
+    }
+
+    /// Both panels, a table of finite numbers, and designs that keep to their order.
+    #[test]
+    fn a_tiny_run_is_complete() {
+        let outcome = tiny();
         let figures: Vec<&str> =
             outcome.sections.iter().filter_map(|section| Some(section.figure.as_ref()?.0.as_str())).collect();
         assert_eq!(figures, ["design_error", "design_data"]);
@@ -270,6 +277,5 @@ mod tests {
                 row[1..].iter().all(|cell| matches!(cell, crate::outcome::Cell::Number(v) if v.is_finite()))
             );
         }
-        std::fs::remove_dir_all(&cache).unwrap();
     }
 }

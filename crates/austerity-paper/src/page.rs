@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::context::Size;
 use crate::outcome::{Check, Outcome, Section, Verdict};
 
+#[cfg(test)]
+mod tests;
+
 const STYLE: &str = "\
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--soft:#57606a;--line:#d8dee4;--good:#1a7f37;--bad:#b42318;--open:#8a6100}
 @media(prefers-color-scheme:dark){:root{--paper:#15191d;--ink:#e4e7ea;--soft:#9aa4af;--line:#2c3238;--good:#4ac26b;--bad:#ff8a80;--open:#e0b341}}

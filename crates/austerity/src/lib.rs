@@ -33,6 +33,7 @@ pub mod design;
 pub mod diagnostics;
 pub mod error;
 pub mod kernel;
+mod memory;
 pub mod model;
 pub mod population;
 pub mod proposal;

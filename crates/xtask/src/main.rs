@@ -5,6 +5,7 @@
 mod checks;
 mod command;
 mod figures;
+mod python;
 mod steps;
 mod suite;
 mod tree;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 /// The tasks and what each does; documented commands are checked against this list.
 pub(crate) const TASKS: &[(&str, &str)] = &[
-    ("test", "run every check: format, lints, tests, doc tests, docs, project rules"),
+    ("test", "run every check: format, lints, tests, doc tests, docs, project rules, the Python package"),
     ("bench", "run the benches of every crate, or the one that is named, such as `bench flat-in-n --quick`"),
     ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
     ("help", "print this text"),

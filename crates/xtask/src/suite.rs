@@ -2,13 +2,11 @@
 
 use crate::checks::{documents, manifests, sources};
 use crate::command::{self, cargo};
+use crate::python;
 use crate::steps::{Outcome, Steps};
 use crate::tree::Tree;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-
-/// Parts that come later, by the folder that will hold them.
-const LATER_PARTS: &[(&str, &str)] = &[("Python package", "crates/austerity-py")];
 
 /// Runs every check, whatever fails on the way, and ends with a table.
 pub(crate) fn run(root: &Path) -> ExitCode {
@@ -28,9 +26,9 @@ pub(crate) fn run(root: &Path) -> ExitCode {
         Ok(tree) => run_project_checks(&mut steps, root, &tree),
         Err(why) => steps.run("project rules", "reading the sources", || Outcome::Failed(vec![why])),
     }
-    for (name, folder) in LATER_PARTS {
-        steps.run(name, folder, || later_part(root, name, folder));
-    }
+    steps.run("Python package", "the wheel in a fresh virtual environment, and python/tests", || {
+        python::run(root)
+    });
     steps.finish()
 }
 
@@ -76,26 +74,4 @@ fn experiments(root: &Path) -> Command {
     let mut command = cargo(root, &call);
     command.arg("target/reproduce");
     command
-}
-
-/// Skips a part that is not there; refuses to pass over one that is.
-fn later_part(root: &Path, name: &str, folder: &str) -> Outcome {
-    if root.join(folder).exists() {
-        Outcome::Failed(vec![format!("{folder} exists, but no step here tests it yet: add one to the suite")])
-    } else {
-        Outcome::Skipped(format!("{name} (not in the tree yet)"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_is_skipped_only_while_it_is_absent() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let absent = later_part(root, "Python package", "no-such-folder");
-        assert_eq!(absent, Outcome::Skipped("Python package (not in the tree yet)".into()));
-        assert!(matches!(later_part(root, "sources", "src"), Outcome::Failed(_)));
-    }
 }

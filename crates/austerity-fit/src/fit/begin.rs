@@ -67,7 +67,15 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     };
     let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
     let start = with_model(family, &loaded.store, &smooth, false, find)?;
-    let parts = Parts { store: &loaded.store, recipe: &loaded.recipe, family, priors: &priors, begun };
+    let parts = Parts {
+        rows: loaded.store.rows(),
+        bytes: loaded.store.bytes(),
+        mapped: loaded.store.is_mapped(),
+        recipe: &loaded.recipe,
+        family,
+        priors: &priors,
+        begun,
+    };
     let mut remarks = loaded.remarks.clone();
     remarks.extend(start.remarks.iter().cloned());
     let sampled = wanted.wants_test();
@@ -88,25 +96,105 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     with_model(family, &loaded.store, &priors, sampled, task)
 }
 
-struct Begin<'a, 'f> {
-    asked: &'a Asked<'a>,
-    folder: &'a Folder,
-    wanted: Wanted,
-    proposal: ProposalChoice,
-    parts: Parts<'a>,
-    start: Start,
-    remarks: Vec<String>,
-    host: &'a mut dyn Host,
-    fresh: &'a mut Fresh<'f>,
-    checksum: String,
-    surrogate: SurrogateChoice,
-    budget: Option<Budget>,
+pub(super) struct Begin<'a, 'f> {
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) folder: &'a Folder,
+    pub(super) wanted: Wanted,
+    pub(super) proposal: ProposalChoice,
+    pub(super) parts: Parts<'a>,
+    pub(super) start: Start,
+    pub(super) remarks: Vec<String>,
+    pub(super) host: &'a mut dyn Host,
+    pub(super) fresh: &'a mut Fresh<'f>,
+    pub(super) checksum: String,
+    pub(super) surrogate: SurrogateChoice,
+    pub(super) budget: Option<Budget>,
 }
 
 impl Task for Begin<'_, '_> {
     type Output = Overview;
 
     fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
+        self.plainly(model)
+    }
+
+    fn run_expandable<F: austerity::model::glm::Family>(
+        mut self,
+        model: &Glm<F>,
+    ) -> Result<Overview, Failure> {
+        if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
+            return self.run(model);
+        }
+        self.host.note("expanding the likelihood at the mode");
+        let question = Question {
+            choice: self.surrogate,
+            wanted: &self.wanted,
+            proposal: self.proposal,
+            mode: &self.start.mode,
+            threads: threads(self.asked.common),
+            seed: self.asked.common.seed(),
+        };
+        let prepared = match surrogate::prepare(model, &question)? {
+            Ok(prepared) => *prepared,
+            Err(why) => {
+                self.remarks.extend(why);
+                return self.plainly(model);
+            }
+        };
+        let rows = model;
+        let Prepared { model, plan, mut decided, record, worth } = prepared;
+        let (stored, proposal_words) = match &plan {
+            Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
+            None => self.proposal.build(&self.start.mode)?,
+        };
+        let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let budgeted = match &self.budget {
+            None => None,
+            Some(budget) => {
+                let question = budget::Residuals {
+                    model: &model,
+                    proposal: &proposal,
+                    decided: &decided,
+                    report: &record.report,
+                    worth,
+                    start: typical(&self.start.mode, self.asked.common.seed())?,
+                };
+                let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
+                if self.surrogate == SurrogateChoice::Auto
+                    && budget::rows_serve(budget, &candidates, &estimates, self.parts.rows)
+                {
+                    self.remarks.push(
+                        "no surrogate: its residuals are so large here that decisions about the rows themselves cost less"
+                            .into(),
+                    );
+                    return self.run(rows);
+                }
+                let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
+                let typed = self.asked.options.shape.warmup.is_some();
+                let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);
+                let planned = planned.ok_or(none)?;
+                let Candidate { rule, audit, .. } = planned.candidate(0).clone();
+                (decided.rule, decided.audit) = (rule, audit);
+                Some(planned)
+            }
+        };
+        let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
+        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
+    }
+}
+
+/// What was decided about a run.
+pub(super) struct Details {
+    pub(super) chosen: Chosen,
+    pub(super) surrogate: Option<SurrogateRecord>,
+    pub(super) plan: Option<BudgetPlan>,
+    pub(super) settings: Settings,
+}
+
+impl Begin<'_, '_> {
+    /// Decisions about the rows themselves.
+    pub(super) fn plainly<M: Sampled>(self, model: &M) -> Result<Overview, Failure> {
         if self.wanted.certified() {
             let why = self.remarks.last().cloned().unwrap_or_default();
             return Err(Failure::Usage(format!(
@@ -140,83 +228,8 @@ impl Task for Begin<'_, '_> {
         self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
     }
 
-    fn run_expandable<F: austerity::model::glm::Family>(
-        mut self,
-        model: &Glm<F>,
-    ) -> Result<Overview, Failure> {
-        if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
-            return self.run(model);
-        }
-        self.host.note("expanding the likelihood at the mode");
-        let question = Question {
-            choice: self.surrogate,
-            wanted: &self.wanted,
-            proposal: self.proposal,
-            mode: &self.start.mode,
-            threads: threads(self.asked.common),
-            seed: self.asked.common.seed(),
-        };
-        let prepared = match surrogate::prepare(model, &question)? {
-            Ok(prepared) => *prepared,
-            Err(why) => {
-                self.remarks.extend(why);
-                return self.run(model);
-            }
-        };
-        let rows = model;
-        let Prepared { model, plan, mut decided, record, worth } = prepared;
-        let (stored, proposal_words) = match &plan {
-            Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
-            None => self.proposal.build(&self.start.mode)?,
-        };
-        let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
-        let mut settings = settings(self.asked.common, self.asked.options)?;
-        let budgeted = match &self.budget {
-            None => None,
-            Some(budget) => {
-                let question = budget::Residuals {
-                    model: &model,
-                    proposal: &proposal,
-                    decided: &decided,
-                    report: &record.report,
-                    worth,
-                    start: typical(&self.start.mode, self.asked.common.seed())?,
-                };
-                let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
-                if self.surrogate == SurrogateChoice::Auto
-                    && budget::rows_serve(budget, &candidates, &estimates, self.parts.store.rows())
-                {
-                    self.remarks.push(
-                        "no surrogate: its residuals are so large here that decisions about the rows themselves cost less"
-                            .into(),
-                    );
-                    return self.run(rows);
-                }
-                let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
-                let typed = self.asked.options.shape.warmup.is_some();
-                let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);
-                let planned = planned.ok_or(none)?;
-                let Candidate { rule, audit, .. } = planned.candidate(0).clone();
-                (decided.rule, decided.audit) = (rule, audit);
-                Some(planned)
-            }
-        };
-        let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
-        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
-    }
-}
-
-/// What was decided about a run.
-struct Details {
-    chosen: Chosen,
-    surrogate: Option<SurrogateRecord>,
-    plan: Option<BudgetPlan>,
-    settings: Settings,
-}
-
-impl Begin<'_, '_> {
     /// Writes the folder and samples.
-    fn go<M: Sampled, P: Stored>(
+    pub(super) fn go<M: Sampled, P: Stored>(
         self,
         model: &M,
         proposal: &P,
@@ -252,10 +265,10 @@ impl Begin<'_, '_> {
             merged: Vec::new(),
             data: DataRecord {
                 file: self.asked.options.data.data.clone(),
-                rows: self.parts.store.rows(),
+                rows: self.parts.rows,
                 fingerprint: format!("{:016x}", model.fingerprint()),
                 checksum: self.checksum.clone(),
-                bytes: self.parts.store.bytes(),
+                bytes: self.parts.bytes,
                 remarks: self.remarks.clone(),
             },
             model: ModelRecord {
@@ -274,7 +287,7 @@ impl Begin<'_, '_> {
         };
         let layout = layout(&run, names.clone(), keep);
         if !self.asked.common.json {
-            let text = plan(&run, &names, &layout, &sampler.memory(), self.parts.store.is_mapped());
+            let text = plan(&run, &names, &layout, &sampler.memory(), self.parts.mapped);
             unless_closed(self.host.plan(&text))?;
         }
         let checkpoint = Checkpoint {

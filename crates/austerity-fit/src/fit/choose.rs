@@ -13,7 +13,7 @@ use austerity::proposal::{AnyProposal, Laplace};
 use super::Host;
 use super::decide::{Decided, Wanted};
 use super::start::{INDEPENDENT, ProposalChoice, typical};
-use crate::model::{Family, Regression};
+use crate::model::{Family, Sampled};
 use crate::output::Failure;
 
 /// A proposal, a rule, and why.
@@ -45,11 +45,7 @@ pub(super) struct Chooser<'a> {
 
 impl Chooser<'_> {
     /// Proposal and rule for what was typed as `--proposal`.
-    pub(super) fn choose<M: Regression>(
-        &mut self,
-        model: &M,
-        typed: ProposalChoice,
-    ) -> Result<Chosen, Failure> {
+    pub(super) fn choose<M: Sampled>(&mut self, model: &M, typed: ProposalChoice) -> Result<Chosen, Failure> {
         match typed {
             ProposalChoice::Auto if self.wanted.wants_test() => self.walk(model, ProposalChoice::Adaptive),
             ProposalChoice::Auto => self.better(model),
@@ -78,7 +74,7 @@ impl Chooser<'_> {
     }
 
     /// The better of a walk and independent draws.
-    fn better<M: Regression>(&mut self, model: &M) -> Result<Chosen, Failure> {
+    fn better<M: Sampled>(&mut self, model: &M) -> Result<Chosen, Failure> {
         let walk = self.walk(model, ProposalChoice::Adaptive)?;
         let (mut independent, acceptance) = self.independent(model)?;
         if walk.worth_per_pass() >= independent.worth_per_pass() {
@@ -96,7 +92,7 @@ impl Chooser<'_> {
     }
 
     /// A random walk and the rule that its pilot leads to.
-    fn walk<M: Regression>(&mut self, model: &M, walk: ProposalChoice) -> Result<Chosen, Failure> {
+    fn walk<M: Sampled>(&mut self, model: &M, walk: ProposalChoice) -> Result<Chosen, Failure> {
         let (proposal, proposal_words) = walk.build(self.mode)?;
         let worth = 0.33 / model.names().len() as f64;
         if !self.may_test() {
@@ -108,7 +104,7 @@ impl Chooser<'_> {
     }
 
     /// Independent draws with exact decisions, and the share of them that a pilot accepted.
-    fn independent<M: Regression>(&mut self, model: &M) -> Result<(Chosen, f64), Failure> {
+    fn independent<M: Sampled>(&mut self, model: &M) -> Result<(Chosen, f64), Failure> {
         let (proposal, proposal_words) = ProposalChoice::Laplace.build(self.mode)?;
         let draws = Laplace::new(&self.mode.state, &self.mode.covariance)?;
         let Pilot { pairs, acceptance, .. } = self.pilot(model, &draws.into(), STEPS)?;
@@ -118,7 +114,7 @@ impl Chooser<'_> {
     }
 
     /// Exact steps from a typical draw.
-    pub(super) fn pilot<M: Regression>(
+    pub(super) fn pilot<M: Sampled>(
         &mut self,
         model: &M,
         proposal: &AnyProposal,
@@ -130,7 +126,7 @@ impl Chooser<'_> {
         let start = typical(self.mode, self.seed)?;
         let seen = pilot(model, &mut proposal.clone(), &start, (steps, self.seed), &control, &mut told)?;
         if control.stopped() {
-            return Err(Failure::Usage("interrupted before the first draw; nothing was written".into()));
+            return Err(Failure::Interrupted);
         }
         Ok(seen)
     }

@@ -8,6 +8,7 @@
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `begin`, `resume` | a new run, or going on with one |
+//! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
 //! | `sink` | draws and checkpoints to the folder while chains run |
 //! | `host` | who asked: is told, watches, may end it |
 //! | `progress` | what people watch |
@@ -17,6 +18,8 @@ pub(crate) mod budget;
 mod choose;
 pub(crate) mod decide;
 mod host;
+mod numeric;
+mod own;
 pub(crate) mod progress;
 mod resume;
 mod sink;
@@ -39,6 +42,7 @@ use budget::{Budget, Course, spend};
 use sink::Stored;
 
 pub use host::{Host, Unattended};
+pub use own::{Own, run_expandable, run_own};
 pub use progress::Display;
 
 /// More chains than any machine has use for; each holds a state and a shape of its own.
@@ -294,7 +298,10 @@ fn settings(common: &Common, options: &FitOptions) -> Result<Settings, Failure> 
 
 /// The recipe and what else a new run is made of.
 struct Parts<'a> {
-    store: &'a Store,
+    rows: usize,
+    /// Bytes of the data, and whether they are mapped from disk.
+    bytes: usize,
+    mapped: bool,
     recipe: &'a Recipe,
     family: Family,
     priors: &'a [Prior],

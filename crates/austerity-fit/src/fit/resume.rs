@@ -18,7 +18,7 @@ use super::sink::Stored;
 use super::surrogate::{self, Steps};
 use super::{Asked, Host, Session, kept, layout, limits, sample, threads, unless_closed};
 use crate::data::{self, Loaded};
-use crate::model::{Regression, Sampled, Task, with_model};
+use crate::model::{Family, Regression, Sampled, Task, with_model};
 use crate::options::{FitOptions, LengthOptions};
 use crate::output::Failure;
 use crate::runs::{Folder, Overview, RunFile, Saved};
@@ -62,6 +62,34 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let family = run.model.family;
     let task = Resume { asked, folder, run, host, lock, begun };
     with_model(family, &loaded.store, &priors, by_rows, task)
+}
+
+/// Goes on with a run of a posterior of the user's own.
+pub(super) fn own<'a>(
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    rows: usize,
+    host: &'a mut dyn Host,
+) -> Result<Resume<'a>, Failure> {
+    let begun = Instant::now();
+    let Asked { common, options, .. } = *asked;
+    let mut run = folder.read_run()?;
+    let lock = RunLock::acquire(folder.path())?;
+    if run.model.family != Family::Own {
+        return Err(differs("the model", run.model.family.words(), Family::Own.words()));
+    }
+    if run.data.rows != rows {
+        return Err(differs("the number of rows", &run.data.rows.to_string(), &rows.to_string()));
+    }
+    if let Some(seed) = common.given_seed()
+        && seed != run.settings.seed
+    {
+        return Err(differs("--seed", &run.settings.seed.to_string(), &seed.to_string()));
+    }
+    merge(&run.options, &options.shape, &[])?;
+    length(&mut run, options)?;
+    run.settings.threads = common.threads;
+    Ok(Resume { asked, folder, run, host, lock, begun })
 }
 
 /// Refuses priors that were typed again and are others now, such as those of a file that changed.
@@ -121,10 +149,10 @@ fn finished(run: &RunFile, saved: &Saved, length: &LengthOptions, shortest: u64)
     }
 }
 
-struct Resume<'a> {
+pub(super) struct Resume<'a> {
     asked: &'a Asked<'a>,
     folder: &'a Folder,
-    run: RunFile,
+    pub(super) run: RunFile,
     host: &'a mut dyn Host,
     lock: RunLock,
     begun: Instant,
@@ -148,7 +176,7 @@ impl Task for Resume<'_> {
 
 impl Resume<'_> {
     /// Goes on, with the proposals that `restored` makes of the stored ones.
-    fn go<M: Sampled, P: Stored>(
+    pub(super) fn go<M: Sampled, P: Stored>(
         self,
         model: &M,
         restored: impl FnMut(AnyProposal) -> austerity::Result<P>,

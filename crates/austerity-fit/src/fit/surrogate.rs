@@ -22,7 +22,7 @@ use super::start::ProposalChoice;
 use crate::output::Failure;
 
 /// Fewer rows than this are read whole in less time than a surrogate takes.
-const FEWEST_ROWS: usize = 2_000;
+pub(super) const FEWEST_ROWS: usize = 2_000;
 
 /// What was typed as `--surrogate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

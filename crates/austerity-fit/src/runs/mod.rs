@@ -22,3 +22,21 @@ pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRe
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;
 pub(crate) use overview::large;
+
+/// The columns that new rows must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewColumns {
+    /// The features.
+    pub features: Vec<String>,
+    /// The offset, where the run has one.
+    pub offset: Option<String>,
+    /// The trials, where the run has them.
+    pub trials: Option<String>,
+}
+
+/// The columns that new rows must have to be predicted by the run at `run`.
+pub fn columns(run: &std::path::Path) -> Result<NewColumns, crate::output::Failure> {
+    let recipe = Folder::new(run).read_run()?.recipe;
+    let features = recipe.terms.iter().map(|term| term.column().to_owned()).collect();
+    Ok(NewColumns { features, offset: recipe.offset, trials: recipe.trials })
+}

@@ -27,6 +27,11 @@ pub struct Overview {
 }
 
 impl Overview {
+    /// Reads the run at `path`.
+    pub fn open(path: &std::path::Path) -> Result<Self, Failure> {
+        Self::read(&Folder::new(path))
+    }
+
     /// Reads a run's folder.
     pub(crate) fn read(folder: &Folder) -> Result<Self, Failure> {
         let run = folder.read_run()?;
@@ -74,6 +79,12 @@ impl Overview {
         Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
     }
 
+    /// What the last session failed of, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.saved.ended.as_deref().filter(|_| self.saved.failed)
+    }
+
     /// Share of the data per decision, audits and preparation excluded.
     #[must_use]
     pub fn data_share(&self) -> f64 {
@@ -105,6 +116,8 @@ impl Overview {
             "parameters": self.summary,
             "data_share": number(self.data_share()),
             "acceptance": number(self.counters.acceptance()),
+            "temperature": self.temperature().map(|(value, error)| json!({"value": value, "standard_error": error})),
+            "certified": matches!(self.run.settings.rule, RuleSettings::Certified { .. }).then_some(self.counters.certified),
             "seconds": number(self.saved.seconds),
             "preparation_seconds": number(self.saved.preparation),
             "evaluations": self.saved.evaluations(),
@@ -154,6 +167,7 @@ impl Overview {
         said.extend(self.verdict.reasons.iter().cloned());
         said.push(self.cost());
         said.extend(self.theory());
+        said.extend(self.realized().filter(|_| self.draws > 0));
         said.extend(self.run.budget.as_ref().filter(|_| self.draws > 0).map(BudgetPlan::outcome));
         said.extend(self.audits());
         said.extend(self.verdict.remarks.iter().cloned());
@@ -179,8 +193,12 @@ impl Overview {
         if self.draws == 0 {
             return None;
         }
-        let RuleSettings::Sequential(test) = &self.run.settings.rule else {
-            return Some("Decisions were exact: the draws have no error but Monte Carlo.".into());
+        let test = match &self.run.settings.rule {
+            RuleSettings::Sequential(test) => test,
+            RuleSettings::Exact { .. } => {
+                return Some("Decisions were exact: the draws have no error but Monte Carlo.".into());
+            }
+            RuleSettings::Certified { .. } => return Some(self.certified()),
         };
         let prediction = self.run.decision.prediction.as_ref()?;
         let what = if matches!(test.law, Law::Compensated { .. }) {
@@ -206,6 +224,44 @@ impl Overview {
             )
         };
         Some(format!("The theory predicts {what} of {:.4} for this test: {spread}.", prediction.error))
+    }
+
+    /// What certified decisions rested on.
+    fn certified(&self) -> String {
+        let Counters { certified: [second, third, some], steps, .. } = self.counters;
+        let share = |count: u64| percent(count as f64 / steps as f64);
+        format!(
+            "Decisions were exact: the draws have no error but Monte Carlo. Bounds of the second order settled {} of them and of the third {}, reading no row; \
+             {} took some rows, the others all of them.",
+            share(second),
+            share(third),
+            share(some)
+        )
+    }
+
+    /// What was predicted of a test against what came of it.
+    fn realized(&self) -> Option<String> {
+        let prediction = self.run.decision.prediction.as_ref().filter(|_| self.run.budget.is_none())?;
+        let (inflation, acceptance) = (prediction.sd_inflation?, prediction.acceptance?);
+        let temperature = self.temperature().map_or(String::new(), |(temperature, error)| {
+            format!(
+                "; temperature {:.3} and {temperature:.3} ± {error:.3}, by the signs of the audited log ratios",
+                inflation * inflation
+            )
+        });
+        Some(format!(
+            "Predicted and realised: {} and {} of the candidates accepted, {} and {} of the rows per decision{temperature}.",
+            percent(acceptance),
+            percent(self.counters.acceptance()),
+            percent(prediction.data_share),
+            percent(self.data_share())
+        ))
+    }
+
+    /// Temperature of the draws by audits, and its standard error.
+    fn temperature(&self) -> Option<(f64, f64)> {
+        let (beta, error) = self.counters.audits.inverse_temperature()?;
+        (beta > 4.0 * error).then(|| (1.0 / beta, error / (beta * beta)))
     }
 
     fn audits(&self) -> Option<String> {

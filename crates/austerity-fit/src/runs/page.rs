@@ -25,6 +25,12 @@ pub fn run(common: &Common, options: &ReportOptions) -> Result<(), Failure> {
     say(format!("{}: open it in a browser; it needs no network.", target.display()))
 }
 
+/// Writes the page of the run at `run` to `target`.
+pub fn save(run: &std::path::Path, target: &std::path::Path) -> Result<(), Failure> {
+    let folder = Folder::new(run);
+    write(&folder, &Overview::read(&folder)?, target)
+}
+
 /// Writes the page of a run just read.
 pub(crate) fn write(folder: &Folder, overview: &Overview, target: &std::path::Path) -> Result<(), Failure> {
     let text = page(&report(folder, overview)?);

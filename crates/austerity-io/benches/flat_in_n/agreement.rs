@@ -10,7 +10,8 @@ use austerity::model::surrogate::CertainSteps;
 use austerity::model::{Model as _, Surrogate};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, TransitionKind, TransitionPlan};
-use austerity::rng::{Role, seek, stream};
+use austerity::rng::{Rng, Role, seek, stream};
+use rand::RngExt as _;
 
 /// The quantiles compared.
 pub(crate) const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
@@ -68,6 +69,30 @@ impl Reference {
         let (sum, square) = weights.iter().fold((0.0, 0.0), |(s, q), w| (s + w, q + w * w));
         let effective = smallest * (sum * sum / square) / weights.len() as f64;
         Self { draws, weights, effective }
+    }
+
+    /// Means and standard deviations.
+    pub(crate) fn moments(&self) -> (Vec<f64>, Vec<f64>) {
+        let total: f64 = self.weights.iter().sum();
+        let mean = |values: &[f64], map: &dyn Fn(f64) -> f64| {
+            values.iter().zip(&self.weights).map(|(&value, weight)| weight * map(value)).sum::<f64>() / total
+        };
+        let both = self.draws.iter().map(|values| {
+            let centre = mean(values, &|value| value);
+            (centre, mean(values, &|value| (value - centre).powi(2)).sqrt())
+        });
+        both.unzip()
+    }
+
+    /// One draw from the posterior.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Vec<f64> {
+        let mut left = rng.random::<f64>() * self.weights.iter().sum::<f64>();
+        let reached = |weight: &f64| {
+            left -= weight;
+            left <= 0.0
+        };
+        let place = self.weights.iter().position(reached).unwrap_or(0);
+        self.draws.iter().map(|values| values[place]).collect()
     }
 
     /// A weighted quantile.

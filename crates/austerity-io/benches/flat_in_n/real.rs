@@ -19,7 +19,7 @@ fn file(name: &str) -> Option<PathBuf> {
     Some(folder.join(name)).filter(|path| path.exists())
 }
 
-fn numbers(name: &str, columns: Option<&[String]>) -> Option<Vec<(String, Vec<f64>)>> {
+pub(crate) fn numbers(name: &str, columns: Option<&[String]>) -> Option<Vec<(String, Vec<f64>)>> {
     let path = file(name)?;
     let source = open(&path).expect("a table");
     let names = columns.map_or_else(|| source.schema().names.clone(), <[String]>::to_vec);

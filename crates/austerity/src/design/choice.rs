@@ -27,6 +27,9 @@ pub struct Prediction {
     /// sd of a chain's draws over sd of the posterior, for a Gaussian posterior and a random walk with steps like the pairs'; `None`
     /// for proposals that are no walk, whose log ratios follow another law.
     pub sd_inflation: Option<f64>,
+    /// Share of the candidates that is accepted, under the same conditions.
+    #[serde(default)]
+    pub acceptance: Option<f64>,
     /// Typical κ of the pairs.
     pub kappa: f64,
 }
@@ -89,8 +92,10 @@ pub fn predict(settings: &SequentialSettings, pairs: &Pairs, walk: bool) -> Resu
     let table = table(settings, pairs.rows(), kappa)?;
     let [error, data_share] = evaluate(&table, pairs, settings.law)?;
     let bias = || table.bias(settings.law, Moves::plain(kappa.clamp(1e-6, 1e3)));
-    let sd_inflation = if walk { Some(bias()?.sd_inflation) } else { None };
-    Ok(Prediction { error, data_share, sd_inflation, kappa })
+    let bias = if walk { Some(bias()?) } else { None };
+    let (sd_inflation, acceptance) =
+        (bias.as_ref().map(|bias| bias.sd_inflation), bias.as_ref().map(|bias| bias.acceptance));
+    Ok(Prediction { error, data_share, sd_inflation, acceptance, kappa })
 }
 
 /// The λ that cancels the temperature of `settings` for a random walk with steps like the pairs', if there is one. By the information

@@ -26,8 +26,9 @@ use crate::model::data::{check_length, check_state};
 use crate::model::{
     Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, ResponseKind, Store, fingerprint,
 };
+use crate::simd::dot;
 use ratio::{Rows, no_rows};
-use statistics::{Statistics, dot};
+use statistics::Statistics;
 
 pub use gradient::LinearWorkspace;
 pub use ratio::LinearRatio;

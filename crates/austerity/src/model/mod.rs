@@ -17,6 +17,7 @@
 //! | [`surrogate`] | [`Surrogate`]: the same posterior, its decisions about what a cheap approximation leaves |
 //! | [`row_expansion`] | [`RowExpansion`]: a surrogate of a user's own model, by the derivatives of its rows |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
+//! | [`mod@from_batches`] | [`from_batches()`]: the same, of many rows at once |
 //! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
 //! | [`mod@with_curvature`] | [`with_curvature()`]: a model and the Hessian of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
@@ -27,6 +28,7 @@
 pub mod batch_gradient;
 pub mod data;
 pub mod field;
+pub mod from_batches;
 pub mod from_fn;
 pub mod generate;
 pub mod glm;
@@ -50,6 +52,7 @@ pub use crate::population::Access;
 pub use batch_gradient::BatchGradient;
 pub use data::{CheckedData, Data, ResponseKind};
 pub use field::{Field, FieldBuilder};
+pub use from_batches::{Derivatives, FromBatches, Likelihoods, from_batches};
 pub use from_fn::{FromFn, from_fn};
 pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
 pub use ica::Ica;

@@ -30,7 +30,7 @@ use std::sync::OnceLock;
 
 use crate::check::blindness::Stratum;
 use crate::error::{Error, Result};
-use crate::model::surrogate::{Expansion, posterior_differences};
+use crate::model::surrogate::{CertainSteps, Expansion, posterior_differences};
 use crate::model::{Access, RowCurvature};
 use crate::population::{Batch, Population as _};
 
@@ -197,13 +197,10 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
         let state = state.to_vec();
         let mut scratch = self.model.scratch(Access::Blocks);
         let mut ratio = self.model.compare(&self.centre, &state, &mut scratch);
-        let mut total = 0.0;
-        for &position in &self.apart {
-            let mut value = [0.0];
-            ratio.reveal(position as usize..position as usize + 1, &mut value)?;
-            total += value[0];
-        }
-        Ok(total)
+        let mut values = vec![0.0; self.apart.len()];
+        let rows = Batch { blocks: &self.apart, block_rows: 1, population: self.model.len() };
+        ratio.reveal_batch(rows, &mut values)?;
+        Ok(values.iter().sum())
     }
 
     /// Prior, expansion and stratum; their gradient is added to `gradient`.
@@ -220,8 +217,9 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
             return Ok(prior + self.taylor(state, None) + self.certain(state)?);
         };
         self.model.add_prior_gradient(state, gradient)?;
-        for position in &self.apart {
-            self.model.add_batch_gradient(state, self.row(position), workspace, gradient)?;
+        if !self.apart.is_empty() {
+            let rows = Batch { blocks: &self.apart, block_rows: 1, population: self.model.len() };
+            self.model.add_batch_gradient(state, rows, workspace, gradient)?;
         }
         Ok(prior + self.taylor(state, Some(gradient)) + self.certain(state)?)
     }
@@ -233,6 +231,25 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
             f64::NAN
         })
     }
+}
+
+/// No parameter is known to move the stratum alone.
+impl<M: RowCurvature> CertainSteps for RowExpansion<'_, M> {
+    type Memory = ();
+
+    fn certain_parameters(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn begin_certain(&self, _state: &[f64], (): &mut ()) {}
+
+    fn certain_change(&self, (): &(), state: &[f64], parameter: usize, by: f64) -> f64 {
+        let mut moved = state.to_vec();
+        moved[parameter] += by;
+        self.log_density(&moved) - self.log_density(state)
+    }
+
+    fn take_certain(&self, (): &mut (), _parameter: usize, _by: f64) {}
 }
 
 impl<M: RowCurvature> Expansion for RowExpansion<'_, M> {

@@ -60,6 +60,17 @@ pub trait Population {
     /// Writes the numbers at storage positions `rows` to `out`, which has their length.
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()>;
 
+    /// Writes the numbers of the blocks of `batch`, one block after the other, to `out`, which has their number.
+    fn reveal_batch(&mut self, batch: Batch<'_>, out: &mut [f64]) -> Result<()> {
+        let mut rest = out;
+        for range in batch.ranges() {
+            let (now, later) = rest.split_at_mut(range.len());
+            self.reveal(range, now)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
     /// Adds to `moments` the numbers of each block: block `b` is the positions
     /// `b·block_rows .. (b+1)·block_rows`, cut at N.
     fn summarize(&mut self, blocks: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
@@ -120,6 +131,25 @@ pub(crate) fn merge_checked(values: &[f64], start: usize, moments: &mut Moments)
     }
     refuse(values, start)?;
     moments.merge(&part);
+    Ok(())
+}
+
+/// Merges the numbers of a batch, as [`Population::summarize`] does on its own; errors name the row that `row_of` tells of a position.
+pub(crate) fn merge_batch(
+    values: &[f64],
+    batch: Batch<'_>,
+    moments: &mut Moments,
+    row_of: impl Fn(usize) -> usize,
+) -> Result<()> {
+    let mut rest = values;
+    for range in batch.ranges() {
+        let (block, later) = rest.split_at(range.len());
+        for (piece, values) in block.chunks(CHUNK).enumerate() {
+            merge_checked(values, range.start + piece * CHUNK, moments)
+                .map_err(|error| relocated(error, &row_of))?;
+        }
+        rest = later;
+    }
     Ok(())
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A partial Fisher–Yates shuffle of block numbers, drawn only as far as a decision reads and undone
 //! afterwards, so that the order of a decision is a function of (seed, chain, step) alone and a checkpoint
-//! needs no index array. Cost: one bounded 32-bit draw per block; 8 bytes per block of memory.
+//! needs no index array. The first few blocks, which are all that most decisions read, are worked out from the exchanges alone, without a look at
+//! the permutation, which for many rows lies far away in memory. Cost: one bounded 32-bit draw per block; 8 bytes per block of memory.
 //!
 //! All rows of a block come together. Over pre-shuffled storage that is a simple random sample in all that
 //! matters; the design effect (between-block against within-block variance) tells how well the one shuffle did.
@@ -12,15 +13,21 @@ use rand::RngExt as _;
 use crate::error::{Error, Result, setting};
 use crate::rng::{Rng, Role, seek, stream};
 
+/// Blocks that are drawn without the permutation.
+const FEW: usize = 16;
+
 /// A random order of the blocks 0, 1, …, drawn as far as needed.
 #[derive(Clone, Debug)]
 pub struct BlockOrder {
     rows: usize,
     block_rows: usize,
-    /// A permutation of all blocks; the identity between decisions but for the blocks drawn ahead.
+    /// A permutation of all blocks; the identity while no more than a few are drawn.
     blocks: Vec<u32>,
     /// `swaps[i]` is the place that was exchanged with place i.
     swaps: Vec<u32>,
+    /// The blocks drawn, and what was put where each was taken from, as long as they are few.
+    few: Vec<u32>,
+    displaced: Vec<u32>,
     rng: Rng,
     step: u64,
 }
@@ -42,6 +49,8 @@ impl BlockOrder {
             block_rows,
             blocks: (0..count).collect(),
             swaps: Vec::with_capacity(count as usize),
+            few: Vec::with_capacity(FEW),
+            displaced: Vec::with_capacity(FEW),
             rng: stream(seed, chain, Role::Reveal),
             step: 0,
         };
@@ -66,10 +75,14 @@ impl BlockOrder {
         if step == self.step {
             return;
         }
-        for i in (0..self.swaps.len()).rev() {
-            self.blocks.swap(i, self.swaps[i] as usize);
+        if self.swaps.len() > FEW {
+            for i in (0..self.swaps.len()).rev() {
+                self.blocks.swap(i, self.swaps[i] as usize);
+            }
         }
         self.swaps.clear();
+        self.few.clear();
+        self.displaced.clear();
         self.step = step;
         seek(&mut self.rng, step);
     }
@@ -80,10 +93,30 @@ impl BlockOrder {
         let count = count.min(total);
         for i in self.swaps.len()..count {
             let j = self.rng.random_range(i as u32..total as u32);
-            self.blocks.swap(i, j as usize);
+            if i < FEW {
+                let (taken, put) = (self.block_at(j), self.block_at(i as u32));
+                self.few.push(taken);
+                self.displaced.push(put);
+            } else {
+                if i == FEW {
+                    self.swaps.iter().enumerate().for_each(|(i, &j)| self.blocks.swap(i, j as usize));
+                }
+                self.blocks.swap(i, j as usize);
+            }
             self.swaps.push(j);
         }
-        &self.blocks[..count]
+        &self.drawn()[..count]
+    }
+
+    /// The block at a place that is not drawn yet, while few are.
+    fn block_at(&self, place: u32) -> u32 {
+        let last = self.swaps.iter().rposition(|&swapped| swapped == place);
+        last.map_or(place, |at| self.displaced[at])
+    }
+
+    /// The blocks drawn, in order, and perhaps others after them.
+    fn drawn(&self) -> &[u32] {
+        if self.swaps.len() <= FEW { &self.few } else { &self.blocks }
     }
 
     /// Rows in the blocks `from..to` of the order, which must have been drawn.
@@ -92,7 +125,7 @@ impl BlockOrder {
         let full = (to - from) * self.block_rows;
         let last = self.blocks.len() as u32 - 1;
         let missing = self.blocks.len() * self.block_rows - self.rows;
-        if missing > 0 && self.blocks[from..to].contains(&last) { full - missing } else { full }
+        if missing > 0 && self.drawn()[from..to].contains(&last) { full - missing } else { full }
     }
 }
 
@@ -114,6 +147,12 @@ mod tests {
         order.begin(5);
         order.first(3);
         assert_eq!(order.first(143), whole);
+        // With the permutation and without it.
+        for count in [1, 2, FEW - 1, FEW, FEW + 1, 30] {
+            order.begin(900);
+            order.begin(5);
+            assert_eq!(order.first(count), &whole[..count]);
+        }
         let mut other = BlockOrder::new(1000, 7, 3, 2).unwrap();
         other.begin(5);
         assert_ne!(other.first(143), whole);

@@ -16,12 +16,13 @@ use crate::error::{Error, Result, setting};
 use crate::proposal::Proposal;
 use crate::proposal::random_walk::factor_of;
 use crate::rng::Rng;
+use crate::simd::{detected, dispatched, dot};
 
 /// Steps that leave a normal distribution as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrankNicolson {
     mean: Vec<f64>,
-    /// L, packed row by row.
+    /// L, column by column, each from the diagonal on.
     factor: Vec<f64>,
     /// ρ and √(1 − ρ²).
     correlation: f64,
@@ -53,7 +54,7 @@ impl CrankNicolson {
         }
         Ok(Self {
             mean: mean.to_vec(),
-            factor: factor_of(mean.len(), covariance)?,
+            factor: columns(mean.len(), &factor_of(mean.len(), covariance)?),
             correlation,
             rest: (1.0 - correlation * correlation).sqrt(),
             here: Whitened::default(),
@@ -81,14 +82,33 @@ impl CrankNicolson {
         state.clear();
         state.extend_from_slice(from);
         y.clear();
-        let mut row = 0;
-        for (i, (state, mean)) in from.iter().zip(&self.mean).enumerate() {
-            let solved: f64 = self.factor[row..row + i].iter().zip(&*y).map(|(l, y)| l * y).sum();
-            y.push((state - mean - solved) / self.factor[row + i]);
-            row += i + 1;
+        y.extend(from.iter().zip(&self.mean).map(|(state, mean)| state - mean));
+        let mut rest = &self.factor[..];
+        for j in 0..y.len() {
+            let (column, tail) = rest.split_at(y.len() - j);
+            rest = tail;
+            let solved = y[j] / column[0];
+            y[j] = solved;
+            y[j + 1..].iter_mut().zip(&column[1..]).for_each(|(y, l)| *y -= solved * l);
         }
-        *square = y.iter().map(|y| y * y).sum();
+        *square = dot(y, y);
         Ok(())
+    }
+}
+
+/// A packed lower triangle by columns instead of rows.
+fn columns(d: usize, rows: &[f64]) -> Vec<f64> {
+    (0..d).flat_map(|j| (j..d).map(move |i| rows[i * (i + 1) / 2 + j])).collect()
+}
+
+/// Adds L·y: column by column, so that nothing is summed across.
+#[inline(always)]
+fn add_product(to: &mut [f64], factor: &[f64], y: &[f64]) {
+    let mut rest = factor;
+    for (j, y) in y.iter().enumerate() {
+        let (column, tail) = rest.split_at(to.len() - j);
+        rest = tail;
+        to[j..].iter_mut().zip(column).for_each(|(to, l)| *to += y * l);
     }
 }
 
@@ -101,15 +121,12 @@ impl Proposal<Vec<f64>> for CrankNicolson {
             let z: f64 = rng.sample(StandardNormal);
             *y = self.correlation * here + self.rest * z;
         }
-        *square = y.iter().map(|y| y * y).sum();
-        state.resize(self.mean.len(), 0.0);
-        let mut rest = &self.factor[..];
-        for (i, (slot, mean)) in state.iter_mut().zip(&self.mean).enumerate() {
-            let (row, tail) = rest.split_at(i + 1);
-            rest = tail;
-            *slot = mean + row.iter().zip(&*y).map(|(l, y)| l * y).sum::<f64>();
-        }
-        to.clone_from(state);
+        *square = dot(y, y);
+        state.clone_from(&self.mean);
+        let (state, y, factor) = (&mut state[..], &y[..], &self.factor[..]);
+        dispatched!(detected(), _simd => add_product(state, factor, y));
+        to.clear();
+        to.extend_from_slice(state);
         Ok(0.5 * (*square - self.here.square))
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, setting};
 use crate::proposal::Proposal;
 use crate::rng::Rng;
+use crate::simd::dot;
 
 /// The shape of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,7 +54,7 @@ impl Shape {
                 for (i, t) in to.iter_mut().enumerate() {
                     let (row, tail) = rest.split_at(i + 1);
                     rest = tail;
-                    *t += length * row.iter().zip(vector).map(|(l, v)| l * v).sum::<f64>();
+                    *t += length * dot(row, vector);
                 }
             }
         }

@@ -116,7 +116,8 @@ impl<'m, M: Model> Auditor<'m, M> {
                 },
             };
             let theory = predictor.pair(audit.mean, audit.sd, pair.offset);
-            tally.add_audit(decision, &audit, &theory, defect);
+            let ratio = audit.mean * self.model.len() as f64 + pair.offset;
+            tally.add_audit(decision, &audit, &theory, ratio, defect);
             self.done.extend(draw.map(|draw| (draw, audit)));
         }
         self.waiting.clear();

@@ -65,6 +65,10 @@ pub struct Tally {
     pub deviations: f64,
     /// Logarithms of what the bets on large deviations have won.
     pub wealth: [f64; 3],
+    /// Slope of the log-likelihood of β at 1; see [`Tally::inverse_temperature`].
+    pub slope: f64,
+    /// Information about β there.
+    pub information: f64,
     /// Decisions that were compared with a model behind a surrogate and did not fit it,
     pub defects: u64,
     /// and the largest defect, in units of what is allowed.
@@ -91,9 +95,22 @@ impl Contradiction {
 }
 
 impl Tally {
-    /// Adds an audit, what the theory says of its pair, and the defect with the log ratio it belongs to.
-    pub fn add_audit(&mut self, decision: &Decision, audit: &Audit, theory: &StepError, defect: (f64, f64)) {
+    /// Adds an audit, what the theory says of its pair, its log ratio on all rows, and the defect with the difference it belongs to.
+    pub fn add_audit(
+        &mut self,
+        decision: &Decision,
+        audit: &Audit,
+        theory: &StepError,
+        ratio: f64,
+        defect: (f64, f64),
+    ) {
         self.audited += 1;
+        if ratio.is_finite() {
+            let size = ratio.abs();
+            let down = 1.0 / (1.0 + (-size).exp());
+            self.slope += size * (f64::from(u8::from(ratio <= 0.0)) - down);
+            self.information += size * size * down * (1.0 - down);
+        }
         self.disagreed += u64::from(audit.accepted != decision.accepted);
         self.predicted += theory.mean_error;
         self.delta += theory.delta;
@@ -118,6 +135,8 @@ impl Tally {
         self.disagreed += other.disagreed;
         self.predicted += other.predicted;
         self.delta += other.delta;
+        self.slope += other.slope;
+        self.information += other.information;
         self.absolute_delta += other.absolute_delta;
         self.deviating += other.deviating;
         self.deviations += other.deviations;
@@ -136,6 +155,16 @@ impl Tally {
     #[must_use]
     pub fn mean_delta(&self) -> f64 {
         self.delta / self.audited as f64
+    }
+
+    /// β of the chain that made the audited moves, which samples about π^β, and its standard error; `None` before there is anything to tell from.
+    ///
+    /// Moves and their reversals are proposed as often as π^β has them start: of the candidates with |log ratio| = x a share of 1/(1 + e^{βx}) goes up. β
+    /// is estimated from the signs, by one step of Newton's method from 1, given the sizes; it needs no exact draws, and no rule to compare with.
+    #[must_use]
+    pub fn inverse_temperature(&self) -> Option<(f64, f64)> {
+        (self.information > 0.0)
+            .then(|| (1.0 + self.slope / self.information, self.information.sqrt().recip()))
     }
 
     /// What the audits contradict, if anything; the gravest first.

@@ -6,7 +6,9 @@
 //! | [`mod@expm1`] | e^x − 1 without cancellation |
 //! | [`mod@log1p`] | log(1 + x) without cancellation |
 //! | [`mod@sigmoid`] | 1/(1 + e^−x) without overflow |
-//! | [`prefetch`] | asking for memory before it is needed; the only `unsafe` code |
+//! | [`mod@dot`] | Σ a_i·b_i in f64 |
+//! | [`mod@reduce`] | sixteen lanes brought together |
+//! | [`prefetch`] | asking for memory before it is needed |
 //!
 //! Everything is generic over the instruction set `S` and works on sixteen f32 at once ([`Lanes`]): one AVX-512
 //! register, two of AVX2, four of SSE2 or Neon. A caller picks a [`Level`] once and enters with
@@ -15,17 +17,21 @@
 //! Results are a function of the level: levels with a fused multiply-add (AVX2, AVX-512, Neon) agree with each
 //! other to the last bit, SSE2 rounds once more per multiply-add. All are within 4 ulp.
 
+pub mod dot;
 pub mod exp;
 pub mod expm1;
 pub mod log1p;
 pub mod prefetch;
+pub mod reduce;
 pub mod sigmoid;
 
+pub use dot::dot;
 pub use exp::{exp, exp_bounded};
 pub use expm1::{expm1, expm1_bounded};
 pub use fearless_simd::Level;
 pub use log1p::{log1p, log1p_nonnegative};
 pub use prefetch::{prefetch_at, prefetch_far, prefetch_slice};
+pub use reduce::{lanes_sum, reduce};
 pub use sigmoid::sigmoid;
 
 /// Runs `$body` with the token of a [`Level`], compiled for AVX-512, AVX2 and the baseline: SSE4.2 would gain nothing over SSE2

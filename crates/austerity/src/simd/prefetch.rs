@@ -2,7 +2,7 @@
 //!
 //! A prefetch is a hint: it reads nothing that the program can see and faults on no address. It pays when the
 //! next block is known but its address is not predictable, which is what a random block order is. On targets
-//! other than x86-64 these functions do nothing. This is the only file of the library with `unsafe` code.
+//! other than x86-64 these functions do nothing. With `memory.rs`, this is all of the library's `unsafe` code.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;

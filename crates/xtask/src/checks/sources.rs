@@ -9,11 +9,14 @@ const LONG_FILE: usize = 500;
 
 /// Files that may hold unsafe code, each with the reason why it cannot do without.
 const UNSAFE_ALLOWED: &[(&str, &str)] = &[
+    ("crates/austerity/src/memory.rs", "advice about memory exists only as an unsafe call"),
     ("crates/austerity/src/simd/prefetch.rs", "prefetch instructions exist only as unsafe intrinsics"),
     (
         "crates/austerity-io/src/store/map.rs",
         "a memory map, and its bytes as numbers, exist only as unsafe calls",
     ),
+    ("crates/austerity-py/src/native.rs", "a user's compiled function is called by its address"),
+    ("crates/austerity-py/src/lock.rs", "keeping a thread known to Python exists only as unsafe calls"),
     ("crates/austerity/tests/allocation.rs", "an allocator that counts is an unsafe trait"),
 ];
 

@@ -21,7 +21,7 @@ use super::super::decide::{Decided, Wanted};
 use super::super::sink::Stored;
 use super::super::start::{INDEPENDENT, ProposalChoice};
 use super::{Budget, BudgetPlan, Candidate, Unit, terms, too_small};
-use crate::model::{Regression, Sampled};
+use crate::model::Sampled;
 use crate::output::Failure;
 
 /// Tolerances of the standard error of a total log ratio, and that of the defaults.
@@ -193,7 +193,7 @@ struct Way {
 }
 
 /// Proposal, rule and plan where there is no surrogate.
-pub(in super::super) fn on_rows<M: Regression>(
+pub(in super::super) fn on_rows<M: Sampled>(
     model: &M,
     chooser: &mut Chooser<'_>,
     question: &Rows<'_>,
@@ -276,11 +276,7 @@ fn proposal(
 }
 
 /// Share of independent draws that are accepted, and what a likelihood evaluation costs.
-fn pilot<M: Regression>(
-    model: &M,
-    chooser: &mut Chooser<'_>,
-    budget: &Budget,
-) -> Result<(f64, f64), Failure> {
+fn pilot<M: Sampled>(model: &M, chooser: &mut Chooser<'_>, budget: &Budget) -> Result<(f64, f64), Failure> {
     let draws: AnyProposal = Laplace::new(&chooser.mode.state, &chooser.mode.covariance)?.into();
     let counted = budget.unit == Unit::Evaluations;
     let mut steps = if counted { MOST_STEPS } else { FIRST_STEPS };

@@ -1,13 +1,6 @@
 //! The page in a real browser: no errors, nothing wider than the screen, the script does what it promises.
-//!
-//! Looks for Chromium in `AUSTERITY_CHROMIUM`, else on the path; without one it says that it skips. The probe is a script
-//! put into a copy of the page; what it finds is read back from the dumped document. A headless window cannot be as narrow
-//! as a phone, so the page sits in a frame of the wanted width. Pictures of it stay in `target/report-page` to be looked at.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use austerity_browser::{Found, Studio};
 
 use super::runs::{logistic, noise, of_draws};
 use crate::report::{Report, page};
@@ -55,161 +48,23 @@ window.addEventListener("load", function () {
 });
 </script>"#;
 
-/// A browser that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// The page around the frame keeps what the probe says.
-const FRAME: &str = r#"<!DOCTYPE html><script>
-window.addEventListener("message", function (event) { document.documentElement.setAttribute("data-probe", event.data); });
-</script>"#;
-
-fn chromium() -> Option<PathBuf> {
-    if let Some(given) = std::env::var_os("AUSTERITY_CHROMIUM") {
-        return Some(given.into());
+/// What must hold on every screen.
+fn check(found: &Found, charts: f64) {
+    assert_eq!(found.get("problems"), "none", "{}", found.0);
+    assert!(found.number("scroll") <= found.number("inner"), "wider than the screen: {}", found.0);
+    for (name, wanted) in [
+        ("wide", 0.0),
+        ("empty", 0.0),
+        ("hidden", 0.0),
+        ("fetched", 0.0),
+        ("charts", charts),
+        ("named", charts),
+    ] {
+        assert_eq!(found.number(name), wanted, "{name} in {}", found.0);
     }
-    let path = std::env::var_os("PATH")?;
-    ["chromium", "chromium-browser", "google-chrome"]
-        .iter()
-        .flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)))
-        .find(|program| {
-            // Some systems have a stand-in that only tells how to install the browser.
-            let works = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-            works.is_ok_and(|output| output.status.success())
-        })
-}
-
-/// A browser, and a folder for pages and pictures.
-struct Studio {
-    program: PathBuf,
-    folder: PathBuf,
-}
-
-impl Studio {
-    /// `None`, and a word about it, without a browser.
-    fn open() -> Option<Self> {
-        let Some(program) = chromium() else {
-            println!("skipped: no Chromium on the path; set AUSTERITY_CHROMIUM to one");
-            return None;
-        };
-        let folder = build_folder().join("report-page");
-        std::fs::create_dir_all(&folder).unwrap();
-        Some(Self { program, folder })
+    for promise in ["sorted", "tip", "picked", "released"] {
+        assert_eq!(found.get(promise), "true", "{promise} in {}", found.0);
     }
-
-    /// A run with a profile of its own; its standard output.
-    fn browse(&self, name: &str, options: &[&str], page: &str) -> String {
-        let profile = self.folder.join(format!("profile-{name}"));
-        let (out, complaints) =
-            (self.folder.join(format!("{name}.out")), self.folder.join(format!("{name}.err")));
-        let mut browser = Command::new(&self.program)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-            .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--virtual-time-budget=4000"])
-            .arg(format!("--user-data-dir={}", profile.display()))
-            .args(options)
-            .arg(self.folder.join(page))
-            .stdin(Stdio::null())
-            .stdout(File::create(&out).unwrap())
-            .stderr(File::create(&complaints).unwrap())
-            .spawn()
-            .unwrap();
-        let start = Instant::now();
-        let status = loop {
-            match browser.try_wait().unwrap() {
-                Some(status) => break status,
-                None if start.elapsed() > PATIENCE => {
-                    browser.kill().unwrap();
-                    panic!("the browser did not end within {PATIENCE:?}");
-                }
-                None => std::thread::sleep(Duration::from_millis(50)),
-            }
-        };
-        let _ = std::fs::remove_dir_all(profile);
-        assert!(status.success(), "{}", String::from_utf8_lossy(&std::fs::read(complaints).unwrap()));
-        std::fs::read_to_string(out).unwrap()
-    }
-
-    /// Shows a page, probed and plain, in a frame of the given size; keeps the picture.
-    fn look(&self, name: &str, page: &str, (width, height): (u32, u32), more: &[&str]) -> Found {
-        let framed = |text: String, kind: &str| {
-            let (inner, outer) = (format!("{name}-{kind}.html"), format!("{name}-{kind}-frame.html"));
-            let style = format!("width:{width}px;height:{height}px;border:0;display:block");
-            let frame = format!("<iframe src=\"{inner}\" style=\"{style}\"></iframe>");
-            std::fs::write(self.folder.join(&inner), text).unwrap();
-            std::fs::write(
-                self.folder.join(&outer),
-                format!("{FRAME}<body style=\"margin:0\">{frame}</body>"),
-            )
-            .unwrap();
-            outer
-        };
-        let size = format!("--window-size={},{height}", width.max(500));
-        let picture = format!("--screenshot={}", self.folder.join(format!("{name}.png")).display());
-        let options = |last| [&[size.as_str()], more, &[last]].concat();
-        let probed = framed(page.replacen("<head>", &format!("<head>{PROBE}"), 1), "probed");
-        let plain = framed(page.to_owned(), "plain");
-        let dump = self.browse(name, &options("--dump-dom"), &probed);
-        self.browse(name, &options(&picture), &plain);
-        Found::of(&dump)
-    }
-
-    /// Prints a page; pages of the document.
-    fn print(&self, name: &str, page: &str) -> usize {
-        std::fs::write(self.folder.join(format!("{name}.html")), page).unwrap();
-        let file = self.folder.join(format!("{name}.pdf"));
-        let option = format!("--print-to-pdf={}", file.display());
-        self.browse(name, &["--no-pdf-header-footer", &option], &format!("{name}.html"));
-        let document = std::fs::read(file).unwrap();
-        let text = String::from_utf8_lossy(&document);
-        assert!(text.starts_with("%PDF"));
-        text.matches("/Type /Page\n").count()
-    }
-}
-
-/// What the probe found, by name.
-struct Found(String);
-
-impl Found {
-    fn of(dump: &str) -> Self {
-        let probe = dump.split("data-probe=\"").nth(1).unwrap_or_else(|| panic!("the probe did not run"));
-        Self(probe.split('"').next().unwrap().replace("&quot;", "\"").replace("&amp;", "&"))
-    }
-
-    fn get(&self, name: &str) -> &str {
-        let entry = self.0.split('|').find_map(|entry| entry.strip_prefix(&format!("{name}=")));
-        entry.unwrap_or_else(|| panic!("{name} is missing in {}", self.0))
-    }
-
-    fn number(&self, name: &str) -> f64 {
-        self.get(name).parse().unwrap()
-    }
-
-    /// What must hold on every screen.
-    fn check(&self, charts: f64) {
-        assert_eq!(self.get("problems"), "none", "{}", self.0);
-        assert!(self.number("scroll") <= self.number("inner"), "wider than the screen: {}", self.0);
-        for (name, wanted) in [
-            ("wide", 0.0),
-            ("empty", 0.0),
-            ("hidden", 0.0),
-            ("fetched", 0.0),
-            ("charts", charts),
-            ("named", charts),
-        ] {
-            assert_eq!(self.number(name), wanted, "{name} in {}", self.0);
-        }
-        for promise in ["sorted", "tip", "picked", "released"] {
-            assert_eq!(self.get(promise), "true", "{promise} in {}", self.0);
-        }
-    }
-}
-
-/// The build folder: where the test itself was built.
-fn build_folder() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.ancestors()
-        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
-        .map_or_else(std::env::temp_dir, Path::to_owned)
 }
 
 /// A real run whose first parameter has a name that could not be longer, or odder.
@@ -224,24 +79,24 @@ fn report() -> Report {
 
 #[test]
 fn a_browser_shows_the_page_on_a_desk_on_a_phone_and_on_paper() {
-    let Some(studio) = Studio::open() else { return };
+    let Some(studio) = Studio::open("report-page") else { return };
     let text = page(&report());
     let charts = text.matches("role=\"img\"").count() as f64;
-    let desk = studio.look("desk", &text, (1280, 3400), &[]);
-    desk.check(charts);
+    let desk = studio.look("desk", &text, PROBE, (1280, 3400), &[]);
+    check(&desk, charts);
     assert_eq!((desk.number("inner"), desk.number("columns")), (1280.0, 3.0));
-    let phone = studio.look("phone", &text, (390, 7400), &[]);
-    phone.check(charts);
+    let phone = studio.look("phone", &text, PROBE, (390, 7400), &[]);
+    check(&phone, charts);
     assert_eq!((phone.number("inner"), phone.number("columns")), (390.0, 1.0));
-    let dark = studio.look("dark", &text, (1280, 3400), &["--blink-settings=preferredColorScheme=0"]);
-    dark.check(charts);
+    let dark = studio.look("dark", &text, PROBE, (1280, 3400), &["--blink-settings=preferredColorScheme=0"]);
+    check(&dark, charts);
     assert_ne!(dark.get("ground"), desk.get("ground"), "dark mode has a ground of its own");
     assert!((2..6).contains(&studio.print("paper", &text)));
 }
 
 #[test]
 fn a_browser_folds_many_parameters_and_prints_them_all() {
-    let Some(studio) = Studio::open() else { return };
+    let Some(studio) = Studio::open("report-page") else { return };
     let names: Vec<String> = (0..40).map(|index| format!("coefficient[{index}]")).collect();
     // Six chains of which one is apart, in one parameter of four.
     let draws = |index: u64| -> Vec<Vec<f64>> {
@@ -251,11 +106,11 @@ fn a_browser_folds_many_parameters_and_prints_them_all() {
     let draws: Vec<_> = names.iter().zip(0..).map(|(name, index)| (name.as_str(), draws(index))).collect();
     let report = of_draws(&draws);
     let text = page(&report);
-    let found = studio.look("many-phone", &text, (390, 3000), &[]);
+    let found = studio.look("many-phone", &text, PROBE, (390, 3000), &[]);
     assert_eq!((found.number("charts"), found.number("hidden")), (40.0 * 3.0, 16.0 * 3.0), "{}", found.0);
     assert_eq!((found.get("problems"), found.number("wide")), ("none", 0.0));
     assert!(found.number("scroll") <= found.number("inner"));
-    studio.look("many-desk", &text, (1280, 3000), &[]);
+    let _ = studio.look("many-desk", &text, PROBE, (1280, 3000), &[]);
     // Four cards a page at the most: all forty need ten pages, the 24 in view do not.
     let pages = studio.print("many-paper", &text);
     assert!((10..20).contains(&pages), "{pages} pages");
@@ -263,12 +118,12 @@ fn a_browser_folds_many_parameters_and_prints_them_all() {
 
 #[test]
 fn the_probe_sees_what_is_broken() {
-    let Some(studio) = Studio::open() else { return };
+    let Some(studio) = Studio::open("report-page") else { return };
     let wave: Vec<f64> = (0..50).map(f64::from).collect();
     let faults = "<div style=\"width:2000px\">wide</div><script>not_a_function();</script>\
                   <img alt=\"\" src=\"missing.png\"/></body>";
     let text = page(&of_draws(&[("θ", vec![wave; 2])])).replacen("</body>", faults, 1);
-    let found = studio.look("broken", &text, (390, 800), &[]);
+    let found = studio.look("broken", &text, PROBE, (390, 800), &[]);
     let problems = found.get("problems");
     assert!(problems.contains("not_a_function") && problems.contains("policy img-src"), "{problems}");
     assert!(found.number("wide") >= 1.0 && found.number("scroll") > found.number("inner"), "{}", found.0);

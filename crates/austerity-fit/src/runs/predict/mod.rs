@@ -27,7 +27,7 @@ use std::time::Instant;
 use austerity::model::ResponseKind;
 use austerity::run::Control;
 use austerity_io::design::{NewRows, Piece};
-use austerity_io::table::{OpenOptions, open_with};
+use austerity_io::table::{OpenOptions, Source, open_with};
 use austerity_io::write::{Field, TableWriter};
 use serde_json::{Map, Value, json};
 
@@ -55,7 +55,7 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
         )));
     }
     let folder = Folder::new(&options.run);
-    let run = folder.read_run()?;
+    let run = predictable(&folder)?;
     let draws = Draws::read(&folder, &run, options.draws, common.seed())?;
     let task = Task { common, options, run: &run, draws: &draws, control };
     let mut remarks = Vec::new();
@@ -91,6 +91,58 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
     lines.extend(scores.map(|scores| scores.words()));
     lines.extend(remarks);
     say(lines.join("\n"))
+}
+
+/// A run that can predict.
+fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
+    let run = folder.read_run()?;
+    if run.model.family == Family::Own { Err(crate::model::own()) } else { Ok(run) }
+}
+
+/// Predictions for rows in memory: their names and columns.
+pub fn table(
+    run: &std::path::Path,
+    rows: &Source,
+    settings: &PredictSettings,
+) -> Result<Vec<(&'static str, Vec<f64>)>, Failure> {
+    let PredictSettings { interval, most_draws, seed, threads } = *settings;
+    if !(interval > 0.0 && interval < 1.0) {
+        return Err(Failure::Usage(format!(
+            "--interval is {interval}; allowed: a probability between 0 and 1, such as 0.95"
+        )));
+    }
+    let folder = Folder::new(run);
+    let run = predictable(&folder)?;
+    let draws = Draws::read(&folder, &run, most_draws, seed)?;
+    let family = run.model.family;
+    let new = NewRows::new(rows, &run.recipe, kind(family), false);
+    let predictor = Predictor::new(family, &draws, interval, family == Family::Binomial && !new.has_trials());
+    let mut columns = vec![("mean", Vec::new()), ("lower", Vec::new()), ("upper", Vec::new())];
+    if predictor.is_predictive() {
+        columns.extend([("predictive_lower", Vec::new()), ("predictive_upper", Vec::new())]);
+    }
+    let mut predictions = Predictions::default();
+    new.scan(&mut |piece| {
+        predictor.predict(piece, threads.max(1), &mut predictions);
+        for ((_, all), made) in columns.iter_mut().zip(predictions.columns(predictor.is_predictive())) {
+            all.extend_from_slice(made);
+        }
+        Ok(())
+    })?;
+    Ok(columns)
+}
+
+/// How rows in memory are predicted.
+#[derive(Clone, Copy, Debug)]
+pub struct PredictSettings {
+    /// Probability of the intervals, equal-tailed.
+    pub interval: f64,
+    /// Most draws to use, evenly spread over all chains.
+    pub most_draws: usize,
+    /// Of the order in which draws meet noise.
+    pub seed: u64,
+    /// Threads; they change no bit.
+    pub threads: usize,
 }
 
 /// What came of it.
@@ -167,7 +219,7 @@ fn kind(family: Family) -> ResponseKind {
         Family::Logistic => ResponseKind::Binary,
         Family::Binomial => ResponseKind::CountOfTrials,
         Family::Poisson => ResponseKind::Count,
-        Family::Student | Family::Linear => ResponseKind::Real,
+        Family::Student | Family::Linear | Family::Own => ResponseKind::Real,
     }
 }
 

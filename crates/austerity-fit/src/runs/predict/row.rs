@@ -130,7 +130,7 @@ impl<'a> Predictor<'a> {
             Family::Logistic => sigmoid(eta),
             Family::Binomial => trials * sigmoid(eta),
             Family::Poisson => eta.exp(),
-            Family::Student | Family::Linear => eta,
+            Family::Student | Family::Linear | Family::Own => eta,
         }
     }
 
@@ -142,7 +142,7 @@ impl<'a> Predictor<'a> {
             Family::Logistic => f64::NAN,
             Family::Binomial => counts::binomial(trials, sigmoid(eta), level[d], noise[d]),
             Family::Poisson => counts::poisson(eta.exp(), level[d], noise[d]),
-            Family::Student | Family::Linear => eta + sigma[d] * noise[d],
+            Family::Student | Family::Linear | Family::Own => eta + sigma[d] * noise[d],
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Predictor<'a> {
             Family::Student => {
                 ln_gamma(0.5 * (FREEDOM + 1.0)) - ln_gamma(0.5 * FREEDOM) - 0.5 * (FREEDOM * PI).ln()
             }
-            Family::Logistic | Family::Linear => -0.5 * (2.0 * PI).ln(),
+            Family::Logistic | Family::Linear | Family::Own => -0.5 * (2.0 * PI).ln(),
         };
         for (d, (out, &eta)) in scratch.iter_mut().zip(eta).enumerate() {
             *out = match self.family {
@@ -173,7 +173,9 @@ impl<'a> Predictor<'a> {
                     let z = (y - eta) / sigma[d];
                     -0.5 * (FREEDOM + 1.0) * (z * z / FREEDOM).ln_1p() - sigma[d].ln()
                 }
-                Family::Logistic | Family::Linear => -0.5 * ((y - eta) / sigma[d]).powi(2) - sigma[d].ln(),
+                Family::Logistic | Family::Linear | Family::Own => {
+                    -0.5 * ((y - eta) / sigma[d]).powi(2) - sigma[d].ln()
+                }
             };
         }
         let largest = scratch.iter().copied().fold(f64::NEG_INFINITY, f64::max);

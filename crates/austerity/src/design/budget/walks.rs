@@ -127,6 +127,7 @@ impl Walk {
             error: if law == Law::Metropolis { bias.mean_delta } else { bias.mean_defect },
             data_share: bias.data_usage,
             sd_inflation: Some(inflation),
+            acceptance: Some(bias.acceptance),
             kappa: TUNED * scale,
         };
         Some(Self {

@@ -13,7 +13,7 @@ use fearless_simd::{Simd, f64x8, mask32x16, prelude::*, u8x32};
 use super::builder::Slice;
 use crate::model::glm::blocks::{Line, ZERO};
 use crate::population::Moments;
-use crate::simd::{Lanes, Level, dispatched, prefetch_slice};
+use crate::simd::{Lanes, Level, dispatched, lanes_sum, prefetch_slice, reduce};
 
 /// Factors in a block.
 pub(super) const BLOCK: usize = crate::BLOCK_ROWS;
@@ -211,7 +211,7 @@ fn sums<S: Simd, const C: usize, const P: usize>(
         let [a, b] =
             numbers::<S, C, P>(simd, bits.lines_of(block), bits.places_of(block), state_bytes, powers_of_two);
         if blocks == 0 {
-            pivot = f64::from((a + b).reduce_sum() * (1.0 / BLOCK as f32));
+            pivot = f64::from(lanes_sum(a + b) * (1.0 / BLOCK as f32));
             (smallest, largest) = (a, a);
         }
         blocks += 1;
@@ -239,8 +239,8 @@ fn sums<S: Simd, const C: usize, const P: usize>(
         m2: (s2 - n * square).max(0.0),
         m3: s3 - 3.0 * shift * s2 + 2.0 * n * square * shift,
         m4: (s4 - 4.0 * shift * s3 + 6.0 * square * s2 - 3.0 * n * square * square).max(0.0),
-        minimum: f64::from(smallest.reduce_min()),
-        maximum: f64::from(largest.reduce_max()),
+        minimum: f64::from(reduce(smallest, |a, b| if b < a { b } else { a })),
+        maximum: f64::from(reduce(largest, |a, b| if b > a { b } else { a })),
         nonzeros: blocks * BLOCK as u64 - u64::from(zeros),
     });
 }

@@ -14,7 +14,7 @@ use fearless_simd::{Simd, mask32x16, prelude::*};
 use super::bits::{LARGEST_NEIGHBOURHOOD, State};
 use super::builder::Slice;
 use crate::model::glm::blocks::{Line, ZERO};
-use crate::simd::{Lanes, Level, dispatched};
+use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 
 /// Lines of sixteen neighbours.
 const LINES: usize = LARGEST_NEIGHBOURHOOD.div_ceil(16);
@@ -90,5 +90,5 @@ fn value<S: Simd>(simd: S, polynomial: &Polynomial, state: &State) -> f64 {
     for (sum, mask) in sums.into_iter().zip(masks) {
         total += mask32x16::from_bitmask(simd, mask).select(sum, zero);
     }
-    polynomial.constant + f64::from(total.reduce_sum())
+    polynomial.constant + f64::from(lanes_sum(total))
 }

@@ -9,7 +9,7 @@ use fearless_simd::{Simd, prelude::*};
 use super::blocks::BLOCK;
 use crate::error::Result;
 use crate::population::{Moments, merge_checked};
-use crate::simd::Lanes;
+use crate::simd::{Lanes, lanes_sum, reduce};
 
 /// Below and above these sums of squares the power sums of a batch may leave the normal range of f32.
 const SQUARES: std::ops::Range<f32> = 1e-16..1e16;
@@ -49,7 +49,7 @@ impl<S: Simd> Batch<S> {
     pub(crate) fn push(&mut self, simd: S, blocks: [usize; 2], [a, b, c, d]: [Lanes<S>; 4]) {
         let zero = Lanes::splat(simd, 0.0);
         if self.pairs == 0 {
-            self.pivot = ((a + b) + (c + d)).reduce_sum() * (0.5 / BLOCK as f32);
+            self.pivot = lanes_sum((a + b) + (c + d)) * (0.5 / BLOCK as f32);
             self.sums = [zero; 4];
             (self.smallest, self.largest, self.zeros) = (a, a, 0);
         }
@@ -71,8 +71,9 @@ impl<S: Simd> Batch<S> {
     /// The moments of the batch; `None` where f32 does not hold them.
     #[inline(always)]
     fn moments(&self) -> Option<Moments> {
-        let sums = self.sums.map(SimdBase::reduce_sum);
-        let (minimum, maximum) = (self.smallest.reduce_min(), self.largest.reduce_max());
+        let sums = self.sums.map(lanes_sum);
+        let minimum = reduce(self.smallest, |a, b| if b < a { b } else { a });
+        let maximum = reduce(self.largest, |a, b| if b > a { b } else { a });
         // All equal (often all zero, when a move does not touch these rows): no spread to lose. NaN fails both.
         if !(SQUARES.contains(&sums[1]) || (minimum == maximum && sums[1] == 0.0)) {
             return None;

@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::memory::filled;
 
 /// Rows in a block of the storage.
 pub const BLOCK: usize = 32;
@@ -139,7 +140,7 @@ impl Blocks {
         let places: Vec<usize> =
             columns.iter().map(|&j| j as usize).chain(from.columns..from.width).collect();
         let view = self.view();
-        let mut lines = vec![ZERO; rows.div_ceil(BLOCK) * layout.lines()];
+        let mut lines = filled(rows.div_ceil(BLOCK) * layout.lines(), ZERO);
         for (row, position) in positions.take(rows).enumerate() {
             let (i, k) = (position as usize % BLOCK, row % BLOCK);
             let source = view.block(position as usize / BLOCK);
@@ -156,7 +157,7 @@ impl Blocks {
         let from = self.layout;
         let layout = Layout::new(from.columns, from.trials.is_some(), from.offset.is_some(), true);
         let place = layout.width - 1;
-        let mut lines = vec![ZERO; self.count() * layout.lines()];
+        let mut lines = filled(self.count() * layout.lines(), ZERO);
         for (block, target) in lines.chunks_exact_mut(layout.lines()).enumerate() {
             let copied = 2 * place;
             target[..copied].copy_from_slice(&self.block(block)[..copied]);

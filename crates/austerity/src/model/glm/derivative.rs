@@ -18,7 +18,7 @@ use super::kernel::{self, Pair, Rows};
 use super::{Family, Glm};
 use crate::error::{Error, Result};
 use crate::model::data::check_length;
-use crate::simd::Lanes;
+use crate::simd::{Lanes, lanes_sum};
 
 /// 0 and γ of every stored column, and the constant.
 pub type Predictor<'a> = (&'a [[f32; 2]], f32);
@@ -279,8 +279,8 @@ fn fill<S: Simd, F: Family>(
     if let Some([first, cross, second]) = all.extra {
         for half in 0..2 {
             panel.cross[2 * k + half] = weighted(cross, half);
-            sums.extra[0] += f64::from(weighted(first, half).reduce_sum());
-            sums.extra[1] += f64::from(weighted(second, half).reduce_sum());
+            sums.extra[0] += f64::from(lanes_sum(weighted(first, half)));
+            sums.extra[1] += f64::from(lanes_sum(weighted(second, half)));
         }
     }
     Ok(())

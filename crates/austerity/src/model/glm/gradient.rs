@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::model::BatchGradient;
 use crate::model::batch_gradient::check_request;
 use crate::population::Batch;
-use crate::simd::Lanes;
+use crate::simd::{Lanes, lanes_sum};
 
 /// Blocks whose products are summed in f32.
 const PANEL: usize = 4;
@@ -62,14 +62,14 @@ impl<'a, S: Simd> Panel<'a, S> {
         for pair in first {
             total += pair[0] + pair[1];
         }
-        sums[0] += f64::from(total.reduce_sum());
+        sums[0] += f64::from(lanes_sum(total));
         for (j, sum) in sums[1..].iter_mut().enumerate() {
             let mut part = [zero; 2];
             for (block, pair) in blocks.iter().zip(first) {
                 let x = kernel::column(simd, block, j);
                 part = [x[0].mul_add(pair[0], part[0]), x[1].mul_add(pair[1], part[1])];
             }
-            *sum += f64::from((part[0] + part[1]).reduce_sum());
+            *sum += f64::from(lanes_sum(part[0] + part[1]));
         }
         self.count = 0;
     }
@@ -126,7 +126,7 @@ pub(super) fn pass<S: Simd, F: Family>(
                 weight[half].simd_eq(zero).select(zero, pair[half] * weight[half])
             };
             if let Some([first, ..]) = all.extra {
-                extra_sum[0] += f64::from((weighted(first, 0) + weighted(first, 1)).reduce_sum());
+                extra_sum[0] += f64::from(lanes_sum(weighted(first, 0) + weighted(first, 1)));
             }
             panel.push(simd, lines, [weighted(all.first, 0), weighted(all.first, 1)], sums);
         }

@@ -22,6 +22,7 @@ use super::kernel::{DITHERS, Move, dithered};
 use super::list::List;
 use super::{Family, Glm};
 use crate::error::{Error, Result};
+use crate::memory::filled;
 use crate::model::data::check_length;
 use crate::population::{Moments, Population, RowCost, positions, refuse, relocated};
 use crate::simd::prefetch_slice;
@@ -55,7 +56,7 @@ impl Scratch {
             coefficients: vec![[0.0; 2]; columns * DITHERS],
             constants: [[0.0; 2]; DITHERS],
             cache: scan.then(|| Kept {
-                eta: vec![0.0; blocks.count() * BLOCK],
+                eta: filled(blocks.count() * BLOCK, 0.0),
                 exact: vec![0.0; columns + 1],
                 valid: false,
             }),

@@ -4,9 +4,12 @@
 //!
 //! cosh(s'_j/2)/cosh(s_j/2) = cosh z_j + t_j·sinh z_j = 1 + r_j, r_j = (cosh z_j − 1) + t_j·sinh z_j,
 //!
-//! and l = −2·log Π_j (1 + r_j): no two log-likelihoods are subtracted, and a group of up to four sources shares one
-//! logarithm, since p ← p + (r + p·r) keeps Π(1 + r) − 1 to full accuracy. sinh z and cosh z − 1 are polynomials; t_j, which
-//! needs an expm1 and a division, depends on the current state alone and can come from a cache.
+//! and l = −2·log Π_j (1 + r_j): no two log-likelihoods are subtracted. t_j = p_j/q_j is a rational function of s_j, so r_j = a_j/q_j with
+//! a_j = (cosh z_j − 1)·q_j + p_j·sinh z_j, and a group of up to four sources shares one logarithm *and* one division: a ← a·q_j + a_j·(a + q),
+//! q ← q·q_j keeps a/q = Π(1 + r) − 1 to full accuracy. sinh z and cosh z − 1 are polynomials.
+//!
+//! Nothing is kept of the current state: t_j from a cache would be 4·D bytes more to read per sample, which takes longer than
+//! to compute it (the scan runs at the speed of memory).
 //!
 //! | block with | polynomials | logarithm |
 //! |---|---|---|
@@ -19,8 +22,7 @@
 //! W is rounded to f32 once for all samples, which moves the state by 3e-8: of no account, since the log ratio changes with it
 //! by √N·3e-8 for a full random-walk step (4e-5 for two million samples).
 //!
-//! Cost per sample: D² multiply-adds for z, 9 operations per source, 8 for the logarithm of each four; without the cache D² more
-//! multiply-adds, 20 operations and a division per source.
+//! Cost per sample: 2·D² multiply-adds, 24 operations per source, a division and 8 operations for the logarithm of each four.
 
 use fearless_simd::{Simd, prelude::*};
 
@@ -30,7 +32,7 @@ use crate::model::glm::blocks::{BLOCK, Line};
 use crate::model::glm::kernel::{Pair, column};
 use crate::model::glm::list::List;
 use crate::population::{Moments, merge_checked};
-use crate::simd::{Lanes, expm1_bounded, log1p, prefetch_at};
+use crate::simd::{Lanes, log1p, prefetch_at};
 
 /// sinh z = z + z³·q(z²) for |z| ≤ 1: q, lowest power first (the series, the last coefficient raised to spread what is left out).
 const SINH: [f32; 4] = [0.166_666_67, 0.008_333_333, 0.000_198_412_7, 0.000_002_78];
@@ -42,21 +44,14 @@ const LOG: [f32; 7] = [-0.5, 0.333_333_34, -0.25, 0.2, -0.166_666_67, 0.142_857_
 const SHORT: f32 = 1.0 / 1024.0;
 /// Sources that share a logarithm: their product stays between e⁻⁴ and e⁴.
 const GROUP: usize = 4;
+/// tanh(s/2) = s·p(s²)/q(s²) for |s| ≤ 18, lowest power first: minimax for the relative error, which is 2.1e-8 before rounding.
+const ABOVE: [f32; 5] = [0.5, 0.016_726_281, 0.000_109_237_124, 1.610_084_3e-7, 2.608_331_6e-11];
+const BELOW: [f32; 5] = [1.0, 0.116_785_854, 0.001_617_311_3, 5.133_804e-6, 3.037_717_4e-9];
 /// Beyond this |s| tanh(s/2) is ±1 in f32.
-const FLAT: f32 = 40.0;
+const FLAT: f32 = 18.0;
 
 /// How many blocks ahead a scan asks for memory.
-const AHEAD: usize = 12;
-
-/// Where t comes from.
-pub mod mode {
-    /// Computed and forgotten.
-    pub const FRESH: u8 = 0;
-    /// Computed and written to the cache.
-    pub const STORED: u8 = 1;
-    /// Read from the cache.
-    pub const CACHED: u8 = 2;
-}
+const AHEAD: usize = 24;
 
 /// The samples: `[block][source][32]`, one block one contiguous run of memory.
 #[derive(Clone, Copy, Debug)]
@@ -128,66 +123,62 @@ fn logarithm<S: Simd, const LONG: bool>(simd: S, p: Lanes<S>) -> Lanes<S> {
     square.mul_add(q, p)
 }
 
-/// tanh(s/2) = (e^s − 1)/(e^s + 1).
+/// tanh(s/2) as numerator and denominator, the latter between 1 and 420.
 #[inline(always)]
-fn half_tanh<S: Simd>(simd: S, s: Lanes<S>) -> Lanes<S> {
-    let s = s.max(Lanes::splat(simd, -FLAT)).min(Lanes::splat(simd, FLAT));
-    let e = expm1_bounded(simd, s);
-    e / (e + 2.0)
+fn half_tanh<S: Simd>(simd: S, s: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
+    let splat = |value: f32| Lanes::splat(simd, value);
+    let s = s.max(splat(-FLAT)).min(splat(FLAT));
+    let square = s * s;
+    let horner = |c: &[f32; 5]| {
+        let value = splat(c[4]).mul_add(square, splat(c[3])).mul_add(square, splat(c[2]));
+        value.mul_add(square, splat(c[1])).mul_add(square, splat(c[0]))
+    };
+    (horner(&ABOVE) * s, horner(&BELOW))
 }
 
-/// The differences of a block in f32 where its z are small enough for it; t goes to or comes from `cache`.
+/// The differences of a block in f32 where its z are small enough for it.
 #[inline(always)]
-fn fast<S: Simd, const D: usize, const MODE: u8, const LONG: bool>(
+fn fast<S: Simd, const D: usize, const LONG: bool>(
     simd: S,
     dimension: usize,
     task: Move<'_>,
     lines: &[Line],
-    cache: &mut [Line],
 ) -> Option<Pair<S>> {
     let d = if D == 0 { dimension } else { D };
     let lines = &lines[..2 * d];
     let matrix = &task.single[..d * d];
-    let zero = [Lanes::splat(simd, 0.0); 2];
+    let splat = |value: f32| Lanes::splat(simd, value);
+    let zero = [splat(0.0); 2];
     let (mut total, mut largest) = (zero, zero);
     for group in (0..d).step_by(GROUP) {
-        let mut product = zero;
+        let (mut above, mut below) = (zero, [splat(1.0); 2]);
         for j in group..d.min(group + GROUP) {
             let (mut s, mut z) = (zero, zero);
             for k in 0..d {
                 let x = column(simd, lines, k);
                 let [w, half] = matrix[j * d + k];
                 for i in 0..2 {
-                    if MODE != mode::CACHED {
-                        s[i] = x[i].mul_add(Lanes::splat(simd, w), s[i]);
-                    }
-                    z[i] = x[i].mul_add(Lanes::splat(simd, half), z[i]);
+                    s[i] = x[i].mul_add(splat(w), s[i]);
+                    z[i] = x[i].mul_add(splat(half), z[i]);
                 }
             }
             for i in 0..2 {
-                let t = if MODE == mode::CACHED {
-                    Lanes::load_array_ref(simd, &cache[2 * j + i].0)
-                } else {
-                    half_tanh(simd, s[i])
-                };
-                if MODE == mode::STORED {
-                    t.store_slice(&mut cache[2 * j + i].0);
-                }
+                let (p, q) = half_tanh(simd, s[i]);
                 let square = z[i] * z[i];
                 let (sinh, cosh) = hyperbolic::<S, LONG>(simd, z[i], square);
-                let r = t.mul_add(sinh, cosh);
-                product[i] += product[i].mul_add(r, r);
+                let a = cosh.mul_add(q, p * sinh);
+                above[i] = above[i].mul_add(q, a * (above[i] + below[i]));
+                below[i] *= q;
                 largest[i] = largest[i].max(square);
             }
         }
         for i in 0..2 {
-            total[i] += logarithm::<S, LONG>(simd, product[i]);
+            total[i] += logarithm::<S, LONG>(simd, above[i] / below[i]);
         }
     }
     // What `max` makes of NaN differs between machines: the total, which has it then, is looked at too.
-    let limit = Lanes::splat(simd, if LONG { 1.0 } else { SHORT });
-    let small = largest[0].max(largest[1]).simd_le(limit)
-        & (total[0] + total[1]).abs().simd_lt(Lanes::splat(simd, 1e30));
+    let limit = splat(if LONG { 1.0 } else { SHORT });
+    let small = largest[0].max(largest[1]).simd_le(limit) & (total[0] + total[1]).abs().simd_lt(splat(1e30));
     small.all_true().then(|| [total[0] * -2.0, total[1] * -2.0])
 }
 
@@ -199,7 +190,7 @@ fn long<S: Simd>(simd: S, samples: &Samples<'_>, task: Move<'_>, block: usize) -
         #[inline(always)]
         || {
             let lines = samples.block(block);
-            fast::<S, 0, { mode::FRESH }, true>(simd, samples.dimension, task, lines, &mut [])
+            fast::<S, 0, true>(simd, samples.dimension, task, lines)
         },
     )
 }
@@ -237,38 +228,32 @@ fn slow(dimension: usize, task: Move<'_>, lines: &[Line]) -> [f64; BLOCK] {
     })
 }
 
-/// Adds the differences of the blocks of `list` to `moments`. Errors name storage positions.
-///
-/// `cache` has the shape of the samples when `MODE` uses it, and is unused otherwise.
+/// Adds the differences of the blocks of `list`, which is a scan or not, to `moments`. Errors name storage positions.
 #[inline(always)]
-pub fn summarize<S: Simd, const D: usize, const MODE: u8>(
+pub fn summarize<S: Simd, const D: usize>(
     simd: S,
     samples: &Samples<'_>,
     task: Move<'_>,
     mut list: List<'_>,
-    cache: &mut [Line],
+    scan: bool,
     moments: &mut Moments,
 ) -> Result<()> {
     // A copy of its own: what is reached through references would be read again after every store.
     let samples = &{ *samples };
     let dimension = if D == 0 { samples.dimension } else { D };
     let again = |block| values_of(simd, samples, task, block);
-    let place = |block: usize| {
-        if MODE == mode::FRESH { 0..0 } else { block * 2 * dimension..(block + 1) * 2 * dimension }
-    };
     let mut batch = Batch::new(simd);
     let mut upcoming = [list.next(), list.next()];
     while let [Some(block), second] = upcoming {
         upcoming = [list.next(), list.next()];
-        if MODE == mode::FRESH {
-            for next in upcoming.into_iter().flatten() {
-                (0..2 * dimension).for_each(|line| prefetch_at(samples.block(next), line));
-            }
-        } else {
-            // A scan: the hardware follows the run of lines but stops at the end of a page, which is after four blocks of four sources.
+        if scan {
+            // The hardware follows the run of lines but stops at the end of a page, which is after eight blocks of four sources.
             for line in (block + AHEAD) * 2 * dimension..(block + AHEAD + 2) * 2 * dimension {
                 prefetch_at(samples.lines, line);
-                prefetch_at(cache, line);
+            }
+        } else {
+            for next in upcoming.into_iter().flatten() {
+                (0..2 * dimension).for_each(|line| prefetch_at(samples.block(next), line));
             }
         }
         let mut values = [None; 2];
@@ -276,7 +261,7 @@ pub fn summarize<S: Simd, const D: usize, const MODE: u8>(
         for (values, block) in values.iter_mut().zip([Some(block), second]) {
             if let Some(block) = block {
                 let lines = samples.block(block);
-                *values = fast::<S, D, MODE, false>(simd, dimension, task, lines, &mut cache[place(block)])
+                *values = fast::<S, D, false>(simd, dimension, task, lines)
                     .or_else(|| long(simd, samples, task, block));
                 whole &= samples.rows_in(block) == BLOCK;
             }
@@ -303,7 +288,7 @@ pub fn values_of<S: Simd>(simd: S, samples: &Samples<'_>, task: Move<'_>, block:
         #[inline(always)]
         || {
             let lines = samples.block(block);
-            let short = fast::<S, 0, { mode::FRESH }, false>(simd, samples.dimension, task, lines, &mut []);
+            let short = fast::<S, 0, false>(simd, samples.dimension, task, lines);
             match short.or_else(|| long(simd, samples, task, block)) {
                 Some([low, high]) => {
                     let mut values = [0.0; BLOCK];

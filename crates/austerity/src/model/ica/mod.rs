@@ -16,7 +16,7 @@
 //! with functions that do not see these, such as [`amari_distance`]. Sources that are Gaussian can be rotated among
 //! themselves at no cost but that of the sample's own chance: along that ridge the posterior is wide.
 //!
-//! Storage: f32, 4·D bytes per sample, and as much per chain that scans. Cost: see [`kernel`]. Do not use for sources with lighter
+//! Storage: f32, 4·D bytes per sample. Cost: see [`kernel`]. Do not use for sources with lighter
 //! tails than the Gaussian (D! of them look alike to the logistic density), nor for data that are not whitened.
 
 pub mod amari;
@@ -28,6 +28,7 @@ pub mod whitening;
 mod tests;
 
 use crate::error::{Error, Result, setting};
+use crate::memory::filled;
 use crate::model::data::{check_finite, check_length, check_rows, check_state, storage_order};
 use crate::model::glm::blocks::{BLOCK, Line, ZERO, sample_stride};
 use crate::model::{Access, Model, Parameters, fingerprint};
@@ -82,7 +83,7 @@ impl Ica {
             check_finite(&name, column)?;
         }
         let order = storage_order(rows, shuffle);
-        let mut lines = vec![ZERO; rows.div_ceil(BLOCK) * 2 * dimension];
+        let mut lines = filled(rows.div_ceil(BLOCK) * 2 * dimension, ZERO);
         for (position, &row) in order.iter().enumerate() {
             let (block, i) = (position / BLOCK, position % BLOCK);
             for (j, column) in columns.iter().enumerate() {
@@ -126,7 +127,7 @@ impl Model for Ica {
     }
 
     fn scratch(&self, access: Access) -> Scratch {
-        Scratch::new(self, access == Access::Scan)
+        Scratch::new(self, access)
     }
 
     fn check_state(&self, state: &Vec<f64>) -> Result<()> {
@@ -167,10 +168,8 @@ impl Model for Ica {
         size_of_val(self.lines.as_slice()) + size_of_val(self.order.as_slice())
     }
 
-    fn scratch_bytes(&self, access: Access) -> usize {
-        let entries = self.dimension * self.dimension;
-        24 * entries
-            + if access == Access::Scan { size_of_val(self.lines.as_slice()) + 8 * entries } else { 0 }
+    fn scratch_bytes(&self, _access: Access) -> usize {
+        24 * self.dimension * self.dimension
     }
 }
 

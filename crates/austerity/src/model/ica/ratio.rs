@@ -1,18 +1,16 @@
 //! The population of a move between two unmixing matrices, and a chain's working memory.
 //!
-//! For a rule that scans, the working memory keeps t_j = tanh(s_j/2) of the current state, 4·D bytes per sample. As in
-//! [`crate::model::glm::ratio`] it is keyed by the state that it was computed from: a rejected move leaves it valid; the
-//! first scan after an acceptance computes t afresh and keeps it. A cached t equals a fresh one to the last bit, so a total is
-//! the same with and without the cache. Counted as likelihood evaluations are the log-likelihoods of new states: 1 per
-//! scanned sample with the cache, 2 per sample revealed in a block.
+//! Nothing is kept per sample from step to step (see [`super::kernel`] for why). Counted as likelihood evaluations are, as everywhere,
+//! the log-likelihoods of states that a well-made exact step could not have kept: 1 per sample for a rule that always scans, 2 otherwise.
 
 use std::ops::Range;
 
 use super::Ica;
-use super::kernel::{self, Move, mode};
+use super::kernel::{self, Move};
 use crate::error::{Error, Result};
+use crate::model::Access;
 use crate::model::data::check_length;
-use crate::model::glm::blocks::{BLOCK, Line, ZERO};
+use crate::model::glm::blocks::BLOCK;
 use crate::model::glm::list::List;
 use crate::model::glm::rows as single;
 use crate::population::{Moments, Population, RowCost, positions, refuse, relocated};
@@ -21,34 +19,18 @@ use crate::simd::{dispatched, prefetch_slice};
 /// Blocks that one prefetch hint asks for.
 const PREFETCHED: usize = 4;
 
-/// Working memory of one chain.
+/// Working memory of one chain: W and ½(W' − W) of the move.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     single: Vec<[f32; 2]>,
     double: Vec<[f64; 2]>,
-    cache: Option<Kept>,
-}
-
-/// t of every sample at one state.
-#[derive(Clone, Debug)]
-struct Kept {
-    lines: Vec<Line>,
-    state: Vec<f64>,
-    valid: bool,
+    access: Access,
 }
 
 impl Scratch {
-    pub(super) fn new(model: &Ica, scan: bool) -> Self {
+    pub(super) fn new(model: &Ica, access: Access) -> Self {
         let entries = model.dimension * model.dimension;
-        Self {
-            single: vec![[0.0; 2]; entries],
-            double: vec![[0.0; 2]; entries],
-            cache: scan.then(|| Kept {
-                lines: vec![ZERO; model.lines.len()],
-                state: vec![0.0; entries],
-                valid: false,
-            }),
-        }
+        Self { single: vec![[0.0; 2]; entries], double: vec![[0.0; 2]; entries], access }
     }
 }
 
@@ -56,7 +38,6 @@ impl Scratch {
 #[derive(Debug)]
 pub struct Ratio<'a> {
     model: &'a Ica,
-    from: &'a [f64],
     fits: Result<()>,
     scratch: &'a mut Scratch,
 }
@@ -73,23 +54,19 @@ impl<'a> Ratio<'a> {
                 scratch.single[k] = [w as f32, half as f32];
             }
         }
-        Self { model, from, fits, scratch }
+        Self { model, fits, scratch }
     }
 
-    fn summarize_blocks<const MODE: u8>(
-        model: &Ica,
-        task: Move<'_>,
-        list: List<'_>,
-        cache: &mut [Line],
-        moments: &mut Moments,
-    ) -> Result<()> {
+    fn summarize_blocks(&self, list: List<'_>, scan: bool, moments: &mut Moments) -> Result<()> {
+        let (model, task) = (self.model, self.task());
         let samples = &model.samples();
         // Four sources, the paper's example, have a loop of their own: unrolled, it is about twice as fast.
-        if model.dimension == 4 {
-            dispatched!(model.level, simd => kernel::summarize::<_, 4, MODE>(simd, samples, task, list, cache, moments))
+        let outcome = if model.dimension == 4 {
+            dispatched!(model.level, simd => kernel::summarize::<_, 4>(simd, samples, task, list, scan, moments))
         } else {
-            dispatched!(model.level, simd => kernel::summarize::<_, 0, MODE>(simd, samples, task, list, cache, moments))
-        }
+            dispatched!(model.level, simd => kernel::summarize::<_, 0>(simd, samples, task, list, scan, moments))
+        };
+        outcome.map_err(|error| self.located(error))
     }
 
     fn block(&self, block: usize) -> [f64; BLOCK] {
@@ -120,11 +97,9 @@ impl Population for Ratio<'_> {
 
     fn summarize(&mut self, list: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
         self.fits.clone()?;
-        let (model, task) = (self.model, self.task());
         if block_rows.is_multiple_of(BLOCK) || list == [0] && block_rows >= self.len() {
-            let list = List::of_groups(list, block_rows.div_ceil(BLOCK), model.samples().count());
-            let outcome = Self::summarize_blocks::<{ mode::FRESH }>(model, task, list, &mut [], moments);
-            return outcome.map_err(|error| self.located(error));
+            let list = List::of_groups(list, block_rows.div_ceil(BLOCK), self.model.samples().count());
+            return self.summarize_blocks(list, false, moments);
         }
         let rows = positions(list, block_rows, self.len());
         single::summarize_rows(|block| self.block(block), rows, moments).map_err(|error| self.located(error))
@@ -132,30 +107,8 @@ impl Population for Ratio<'_> {
 
     fn total(&mut self) -> Result<Moments> {
         self.fits.clone()?;
-        let model = self.model;
-        let Scratch { single, double, cache } = &mut *self.scratch;
-        let task = Move { single, double };
-        let list = List::all(model.samples().count());
         let mut moments = Moments::EMPTY;
-        let outcome = match cache {
-            None => Self::summarize_blocks::<{ mode::FRESH }>(model, task, list, &mut [], &mut moments),
-            Some(kept) if kept.valid && kept.state == self.from => {
-                let lines = &mut kept.lines;
-                Self::summarize_blocks::<{ mode::CACHED }>(model, task, list, lines, &mut moments)
-            }
-            Some(kept) => {
-                kept.valid = false;
-                let lines = &mut kept.lines;
-                let outcome =
-                    Self::summarize_blocks::<{ mode::STORED }>(model, task, list, lines, &mut moments);
-                if outcome.is_ok() {
-                    kept.state.copy_from_slice(self.from);
-                    kept.valid = true;
-                }
-                outcome
-            }
-        };
-        outcome.map_err(|error| self.located(error))?;
+        self.summarize_blocks(List::all(self.model.samples().count()), true, &mut moments)?;
         Ok(moments)
     }
 
@@ -170,6 +123,6 @@ impl Population for Ratio<'_> {
     }
 
     fn row_cost(&self) -> RowCost {
-        RowCost { revealed: 2, scanned: if self.scratch.cache.is_some() { 1 } else { 2 } }
+        RowCost { revealed: 2, scanned: if self.scratch.access == Access::Scan { 1 } else { 2 } }
     }
 }

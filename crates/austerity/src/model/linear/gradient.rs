@@ -5,12 +5,12 @@
 //! gradient from the statistics ([`crate::model::Gradient`]) reads none and is better wherever it will do.
 
 use super::ratio::no_rows;
-use super::statistics::dot;
 use super::{Linear, Noise};
 use crate::error::Result;
 use crate::model::BatchGradient;
 use crate::model::batch_gradient::check_request;
 use crate::population::Batch;
+use crate::simd::dot;
 
 /// Working memory of a gradient.
 #[derive(Clone, Debug, Default)]

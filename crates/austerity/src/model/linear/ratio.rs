@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use super::Linear;
-use super::statistics::dot;
 use crate::error::{Error, Result, setting};
 use crate::model::glm::blocks::BLOCK;
 use crate::model::{CheckedData, Model as _, Store};
 use crate::population::{Moments, Population, RowCost};
+use crate::simd::dot;
 
 /// A noise sd that falls by more than this power of e in one move leaves no row possible: (σ/σ')² nears the range
 /// of f64.

@@ -9,6 +9,7 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::model::glm::blocks::BLOCK;
 use crate::model::{CheckedData, Store};
+use crate::simd::dot;
 
 /// Rows summed before their sums join the total: keeps rounding at about (256 + N/256) units.
 const CHUNK: usize = 256;
@@ -165,17 +166,4 @@ fn pseudo_solver(gram: &[f64], k: usize) -> impl Fn(&[f64]) -> Vec<f64> + use<> 
         };
         solution.iter().zip(&unit).map(|(s, u)| s * u).collect()
     }
-}
-
-/// Σ a_i b_i in four independent sums.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    let (a4, b4) = (a.chunks_exact(4), b.chunks_exact(4));
-    let tail: f64 = a4.remainder().iter().zip(b4.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a4.zip(b4) {
-        for lane in 0..4 {
-            sums[lane] += x[lane] * y[lane];
-        }
-    }
-    (sums[0] + sums[2]) + (sums[1] + sums[3]) + tail
 }

@@ -9,7 +9,10 @@ use super::RowExpansion;
 use crate::error::Result;
 use crate::model::surrogate::ResidualGradient;
 use crate::model::{Access, Model, RowCurvature};
-use crate::population::{Batch, Population, RowCost};
+use crate::population::{Batch, Moments, Population, RowCost, merge_batch};
+
+/// Rows of a pass over all of them that are revealed at once.
+const PASS: usize = 1 << 12;
 
 /// Working memory of one chain.
 #[derive(Debug)]
@@ -20,6 +23,7 @@ pub struct RowScratch<M: RowCurvature> {
     /// h' − h and h' + h.
     difference: Vec<f64>,
     sum: Vec<f64>,
+    values: Vec<f64>,
     memory: RowMemory<M::Workspace>,
 }
 
@@ -32,6 +36,7 @@ impl<M: RowCurvature> RowScratch<M> {
             to: zeros.clone(),
             difference: zeros.clone(),
             sum: zeros,
+            values: Vec::new(),
             memory: RowMemory::default(),
         }
     }
@@ -83,6 +88,7 @@ pub struct RowResiduals<'a, M: RowCurvature + 'a> {
     ratio: <M as Model>::Ratio<'a>,
     difference: &'a [f64],
     sum: &'a [f64],
+    values: &'a mut Vec<f64>,
     memory: &'a mut RowMemory<M::Workspace>,
 }
 
@@ -99,7 +105,7 @@ impl<'a, M: RowCurvature> RowResiduals<'a, M> {
         to: &[f64],
         scratch: &'a mut RowScratch<M>,
     ) -> Self {
-        let RowScratch { model, from: before, to: after, difference, sum, memory } = scratch;
+        let RowScratch { model, from: before, to: after, difference, sum, values, memory } = scratch;
         before.clear();
         before.extend_from_slice(from);
         after.clear();
@@ -110,7 +116,21 @@ impl<'a, M: RowCurvature> RowResiduals<'a, M> {
         let ends = to.iter().zip(from).zip(&expansion.centre);
         sum.extend(ends.map(|((to, from), centre)| (to - centre) + (from - centre)));
         let ratio = expansion.model.compare(before, after, model);
-        Self { expansion, ratio, difference, sum, memory }
+        Self { expansion, ratio, difference, sum, values, memory }
+    }
+
+    /// Takes what the expansion knows out of the differences of the rows at `positions`.
+    fn leave(&mut self, positions: impl Iterator<Item = usize>, out: &mut [f64]) -> Result<()> {
+        let Self { expansion, difference, sum, memory, .. } = self;
+        for (out, position) in out.iter_mut().zip(positions) {
+            if expansion.is_apart(position) {
+                *out = 0.0;
+                continue;
+            }
+            memory.fill(expansion.model, &expansion.centre, position as u32, expansion.order == 2)?;
+            *out -= memory.known(difference, sum);
+        }
+        Ok(())
     }
 }
 
@@ -120,17 +140,33 @@ impl<M: RowCurvature> Population for RowResiduals<'_, M> {
     }
 
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
-        let Self { expansion, ratio, difference, sum, memory } = self;
-        ratio.reveal(rows.clone(), out)?;
-        for (out, position) in out.iter_mut().zip(rows) {
-            if expansion.is_apart(position) {
-                *out = 0.0;
-                continue;
-            }
-            memory.fill(expansion.model, &expansion.centre, position as u32, expansion.order == 2)?;
-            *out -= memory.known(difference, sum);
+        self.ratio.reveal(rows.clone(), out)?;
+        self.leave(rows, out)
+    }
+
+    fn reveal_batch(&mut self, batch: Batch<'_>, out: &mut [f64]) -> Result<()> {
+        self.ratio.reveal_batch(batch, out)?;
+        self.leave(batch.ranges().flatten(), out)
+    }
+
+    /// With one call of the model for all blocks.
+    fn summarize(&mut self, blocks: &[u32], block_rows: usize, moments: &mut Moments) -> Result<()> {
+        let batch = Batch { blocks, block_rows, population: self.len() };
+        let mut values = std::mem::take(self.values);
+        values.resize(batch.rows(), 0.0);
+        let made = self
+            .reveal_batch(batch, &mut values)
+            .and_then(|()| merge_batch(&values, batch, moments, |position| self.original_row(position)));
+        *self.values = values;
+        made
+    }
+
+    fn total(&mut self) -> Result<Moments> {
+        let mut moments = Moments::EMPTY;
+        for block in 0..self.len().div_ceil(PASS) as u32 {
+            self.summarize(&[block], PASS, &mut moments)?;
         }
-        Ok(())
+        Ok(moments)
     }
 
     fn original_row(&self, position: usize) -> usize {

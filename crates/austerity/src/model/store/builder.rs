@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::blueprint::{Blueprint, Planned};
 use super::{Order, Store, StoredColumn};
 use crate::error::Result;
+use crate::memory::filled;
 use crate::model::data::summary::ColumnSummary;
 use crate::model::data::{SidePlan, Sides, Transform, check_length};
 use crate::model::glm::blocks::{BLOCK, Blocks, Layout, Line, ZERO};
@@ -211,7 +212,7 @@ impl StoreBuilder {
     /// The memory of the blocks is there.
     fn prepare(&mut self) {
         if self.lines.is_empty() {
-            self.lines = vec![ZERO; self.blueprint.rows().div_ceil(BLOCK) * self.layout.lines()];
+            self.lines = filled(self.blueprint.rows().div_ceil(BLOCK) * self.layout.lines(), ZERO);
         }
     }
 

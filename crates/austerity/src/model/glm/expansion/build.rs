@@ -12,6 +12,7 @@ use super::{CertainRows, ExpansionReport, GlmExpansion, Line, centre};
 use crate::check::blindness::{Falling, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
 use crate::check::replication::{Replication, replicate};
 use crate::error::{Result, setting};
+use crate::memory::filled;
 use crate::model::glm::blocks::{BLOCK, Blocks};
 use crate::model::glm::derivative;
 use crate::model::glm::{Family, Glm};
@@ -86,10 +87,14 @@ impl<F: Family> GlmExpansion<F> {
             (None, None, Some(chosen)) => chosen,
             (None, None, None) => falling.stratum(largest, &settings.stratum)?,
         };
-        let apart = heaviest(&scores[..model.blocks().rows()], chosen.rows);
+        let mut apart = heaviest(&scores[..model.blocks().rows()], chosen.rows);
+        if settings.stratum_rows.is_none() && copies.is_none() {
+            apart = completed(model, apart);
+        }
         let mut report = ExpansionReport {
             rows: model.blocks().rows(),
             order: settings.order,
+            stratum: apart.len(),
             passes: centre.passes + 1,
             replicated: copies.map_or(0, |copies| copies.replicated),
             extra_rows: copies.map_or(0, |copies| copies.extra),
@@ -180,14 +185,14 @@ fn assemble<F: Family>(
     let (blocks, eta) = if let Some(sampled) = &sampled {
         let Sampled { places, weights } = sampled;
         let blocks = model.blocks().gather(places.iter().copied(), places.len(), &kept).weighted(weights);
-        let mut own: Vec<f32> = places.iter().map(|&p| eta[p as usize]).collect();
-        own.resize(blocks.count() * BLOCK, 0.0);
+        let mut own = filled(blocks.count() * BLOCK, 0.0);
+        own.iter_mut().zip(places).for_each(|(slot, &p)| *slot = eta[p as usize]);
         (blocks, own)
     } else if compact {
         let rest = Rest { rows: model.blocks().rows(), apart: &apart };
         let blocks = model.blocks().gather(rest.positions(), rest.len(), &kept);
-        let mut own: Vec<f32> = rest.positions().map(|p| eta[p as usize]).collect();
-        own.resize(blocks.count() * BLOCK, 0.0);
+        let mut own = filled(blocks.count() * BLOCK, 0.0);
+        own.iter_mut().zip(rest.positions()).for_each(|(slot, p)| *slot = eta[p as usize]);
         (blocks, own)
     } else {
         apart.iter().for_each(|&position| eta[position as usize] = f32::NAN);
@@ -218,7 +223,7 @@ fn assemble<F: Family>(
         compact,
         places: sampled.map(|sampled| sampled.places.into()),
         columns: kept,
-        eta: Arc::from(eta),
+        eta: Arc::new(eta),
         scale,
         bounds: None,
         report: ExpansionReport::default(),
@@ -275,33 +280,59 @@ impl Rest<'_> {
     }
 }
 
-/// Columns that are not zero in some row outside the stratum. Only columns that are not centred can vanish.
-fn kept_columns<F: Family>(model: &Glm<F>, apart: &[u32]) -> Vec<u32> {
+/// Rows outside the stratum in which a column is not zero, at most `most`; `None` where there are more, or where the column is
+/// centred, so that its zeros are not stored as such.
+fn strays<F: Family>(model: &Glm<F>, apart: &[u32], j: usize, most: usize) -> Option<Vec<u32>> {
+    if model.transform[j].0 != 0.0 {
+        return None;
+    }
     let view = model.blocks().view();
-    let vanishes = |j: usize| {
-        if model.transform[j].0 != 0.0 || apart.is_empty() {
-            return false;
+    let mut found = Vec::new();
+    let mut masked = apart.iter().copied().peekable();
+    for block in 0..view.count() {
+        let end = ((block + 1) * BLOCK) as u32;
+        let lines = &view.block(block)[2 * j..2 * j + 2];
+        let empty = |line: &Line| line.0.iter().all(|&x| x == 0.0);
+        if lines.iter().all(empty) {
+            while masked.next_if(|&p| p < end).is_some() {}
+            continue;
         }
-        let mut masked = apart.iter().copied().peekable();
-        for block in 0..view.count() {
-            let end = ((block + 1) * BLOCK) as u32;
-            let lines = &view.block(block)[2 * j..2 * j + 2];
-            let empty = |line: &Line| line.0.iter().all(|&x| x == 0.0);
-            if lines.iter().all(empty) {
-                while masked.next_if(|&p| p < end).is_some() {}
-                continue;
-            }
-            for i in 0..view.rows_in(block) {
-                let position = (block * BLOCK + i) as u32;
-                let inside = masked.next_if_eq(&position).is_some();
-                if !inside && lines[i / 16].0[i % 16] != 0.0 {
-                    return false;
+        for i in 0..view.rows_in(block) {
+            let position = (block * BLOCK + i) as u32;
+            let inside = masked.next_if_eq(&position).is_some();
+            if !inside && lines[i / 16].0[i % 16] != 0.0 {
+                if found.len() == most {
+                    return None;
                 }
+                found.push(position);
             }
         }
-        true
-    };
+    }
+    Some(found)
+}
+
+/// Columns that are not zero outside the stratum.
+fn kept_columns<F: Family>(model: &Glm<F>, apart: &[u32]) -> Vec<u32> {
+    let vanishes = |j: usize| !apart.is_empty() && strays(model, apart, j, 0).is_some();
     (0..model.transform.len()).filter(|&j| !vanishes(j)).map(|j| j as u32).collect()
+}
+
+/// The stratum with the last rows of features that it has nearly all rows of, those with the fewest first, up to a quarter more rows in all: a few rows
+/// outside would keep a column in the sample, and its coefficient from steps of its own.
+fn completed<F: Family>(model: &Glm<F>, mut apart: Vec<u32>) -> Vec<u32> {
+    let mut room = apart.len() / 4;
+    let outside = |j: usize| strays(model, &apart, j, room).filter(|rows| !rows.is_empty());
+    let mut nearly: Vec<Vec<u32>> = (0..model.transform.len()).filter_map(outside).collect();
+    nearly.sort_by_key(Vec::len);
+    for rows in nearly {
+        if rows.len() <= room {
+            room -= rows.len();
+            apart.extend(rows);
+        }
+    }
+    apart.sort_unstable();
+    apart.dedup();
+    apart
 }
 
 /// The positions sorted by which sparse columns they have, so that neighbours share their zeros.

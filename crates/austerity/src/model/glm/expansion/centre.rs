@@ -12,6 +12,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::passes::in_pieces;
 use crate::error::{Error, Result};
+use crate::memory::filled;
 use crate::model::glm::blocks::BLOCK;
 use crate::model::glm::derivative::{self, Sums};
 use crate::model::glm::{Family, Glm};
@@ -64,7 +65,7 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
         state = sampled_mode(&smoothed, start, SAMPLE)?.state;
     }
     snap(model, &mut state);
-    let mut eta = vec![0.0; model.blocks().count() * BLOCK];
+    let mut eta = filled(model.blocks().count() * BLOCK, 0.0);
     let mut passes = 0;
     loop {
         passes += 1;

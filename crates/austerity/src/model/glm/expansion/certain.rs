@@ -12,7 +12,7 @@ use fearless_simd::{Simd, prelude::*};
 use crate::model::glm::blocks::{BLOCK, Line};
 use crate::model::glm::kernel::{self, Rows, column};
 use crate::model::glm::{Family, Glm};
-use crate::simd::{Lanes, Level};
+use crate::simd::{Lanes, Level, lanes_sum};
 
 /// Where a state lies, as seen from the centre, in the units of the storage.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ pub fn change<S: Simd, F: Family>(
         let values = kernel::fast::<S, F>(simd, layout, &step, lines, &rows, delta);
         // Rows missing from the last block have x = 0, and with δ = 0 no difference.
         total += match values {
-            Some(values) => f64::from((values[0] + values[1]).reduce_sum()),
+            Some(values) => f64::from(lanes_sum(values[0] + values[1])),
             None => {
                 let values = kernel::exact::<S, F>(layout, &step, lines, values, &rows, delta);
                 values[..view.rows_in(block)].iter().sum::<f64>()
@@ -194,12 +194,16 @@ pub fn pass<S: Simd, F: Family>(
     for block in 0..view.count() {
         let lines = view.block(block);
         let used = &stratum.columns[stratum.starts[block]..stratum.starts[block + 1]];
-        let mut delta = [Lanes::splat(simd, displacement.constant); 2];
-        for &j in used {
-            let x = column(simd, lines, j as usize);
-            let coefficient = Lanes::splat(simd, displacement.coefficients[j as usize]);
-            delta = [x[0].mul_add(coefficient, delta[0]), x[1].mul_add(coefficient, delta[1])];
+        // Two sums a half: one alone would wait for every addition.
+        let mut parts = [[Lanes::splat(simd, displacement.constant); 2], [zero; 2]];
+        for pair in used.chunks(2) {
+            for (part, &j) in parts.iter_mut().zip(pair) {
+                let x = column(simd, lines, j as usize);
+                let coefficient = Lanes::splat(simd, displacement.coefficients[j as usize]);
+                *part = [x[0].mul_add(coefficient, part[0]), x[1].mul_add(coefficient, part[1])];
+            }
         }
+        let delta = [parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]];
         let eta = &stratum.eta[block * BLOCK..][..BLOCK];
         let eta = [Lanes::from_slice(simd, &eta[..16]), Lanes::from_slice(simd, &eta[16..])];
         let rows = kernel::rows::<S, F, { kernel::eta::FRESH }>(simd, layout, lines, eta, &mut []);
@@ -208,7 +212,7 @@ pub fn pass<S: Simd, F: Family>(
         let count = view.rows_in(block);
         let values = kernel::fast::<S, F>(simd, layout, &displacement.step, lines, &rows, delta);
         total += match values {
-            Some(values) if count == BLOCK => f64::from((values[0] + values[1]).reduce_sum()),
+            Some(values) if count == BLOCK => f64::from(lanes_sum(values[0] + values[1])),
             values => {
                 let values = kernel::exact::<S, F>(layout, &displacement.step, lines, values, &rows, delta);
                 values[..count].iter().sum::<f64>()
@@ -219,16 +223,20 @@ pub fn pass<S: Simd, F: Family>(
         let all = stratum.model.family.derivatives(simd, displacement.extra, &moved);
         let mut weight =
             layout.weight.map_or([Lanes::splat(simd, 1.0); 2], |place| column(simd, lines, place));
-        for i in count..BLOCK {
-            weight[i / 16].as_mut_slice()[i % 16] = 0.0;
+        if count < BLOCK {
+            let mut present = [0.0f32; BLOCK];
+            present[..count].fill(1.0);
+            for (half, weight) in weight.iter_mut().enumerate() {
+                *weight *= Lanes::from_slice(simd, &present[16 * half..][..16]);
+            }
         }
         // A missing row must not bring ∞·0.
         let weighted =
             |value: Lanes<S>, half: usize| weight[half].simd_eq(zero).select(zero, value * weight[half]);
         let first = [weighted(all.first[0], 0), weighted(all.first[1], 1)];
-        slopes.constant += f64::from((first[0] + first[1]).reduce_sum());
+        slopes.constant += f64::from(lanes_sum(first[0] + first[1]));
         if let Some([extra, ..]) = all.extra {
-            slopes.extra += f64::from((weighted(extra[0], 0) + weighted(extra[1], 1)).reduce_sum());
+            slopes.extra += f64::from(lanes_sum(weighted(extra[0], 0) + weighted(extra[1], 1)));
         }
         for &j in used {
             let x = column(simd, lines, j as usize);

@@ -49,7 +49,7 @@ use crate::error::Result;
 use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion, posterior_differences};
 use crate::model::{Model as _, Parameters as _};
-use crate::simd::Level;
+use crate::simd::{Level, dispatched, dot};
 
 pub use bound::{Bounds, CertificateSettings};
 pub use build::ExpansionSettings;
@@ -57,8 +57,9 @@ pub use centre::{sampled, sampled_mode};
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
 pub use population::{Residuals, Scratch};
 
-/// Columns whose coefficients fit on the stack.
+/// Columns whose coefficients fit on the stack, and how many it is cleared for where that is enough.
 const STACK: usize = 256;
+const SMALL: usize = 32;
 
 /// What building an expansion found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -173,7 +174,7 @@ pub struct GlmExpansion<F: Family> {
     /// Columns of `blocks`, as numbered in the model.
     columns: Vec<u32>,
     /// η̂ of the rows of `blocks`; NaN masks.
-    eta: Arc<[f32]>,
+    eta: Arc<Vec<f32>>,
     /// What residuals are multiplied by in f32.
     scale: f32,
     /// What certified decisions rest on, where asked for.
@@ -228,44 +229,50 @@ impl<F: Family> GlmExpansion<F> {
     fn displaced<T>(&self, state: &[f64], work: impl FnOnce(&Displacement<'_, F>) -> T) -> T {
         let model = &self.model;
         let columns = model.transform.len();
-        let mut buffer = Buffer::new(columns, 0.0f32);
-        let coefficients = buffer.slice();
-        let first = usize::from(model.intercept);
-        let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
-        for (j, (slot, &(shift, scale))) in coefficients.iter_mut().zip(&model.transform).enumerate() {
-            let h = state[first + j] - self.centre[first + j];
-            constant += h * shift;
-            *slot = (h * scale).clamp(-1e30, 1e30) as f32;
-        }
-        let (base, extra) = (model.extra(&self.centre), model.extra(state));
-        work(&Displacement {
-            coefficients,
-            constant: constant.clamp(-1e30, 1e30) as f32,
-            step: model.family.step(base, extra),
-            extra,
+        with_buffer(columns, 0.0f32, |coefficients| {
+            let first = usize::from(model.intercept);
+            let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
+            for (j, (slot, &(shift, scale))) in coefficients.iter_mut().zip(&model.transform).enumerate() {
+                let h = state[first + j] - self.centre[first + j];
+                constant += h * shift;
+                *slot = (h * scale).clamp(-1e30, 1e30) as f32;
+            }
+            let (base, extra) = (model.extra(&self.centre), model.extra(state));
+            work(&Displacement {
+                coefficients,
+                constant: constant.clamp(-1e30, 1e30) as f32,
+                step: model.family.step(base, extra),
+                extra,
+            })
         })
     }
 
     /// g·h + ½h'Hh, and g + Hh added to `gradient`.
     fn taylor(&self, state: &[f64], gradient: Option<&mut [f64]>) -> f64 {
-        let size = self.active.len();
-        let h = |k: usize| {
-            let i = self.active[k] as usize;
-            state[i] - self.centre[i]
-        };
-        let mut buffer = Buffer::new(size, 0.0f64);
-        let moved = buffer.slice();
-        moved.iter_mut().enumerate().for_each(|(k, slot)| *slot = h(k));
-        let mut value = 0.0;
-        let mut gradient = gradient;
-        for (k, row) in self.quadratic.chunks_exact(size.max(1)).enumerate() {
-            let curve: f64 = dot(row, moved);
-            value += moved[k] * (self.linear[k] + 0.5 * curve);
-            if let Some(gradient) = &mut gradient {
-                gradient[self.active[k] as usize] += self.linear[k] + curve;
+        with_buffer(self.active.len(), 0.0f64, |moved| {
+            for (slot, &i) in moved.iter_mut().zip(&self.active) {
+                *slot = state[i as usize] - self.centre[i as usize];
             }
-        }
-        value
+            let moved = &*moved;
+            dispatched!(self.level(), _simd => self.polynomial(moved, gradient))
+        })
+    }
+
+    /// [`GlmExpansion::taylor`] at a displacement of the active parameters.
+    #[inline(always)]
+    fn polynomial(&self, moved: &[f64], mut gradient: Option<&mut [f64]>) -> f64 {
+        with_buffer(moved.len(), 0.0f64, |curve| {
+            // H is symmetric: sums of its rows need no sums across a row.
+            for (row, &h) in self.quadratic.chunks_exact(moved.len().max(1)).zip(moved) {
+                curve.iter_mut().zip(row).for_each(|(sum, entry)| *sum += h * entry);
+            }
+            if let Some(gradient) = &mut gradient {
+                for ((&i, linear), curve) in self.active.iter().zip(&self.linear).zip(&*curve) {
+                    gradient[i as usize] += linear + curve;
+                }
+            }
+            dot(moved, &self.linear) + 0.5 * dot(moved, curve)
+        })
     }
 
     /// The column of a coefficient that is certain, and a step of it in the units of the storage: such columns are not centred.
@@ -279,36 +286,17 @@ impl<F: Family> GlmExpansion<F> {
     }
 }
 
-/// Numbers on the stack, up to 256 of them: densities are evaluated at every step, which must not allocate.
-struct Buffer<T> {
-    stack: [T; STACK],
-    heap: Vec<T>,
-    len: usize,
-}
-
-impl<T: Copy> Buffer<T> {
-    fn new(len: usize, value: T) -> Self {
-        Self { stack: [value; STACK], heap: vec![value; if len <= STACK { 0 } else { len }], len }
+/// Calls `work` with `len` numbers, on the stack up to 256 of them: densities are evaluated at every step, which must not allocate.
+#[inline(always)]
+fn with_buffer<T: Copy, R>(len: usize, value: T, work: impl FnOnce(&mut [T]) -> R) -> R {
+    // Most models are small, and clearing what is not used takes time.
+    if len <= SMALL {
+        work(&mut [value; SMALL][..len])
+    } else if len <= STACK {
+        work(&mut [value; STACK][..len])
+    } else {
+        work(&mut vec![value; len])
     }
-
-    fn slice(&mut self) -> &mut [T] {
-        if self.len <= STACK { &mut self.stack[..self.len] } else { &mut self.heap }
-    }
-}
-
-/// Four sums side by side, which the compiler can keep in vectors.
-#[inline]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a_chunks, a_rest) = a.as_chunks::<4>();
-    let (b_chunks, b_rest) = b.as_chunks::<4>();
-    let mut sums = [0.0; 4];
-    for (x, y) in a_chunks.iter().zip(b_chunks) {
-        for i in 0..4 {
-            sums[i] += x[i] * y[i];
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
 }
 
 impl<F: Family> Expansion for GlmExpansion<F> {
@@ -415,7 +403,7 @@ impl<F: Family> Expansion for GlmExpansion<F> {
         let copy = if self.compact { self.blocks.bytes() } else { 0 };
         let places = self.places.as_deref().map_or(0, size_of_val);
         let bounds = self.bounds.as_deref().map_or(0, Bounds::bytes);
-        self.model.blocks().bytes() + copy + places + size_of_val(&*self.eta) + bounds
+        self.model.blocks().bytes() + copy + places + size_of_val(self.eta.as_slice()) + bounds
     }
 }
 

@@ -111,6 +111,7 @@ fn coordinate(state: &[f64], parameter: u32) -> f64 {
 }
 
 /// f32 dot products must not form ∞ − ∞.
+#[inline]
 fn limited(value: f64) -> f32 {
     value.clamp(-1e30, 1e30) as f32
 }

@@ -1,0 +1,292 @@
+//! Posteriors of the user's own: the same rules, proposals, folder and verdict as a regression's.
+//!
+//! | what the model knows | what runs |
+//! |---|---|
+//! | log-likelihoods of rows ([`run_own`]) | decisions about the rows themselves; the mode by differences (`numeric`) |
+//! | also gradients and Hessians of rows ([`run_expandable`]) | a surrogate by [`RowExpansion`], where the rule and the proposal leave it open |
+//!
+//! The folder holds no function: the program can show, report and export such a run, but neither go on with it nor predict.
+
+use std::time::Instant;
+
+use austerity::model::glm::expansion::ExpansionReport;
+use austerity::model::row_expansion::RowExpansionSettings;
+use austerity::model::{
+    Access, Derivatives, FromBatches, Mode, Model as _, RowExpansion, Surrogate, find_mode,
+};
+use austerity::population::Population as _;
+use austerity::proposal::{AnyProposal, Transition, TransitionKind, TransitionPlan};
+use austerity_io::design::{Recipe, ResponseCoding};
+
+use super::begin::{Begin, Details};
+use super::choose::Chosen;
+use super::decide::Wanted;
+use super::start::{ProposalChoice, Start};
+use super::surrogate::{FEWEST_ROWS, SurrogateChoice, SurrogateRecord};
+use super::{Asked, Host, Parts, kept, numeric, resume, settings};
+use crate::model::{Family, Sampled};
+use crate::options::{Common, FitOptions};
+use crate::output::Failure;
+use crate::runs::{Folder, Fresh, Overview};
+
+/// What a run of one's own model is about, beside the model.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<'a> {
+    /// A state that is possible, the nearer to the mode the better.
+    pub start: &'a [f64],
+    /// Rough posterior standard deviations, where the user knows them: no mode is then looked for.
+    pub scale: Option<&'a [f64]>,
+}
+
+/// Samples `model`; what the options say about data is only what they are called.
+pub fn run_own<M: Sampled>(
+    model: &M,
+    own: Own<'_>,
+    common: &Common,
+    options: &FitOptions,
+    host: &mut dyn Host,
+) -> Result<Overview, Failure> {
+    let asked = Asked { common, options, table: None };
+    let folder = Folder::new(&options.out);
+    if options.resume {
+        return resume::own(&asked, &folder, model.len(), host)?.go(model, Ok);
+    }
+    begin(model, own, &asked, &folder, host, plain)
+}
+
+/// Samples `model` by way of a surrogate, where the options leave that open.
+pub fn run_expandable<L: Derivatives>(
+    model: &FromBatches<L>,
+    own: Own<'_>,
+    common: &Common,
+    options: &FitOptions,
+    host: &mut dyn Host,
+) -> Result<Overview, Failure> {
+    let asked = Asked { common, options, table: None };
+    let folder = Folder::new(&options.out);
+    if options.resume {
+        let resumed = resume::own(&asked, &folder, model.len(), host)?;
+        let Some(record) = resumed.run.surrogate.clone() else { return resumed.go(model, Ok) };
+        let how = RowExpansionSettings { order: record.report.order, fixed: true, ..Default::default() };
+        model.likelihoods().prepare(&record.start)?;
+        let surrogate = Surrogate::new(RowExpansion::new(model, &record.start, &how)?);
+        return resumed.go(&surrogate, |stored| Transition::restored(surrogate.expansion(), stored));
+    }
+    begin(model, own, &asked, &folder, host, expanded)
+}
+
+/// Decisions about the rows themselves.
+fn plain<M: Sampled>(begin: Begin<'_, '_>, model: &M) -> Result<Overview, Failure> {
+    if let SurrogateChoice::Order(_) = begin.surrogate {
+        return Err(Failure::Usage(
+            "--surrogate: an expansion needs gradients and Hessians of the rows, which these functions do not give; drop it, or give \
+             functions that can be differentiated"
+                .into(),
+        ));
+    }
+    begin.plainly(model)
+}
+
+/// All that comes before the choice of a rule.
+fn begin<M: Sampled>(
+    model: &M,
+    own: Own<'_>,
+    asked: &Asked<'_>,
+    folder: &Folder,
+    host: &mut dyn Host,
+    go: impl FnOnce(Begin<'_, '_>, &M) -> Result<Overview, Failure>,
+) -> Result<Overview, Failure> {
+    let begun = Instant::now();
+    let shape = &asked.options.shape;
+    let wanted = Wanted::read(shape)?;
+    let proposal = ProposalChoice::read(shape.proposal.as_deref())?;
+    let surrogate = SurrogateChoice::read(shape.surrogate.as_deref())?;
+    settings(asked.common, asked.options)?;
+    if shape.prior.is_some() || shape.prior_intercept.is_some() || shape.priors.is_some() {
+        return Err(Failure::Usage(
+            "--prior: the prior of a model of one's own is its log_prior; drop it".into(),
+        ));
+    }
+    model.check_state(&own.start.to_vec())?;
+    wanted.check(model.len())?;
+    let names = model.names();
+    kept(shape, &names)?;
+    let mut fresh = Fresh::create(folder)?;
+    host.note("looking at the start");
+    possible(model, own.start)?;
+    host.note("finding the mode");
+    let mut remarks = Vec::new();
+    let mode = match own.scale {
+        Some(scale) => around(own.start, scale)?,
+        None => match numeric::mode(model, own.start, &host.control())? {
+            Some(mode) => mode,
+            None => {
+                remarks.push(
+                    "no mode was found from the start: chains begin there and learn their steps in warm-up; a better start, or the \
+                     rough width of the posterior as `scale`, saves time"
+                        .into(),
+                );
+                let width = 0.1 / (model.len() as f64).sqrt();
+                let scale: Vec<f64> = own.start.iter().map(|x| width * x.abs().max(1.0)).collect();
+                around(own.start, &scale)?
+            }
+        },
+    };
+    let recipe = Recipe {
+        response: String::new(),
+        coding: ResponseCoding::AsGiven,
+        terms: Vec::new(),
+        weights: None,
+        trials: None,
+        offset: None,
+        intercept: false,
+    };
+    let parts = Parts {
+        rows: model.len(),
+        bytes: model.data_bytes(),
+        mapped: false,
+        recipe: &recipe,
+        family: Family::Own,
+        priors: &[],
+        begun,
+    };
+    // Without derivatives of rows in blocks a pass has no known price: a budget only ends the run.
+    let begin = Begin {
+        asked,
+        folder,
+        wanted,
+        proposal,
+        parts,
+        start: Start { mode, remarks: Vec::new(), hurried: None },
+        remarks,
+        host,
+        fresh: &mut fresh,
+        checksum: String::new(),
+        surrogate,
+        budget: None,
+    };
+    go(begin, model)
+}
+
+/// Refuses a start of no probability, naming the row.
+fn possible<M: Sampled>(model: &M, start: &[f64]) -> Result<(), Failure> {
+    let start = start.to_vec();
+    let prior = model.log_prior(&start);
+    if prior.is_nan() {
+        return Err(model.prior_error().into());
+    }
+    if prior == f64::NEG_INFINITY {
+        return Err(Failure::Usage(
+            "the log prior is -infinity at the start: choose a start inside the support of the prior".into(),
+        ));
+    }
+    model.compare(&start, &start, &mut model.scratch(Access::Blocks)).total()?;
+    Ok(())
+}
+
+/// A mode that the user knows.
+fn around(start: &[f64], scale: &[f64]) -> Result<Mode, Failure> {
+    let d = start.len();
+    if scale.len() != d || scale.iter().any(|s| !(*s > 0.0 && s.is_finite())) {
+        return Err(Failure::Usage(format!(
+            "scale: {d} positive finite numbers are needed, one per parameter"
+        )));
+    }
+    let mut covariance = vec![0.0; d * d];
+    scale.iter().enumerate().for_each(|(i, s)| covariance[i * d + i] = s * s);
+    Ok(Mode { state: start.to_vec(), log_density: 0.0, covariance, iterations: 0 })
+}
+
+/// With a surrogate where that is open and serves.
+fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) -> Result<Overview, Failure> {
+    let order = match begin.surrogate {
+        SurrogateChoice::None => return begin.plainly(model),
+        SurrogateChoice::Order(order) => order,
+        SurrogateChoice::Auto => {
+            let open = begin.wanted.open_to_surrogate() && begin.proposal.open_to_surrogate();
+            if !open || begin.wanted.certified() || model.len() < FEWEST_ROWS {
+                return begin.plainly(model);
+            }
+            2
+        }
+    };
+    if begin.wanted.certified() {
+        return Err(Failure::Usage(
+            "--rule certified needs bounds that a model of one's own does not have; use --rule exact".into(),
+        ));
+    }
+    let asked_for = begin.surrogate != SurrogateChoice::Auto;
+    begin.host.note("expanding the likelihood at the mode");
+    let made = find_mode(model, &begin.start.mode.state).and_then(|mode| {
+        let how = RowExpansionSettings { order, fixed: true, ..Default::default() };
+        model.likelihoods().prepare(&mode.state)?;
+        Ok((RowExpansion::new(model, &mode.state, &how)?, mode))
+    });
+    let (expansion, mode) = match made {
+        Ok(made) => made,
+        Err(error) if asked_for => return Err(error.into()),
+        Err(error) => {
+            begin.remarks.push(format!("no surrogate: {error}"));
+            return begin.plainly(model);
+        }
+    };
+    let found = expansion.report().clone();
+    if found.doubt().is_some() && !asked_for {
+        begin.remarks.push(format!("no surrogate: {}", found.sentence()));
+        return begin.plainly(model);
+    }
+    let report = report(&found);
+    begin.start.mode = mode;
+    let mode = &begin.start.mode;
+    let seed = begin.asked.common.seed();
+    let plan = if begin.proposal.open_to_surrogate() {
+        let kind = begin.proposal.transition();
+        match TransitionPlan::pilot(&expansion, &mode.state, expansion.covariance(), kind, seed) {
+            Ok(plan) => Some(plan),
+            Err(error) if asked_for => return Err(error.into()),
+            Err(error) => {
+                begin.remarks.push(format!("no surrogate: {error}"));
+                return begin.plainly(model);
+            }
+        }
+    } else {
+        None
+    };
+    let worth = match plan.as_ref().map(|plan| plan.kind) {
+        Some(TransitionKind::Independent) => 0.9,
+        Some(TransitionKind::Hamiltonian) => 0.2,
+        None => 0.33 / mode.state.len() as f64,
+    };
+    let (stored, proposal_words) = match &plan {
+        Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
+        None => begin.proposal.build(mode)?,
+    };
+    let decided = begin.wanted.residuals(&report)?;
+    let record = SurrogateRecord { start: mode.state.clone(), report };
+    let surrogate = Surrogate::new(expansion);
+    let proposal = Transition::restored(surrogate.expansion(), stored.clone())?;
+    let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
+    let settings = settings(begin.asked.common, begin.asked.options)?;
+    begin.go(&surrogate, &proposal, Details { chosen, surrogate: Some(record), plan: None, settings })
+}
+
+/// What the folder keeps of an expansion, in the terms of a regression's.
+fn report(found: &austerity::model::row_expansion::RowExpansionReport) -> ExpansionReport {
+    let blind = found.predicted.map(|stratum| stratum.blindness);
+    ExpansionReport {
+        rows: found.rows,
+        order: found.order,
+        stratum: found.stratum,
+        replicated: 0,
+        extra_rows: 0,
+        sampled_columns: 0,
+        standard_error: found.predicted.map_or(f64::NAN, |stratum| stratum.standard_error),
+        rows_to_tolerance: found.predicted.map_or(found.rows as f64, |stratum| stratum.rows_to_tolerance),
+        // Rows that nobody scored: whether they can be missed is not known.
+        missed: blind.map_or(f64::INFINITY, |blind| blind.missed),
+        believed: blind.map_or(0.0, |blind| blind.believed),
+        without_stratum: (f64::NAN, f64::NAN),
+        passes: 0,
+        seconds: 0.0,
+    }
+}

@@ -1,0 +1,269 @@
+//! A run on a thread of its own, which Python watches, pauses and ends without holding the interpreter's lock.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
+use austerity_fit::fit::{self as fitting, Host, Own};
+use austerity_fit::output::Failure;
+use austerity_fit::runs::Overview;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::arguments::{FitCall, parse};
+use crate::callback::{Functions, Given, Trouble};
+use crate::derivatives::Differentiable;
+use crate::error::{exception, python_words};
+use crate::native::{Compiled, Native};
+use crate::table::{Columns, source};
+
+/// What a run tells while it goes on.
+#[derive(Default)]
+struct Told {
+    doing: String,
+    plan: String,
+    warnings: Vec<String>,
+    progress: Option<Progress>,
+    bounded: bool,
+    /// How it ended: nothing, what a chain failed of, or what came before the chains.
+    ended: Option<Result<Option<String>, PyErr>>,
+}
+
+/// What the run's thread and Python share.
+struct Shared {
+    control: Control,
+    told: Mutex<Told>,
+    over: Condvar,
+}
+
+impl Shared {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The host of a run: writes down what it is told.
+struct Watcher(Arc<Shared>);
+
+impl Observer for Watcher {
+    fn progress(&mut self, progress: &Progress) {
+        self.0.told().progress = Some(progress.clone());
+    }
+}
+
+impl Host for Watcher {
+    fn control(&self) -> Control {
+        self.0.control.clone()
+    }
+
+    fn note(&mut self, doing: &str) {
+        self.0.told().doing = doing.into();
+    }
+
+    fn plan(&mut self, text: &str) -> Result<(), Failure> {
+        self.0.told().plan = python_words(text);
+        Ok(())
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.0.told().warnings.push(python_words(text));
+    }
+
+    fn begin(&mut self, settings: &Settings) {
+        let mut told = self.0.told();
+        told.doing = "sampling".into();
+        told.bounded = settings.draws < UNBOUNDED;
+    }
+
+    fn end(&mut self) {
+        self.0.told().doing = "summarising".into();
+    }
+}
+
+/// A run that goes on.
+#[pyclass(frozen)]
+pub(crate) struct Handle {
+    shared: Arc<Shared>,
+    trouble: Trouble,
+    /// Threads do not survive a fork.
+    process: u32,
+}
+
+impl Handle {
+    fn start(
+        call: FitCall,
+        trouble: Trouble,
+        work: impl FnOnce(&FitCall, &mut Watcher) -> Result<Overview, Failure> + Send + 'static,
+    ) -> PyResult<Self> {
+        let control = Control::new();
+        let shared = Arc::new(Shared { control, told: Mutex::default(), over: Condvar::new() });
+        let mine = shared.clone();
+        thread::Builder::new().name("austerity".into()).spawn(move || {
+            let mut watcher = Watcher(mine.clone());
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&call, &mut watcher)));
+            mine.told().ended = Some(match outcome {
+                Ok(Ok(overview)) => Ok(overview.failure().map(python_words)),
+                Ok(Err(failure)) => Err(exception(&failure)),
+                Err(_) => {
+                    Err(PyRuntimeError::new_err("a bug in austerity: the run panicked; please report it"))
+                }
+            });
+            mine.over.notify_all();
+        })?;
+        Ok(Self { shared, trouble, process: std::process::id() })
+    }
+}
+
+#[pymethods]
+impl Handle {
+    /// Waits so many seconds for the end; tells whether it has come.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        if std::process::id() != self.process {
+            return Err(PyRuntimeError::new_err(
+                "this run belongs to the process that began it, and a fork does not carry its threads; open its folder with \
+                 austerity.open, or sample anew in this process",
+            ));
+        }
+        let shared = &self.shared;
+        Ok(py.detach(move || {
+            let until = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e6));
+            let mut told = shared.told();
+            while told.ended.is_none() {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return false;
+                }
+                told = shared.over.wait_timeout(told, left).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            true
+        }))
+    }
+
+    /// Whether it has ended.
+    fn ended(&self) -> bool {
+        self.shared.told().ended.is_some()
+    }
+
+    /// Raises what the run failed of; what a chain failed of is returned in words when it has draws.
+    fn outcome(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        if let Some(error) = self.trouble.take() {
+            return Err(error);
+        }
+        match &self.shared.told().ended {
+            Some(Err(error)) => Err(error.clone_ref(py)),
+            Some(Ok(failure)) => Ok(failure.clone()),
+            None => Ok(None),
+        }
+    }
+
+    fn pause(&self) {
+        self.shared.control.pause();
+    }
+
+    fn resume(&self) {
+        self.shared.control.resume();
+    }
+
+    fn stop(&self) {
+        self.shared.control.resume();
+        self.shared.control.stop();
+    }
+
+    fn paused(&self) -> bool {
+        self.shared.control.paused()
+    }
+
+    /// What is being done, in a word or two.
+    fn doing(&self) -> String {
+        self.shared.told().doing.clone()
+    }
+
+    /// What will be done and why.
+    fn plan(&self) -> String {
+        self.shared.told().plan.clone()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.shared.told().warnings.clone()
+    }
+
+    /// (share, draws, acceptance, share of the data, elapsed, remaining, R-hat, ESS) of all chains, once they run.
+    #[allow(clippy::type_complexity, reason = "a tuple for Python")]
+    fn progress(&self) -> Option<(f64, u64, f64, f64, f64, Option<f64>, Option<f64>, Option<f64>)> {
+        let told = self.shared.told();
+        let progress = told.progress.as_ref()?;
+        let mean = |value: fn(&austerity::run::ChainProgress) -> f64| {
+            let known: Vec<f64> = progress.chains.iter().map(value).filter(|v| v.is_finite()).collect();
+            known.iter().sum::<f64>() / known.len() as f64
+        };
+        let by_clock = progress.remaining.map_or(0.0, |left| progress.elapsed / (progress.elapsed + left));
+        let share = if told.bounded { progress.share().max(by_clock) } else { by_clock };
+        Some((
+            share,
+            progress.chains.iter().map(|chain| chain.draws).sum(),
+            mean(|chain| chain.acceptance),
+            mean(|chain| chain.data_share),
+            progress.elapsed,
+            progress.remaining,
+            progress.rhat,
+            progress.ess,
+        ))
+    }
+}
+
+/// Fits columns in memory.
+#[pyfunction]
+pub(crate) fn fit_columns(columns: Columns<'_>, words: Vec<String>) -> PyResult<Handle> {
+    let call: FitCall = parse(words)?;
+    let table = source(&columns, &call.options.data.data.to_string_lossy())?;
+    Handle::start(call, Trouble::default(), move |call, host| {
+        fitting::run_on(&table, &call.common, &call.options, host)
+    })
+}
+
+/// Where a model of one's own is sampled from: a possible state, and rough posterior standard deviations if known.
+type Beginning = (Vec<f64>, Option<Vec<f64>>);
+
+fn own(beginning: &Beginning) -> Own<'_> {
+    Own { start: &beginning.0, scale: beginning.1.as_deref() }
+}
+
+/// Samples a posterior given as Python functions.
+#[pyfunction]
+pub(crate) fn fit_functions(given: Given, beginning: Beginning, words: Vec<String>) -> PyResult<Handle> {
+    let call: FitCall = parse(words)?;
+    let functions = Functions::new(given);
+    Handle::start(call, functions.trouble.clone(), move |call, host| {
+        let model = austerity::model::from_batches(functions)?;
+        fitting::run_own(&model, own(&beginning), &call.common, &call.options, host)
+    })
+}
+
+/// The same, with derivatives.
+#[pyfunction]
+pub(crate) fn fit_derivatives(
+    given: Given,
+    derivatives: Py<PyAny>,
+    beginning: Beginning,
+    words: Vec<String>,
+) -> PyResult<Handle> {
+    let call: FitCall = parse(words)?;
+    let functions = Differentiable::new(Functions::new(given), derivatives);
+    Handle::start(call, functions.trouble(), move |call, host| {
+        let model = austerity::model::from_batches(functions)?;
+        fitting::run_expandable(&model, own(&beginning), &call.common, &call.options, host)
+    })
+}
+
+/// Samples a posterior given as a compiled function.
+#[pyfunction]
+pub(crate) fn fit_native(native: Compiled<'_>, beginning: Beginning, words: Vec<String>) -> PyResult<Handle> {
+    let call: FitCall = parse(words)?;
+    let native = Native::new(native)?;
+    Handle::start(call, native.trouble(), move |call, host| {
+        let model = austerity::model::from_batches(native)?;
+        fitting::run_own(&model, own(&beginning), &call.common, &call.options, host)
+    })
+}

@@ -1,0 +1,54 @@
+//! The extension module `austerity._austerity`: conversions between Python and the library, nothing more.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `arguments` | keyword arguments, which are the options of the program |
+//! | `error` | errors as Python exceptions, in Python's words |
+//! | `table` | arrays as a table in memory |
+//! | `handle` | a run on a thread of its own: watched, paused, ended |
+//! | `callback` | a user's model as Python functions, called with the interpreter's lock |
+//! | `derivatives` | the same with gradients and Hessians |
+//! | `lock` | threads of the sampler as threads of Python (unsafe) |
+//! | `native` | a user's model as a compiled function, called without the lock (unsafe) |
+//! | `reading` | runs on disk |
+//! | `theory` | analyze, design, check |
+//!
+//! Everything that takes long releases the lock.
+#![allow(clippy::needless_pass_by_value, reason = "arguments from Python are handed over by value")]
+
+mod arguments;
+mod callback;
+mod derivatives;
+mod error;
+mod handle;
+mod lock;
+mod native;
+mod reading;
+mod table;
+mod theory;
+
+use pyo3::prelude::*;
+
+/// The part of the package that is compiled.
+#[pymodule(gil_used = true)]
+fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<handle::Handle>()?;
+    module.add_function(wrap_pyfunction!(handle::fit_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(handle::fit_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(handle::fit_derivatives, module)?)?;
+    module.add_function(wrap_pyfunction!(handle::fit_native, module)?)?;
+    module.add_function(wrap_pyfunction!(arguments::fit_options, module)?)?;
+    module.add_function(wrap_pyfunction!(callback::order, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::overview, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::draws, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::report, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::export, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::design, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::check, module)?)?;
+    Ok(())
+}

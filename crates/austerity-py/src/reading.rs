@@ -1,0 +1,110 @@
+//! Runs on disk: what can be said of them, their draws, pages, tables and predictions.
+
+use std::path::PathBuf;
+
+use austerity_fit::output::Failure;
+use austerity_fit::runs::{self, Overview};
+use austerity_io::run::{DrawsReader, ExportOptions, export as export_draws};
+use numpy::PyArray1;
+use numpy::PyArrayMethods as _;
+use pyo3::prelude::*;
+
+use crate::error::{exception, python_words};
+use crate::table::{Columns, source};
+
+/// A column and its name.
+type Named<'py> = (&'static str, Bound<'py, PyArray1<f64>>);
+
+/// An array with its shape.
+type Shaped<'py> = Bound<'py, PyAny>;
+
+fn raise(error: impl Into<Failure>) -> PyErr {
+    exception(&error.into())
+}
+
+/// The JSON of `summary --json`, the tables, and the sentences.
+#[pyfunction]
+pub(crate) fn overview(py: Python<'_>, run: PathBuf) -> PyResult<(String, String, Vec<String>)> {
+    let overview = py.detach(|| Overview::open(&run)).map_err(raise)?;
+    let sentences = overview.sentences().iter().map(|sentence| python_words(sentence)).collect();
+    Ok((python_words(&overview.json().to_string()), overview.tables(), sentences))
+}
+
+fn stacked<'py>(py: Python<'py>, chains: Vec<Vec<f64>>) -> PyResult<Shaped<'py>> {
+    let (count, draws) = (chains.len(), chains.first().map_or(0, Vec::len));
+    let flat: Vec<f64> = chains.into_iter().flat_map(|chain| chain.into_iter().take(draws)).collect();
+    Ok(PyArray1::from_vec(py, flat).reshape([count, draws])?.into_any())
+}
+
+/// Names, how many of them are coefficients, and one array (chain, draw) for each.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "a tuple for Python")]
+pub(crate) fn draws<'py>(
+    py: Python<'py>,
+    run: PathBuf,
+) -> PyResult<(Vec<String>, Vec<String>, Vec<Shaped<'py>>)> {
+    let (names, coefficients, values) = py
+        .detach(|| {
+            let reader = DrawsReader::open(run.join("draws.zarr"))?;
+            let names = reader.names();
+            let values: Result<Vec<_>, _> = (0..names.len()).map(|index| reader.parameter(index)).collect();
+            Ok((names, reader.coefficient_names().to_vec(), values?))
+        })
+        .map_err(|error: austerity_io::Error| raise(error))?;
+    let arrays = values.into_iter().map(|chains| stacked(py, chains)).collect::<PyResult<_>>()?;
+    Ok((names, coefficients, arrays))
+}
+
+/// What is known of each draw's decision, by name.
+#[pyfunction]
+pub(crate) fn statistics<'py>(py: Python<'py>, run: PathBuf) -> PyResult<Vec<(String, Shaped<'py>)>> {
+    let made = py
+        .detach(|| {
+            let reader = DrawsReader::open(run.join("draws.zarr"))?;
+            let read = |name: String| reader.statistic(&name).map(|values| (name, values));
+            reader.statistic_names().into_iter().map(read).collect::<Result<Vec<_>, _>>()
+        })
+        .map_err(raise)?;
+    made.into_iter().map(|(name, chains)| Ok((name, stacked(py, chains)?))).collect()
+}
+
+/// Writes the page.
+#[pyfunction]
+pub(crate) fn report(py: Python<'_>, run: PathBuf, out: PathBuf) -> PyResult<()> {
+    py.detach(|| runs::page::save(&run, &out)).map_err(raise)
+}
+
+/// Writes the draws as a table.
+#[pyfunction]
+pub(crate) fn export(py: Python<'_>, run: PathBuf, out: PathBuf, statistics: bool) -> PyResult<()> {
+    py.detach(|| {
+        let reader = DrawsReader::open(run.join("draws.zarr"))?;
+        export_draws(&reader, &out, ExportOptions { format: None, statistics })
+    })
+    .map_err(raise)
+}
+
+/// Predictions for new rows, by name.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub(crate) fn predict<'py>(
+    py: Python<'py>,
+    run: PathBuf,
+    columns: Columns<'py>,
+    interval: f64,
+    most_draws: usize,
+    seed: u64,
+    threads: usize,
+) -> PyResult<Vec<Named<'py>>> {
+    let rows = source(&columns, "the new rows")?;
+    let settings = runs::predict::PredictSettings { interval, most_draws, seed, threads };
+    let made = py.detach(|| runs::predict::table(&run, &rows, &settings)).map_err(raise)?;
+    Ok(made.into_iter().map(|(name, values)| (name, PyArray1::from_vec(py, values))).collect())
+}
+
+/// The columns that new rows must have: features, offset, trials.
+#[pyfunction]
+pub(crate) fn columns(run: PathBuf) -> PyResult<(Vec<String>, Option<String>, Option<String>)> {
+    let runs::NewColumns { features, offset, trials } = runs::columns(&run).map_err(raise)?;
+    Ok((features, offset, trials))
+}

@@ -1,0 +1,66 @@
+"""Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
+
+>>> import numpy as np, austerity as au
+>>> rng = np.random.default_rng(1)
+>>> X = rng.normal(size=(20_000, 3))
+>>> y = (rng.random(20_000) < 1 / (1 + np.exp(-X @ [1.0, -0.5, 0.2]))).astype(float)
+>>> fit = au.sample(au.Logistic(X, y, prior=au.Normal(1.0)), draws=1000, seed=1, progress=False)
+>>> sorted(fit.draws)
+['intercept', 'x1', 'x2', 'x3']
+>>> fit.draws["x1"].shape
+(4, 1000)
+"""
+
+from typing import TYPE_CHECKING, Any, List
+
+from ._austerity import __version__
+from ._fit import Fit, NotTrustedWarning, SamplingError, open  # noqa: A004
+from ._models import Binomial, Linear, Logistic, Poisson, Regression, Student
+from ._own import JaxModel, Model, NumbaModel
+from ._priors import Flat, Laplace, Normal, StudentT
+from ._sample import Run, sample
+from ._theory import analyze, check, design
+
+__all__ = [
+    "Binomial",
+    "Fit",
+    "Flat",
+    "JaxModel",
+    "Laplace",
+    "Linear",
+    "Logistic",
+    "Model",
+    "Normal",
+    "NotTrustedWarning",
+    "NumbaModel",
+    "Poisson",
+    "Regression",
+    "Run",
+    "SamplingError",
+    "Student",
+    "StudentT",
+    "__version__",
+    "analyze",
+    "check",
+    "design",
+    "open",
+    "sample",
+]
+
+if TYPE_CHECKING:
+    from ._estimators import AustereLogisticRegression, AustereRegressor
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators inherit from scikit-learn, which is imported when they are first asked for."""
+    if name in ("AustereLogisticRegression", "AustereRegressor"):
+        try:
+            from . import _estimators
+        except ImportError as error:
+            raise ImportError(f"{name} needs scikit-learn: pip install scikit-learn") from error
+        return getattr(_estimators, name)
+    raise AttributeError(f"module 'austerity' has no attribute {name!r}")
+
+
+def __dir__() -> List[str]:
+    return sorted([*__all__, "AustereLogisticRegression", "AustereRegressor"])

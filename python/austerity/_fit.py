@@ -1,0 +1,265 @@
+"""A fit: the folder of a run, and all that can be said of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import tempfile
+import weakref
+import zipfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _austerity, _columns
+from ._models import OFFSET, TRIALS
+
+
+_NEXT = "Next: report() shows traces and marginals, export() writes the draws as a table, predict() applies them."
+_MORE = "Next: sample(model, draws=…, out=…, resume=True) goes on where a run in a folder of its own stopped."
+
+
+class Temporary:
+    """A temporary folder that lives as long as somebody holds this object."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="austerity-"))
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+class NotTrustedWarning(UserWarning):
+    """The draws are not to be trusted yet; the message says why."""
+
+
+class SamplingError(ValueError):
+    """A chain met an error; the draws made before are in ``fit``."""
+
+    def __init__(self, message: str, fit: "Fit") -> None:
+        super().__init__(message)
+        self.fit = fit
+
+
+def open(run: Union[str, "os.PathLike[str]"]) -> "Fit":  # noqa: A001
+    """Opens the folder of a run, written by Python or by the program ``austerity``."""
+    return Fit(Path(run))
+
+
+class Fit:
+    """What a run found.
+
+    Attributes
+    ----------
+    path : Path
+        The folder of the run. A temporary one lives as long as this object.
+    draws : dict of arrays (chain, draw)
+        By parameter.
+    trusted, reasons : bool, list of str
+        Whether the draws may be trusted, and why not.
+    """
+
+    def __init__(self, path: Path, names: Optional[Sequence[str]] = None, keep: Optional[Temporary] = None) -> None:
+        self.path = Path(path)
+        self._names = list(names) if names is not None else None
+        text, self._tables, sentences = _austerity.overview(self.path)
+        self._overview: Dict[str, Any] = json.loads(text)
+        self._sentences: List[str] = [one for one in sentences if "`austerity" not in one]
+        if self.trusted:
+            self._sentences.append(_NEXT)
+        elif len(self._sentences) < len(sentences) and self._overview["draws"] > 0:
+            self._sentences.append(_MORE)
+        self._keep = keep
+
+    # What it says ------------------------------------------------------------------------------------------------
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the draws may be trusted."""
+        return bool(self._overview["trusted"])
+
+    @property
+    def reasons(self) -> List[str]:
+        """Why they may not."""
+        return list(self._overview["reasons"])
+
+    @property
+    def n_chains(self) -> int:
+        """Chains."""
+        return int(self._overview["chains"])
+
+    @property
+    def n_draws(self) -> int:
+        """Draws per chain."""
+        return int(self._overview["draws"])
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody ended the run early."""
+        return self._overview["ended"] == "interrupted"
+
+    def summary(self) -> Any:
+        """Mean, sd, quantiles, Monte Carlo error, effective sample sizes and R-hat of every parameter.
+
+        A pandas ``DataFrame`` when pandas is installed, else a dict of dicts by parameter.
+        """
+        rows = {one["name"]: {k: v for k, v in one.items() if k != "name"} for one in self._overview["parameters"]}
+        try:
+            import pandas
+        except ImportError:
+            return rows
+        return pandas.DataFrame.from_dict(rows, orient="index")
+
+    def diagnose(self) -> Dict[str, Any]:
+        """All that is known of the run beside its parameters: verdict, costs, the test, audits, predictions of the theory.
+
+        ``sentences`` says it in words.
+        """
+        found = {k: v for k, v in self._overview.items() if k not in ("parameters", "standardized")}
+        found["sentences"] = list(self._sentences)
+        return found
+
+    def __str__(self) -> str:
+        head = "" if self.trusted else "NOT TO BE TRUSTED YET:\n"
+        return f"{self._tables}\n{head}" + "\n".join(f"• {text}" for text in self._sentences)
+
+    def __repr__(self) -> str:
+        trust = "trusted" if self.trusted else "not to be trusted yet"
+        return f"<Fit: {self.n_chains} chains × {self.n_draws} draws of {len(self._overview['parameters'])} parameters, {trust}>"
+
+    # Its draws ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _draws(self) -> Any:
+        return _austerity.draws(self.path)
+
+    @property
+    def draws(self) -> Dict[str, np.ndarray]:
+        """Arrays (chain, draw) by parameter."""
+        names, _, arrays = self._draws
+        return dict(zip(names, arrays))
+
+    @property
+    def coefficients(self) -> List[str]:
+        """Names of the coefficients of a regression, the intercept first."""
+        return list(self._draws[1])
+
+    @cached_property
+    def statistics(self) -> Dict[str, np.ndarray]:
+        """What is known of each draw's decision, by name: arrays (chain, draw)."""
+        return dict(_austerity.statistics(self.path))
+
+    def _datasets(self) -> Dict[str, Any]:
+        xarray = _late("xarray", "to_datatree")
+        chains, draws = self.n_chains, self.n_draws
+        coords = {"chain": np.arange(chains), "draw": np.arange(draws)}
+
+        def dataset(arrays: Dict[str, np.ndarray]) -> Any:
+            return xarray.Dataset({k: (("chain", "draw"), v[:, :draws]) for k, v in arrays.items()}, coords=coords)
+
+        return {"posterior": dataset(self.draws), "sample_stats": dataset(self.statistics)}
+
+    def to_datatree(self) -> Any:
+        """An ``xarray.DataTree`` with the groups ``posterior`` and ``sample_stats``."""
+        xarray = _late("xarray", "to_datatree")
+        if not hasattr(xarray, "DataTree"):
+            raise ImportError("to_datatree needs xarray 2024.10 or newer: pip install -U xarray")
+        return xarray.DataTree.from_dict(self._datasets())
+
+    def to_arviz(self) -> Any:
+        """What the installed ArviZ works with: ``InferenceData``, or a ``DataTree`` from version 1 on."""
+        arviz = _late("arviz", "to_arviz")
+        if hasattr(arviz, "InferenceData"):
+            return arviz.InferenceData(**self._datasets())
+        return self.to_datatree()
+
+    def to_pandas(self) -> Any:
+        """A ``DataFrame`` with one row per draw: chain, draw, parameters."""
+        pandas = _late("pandas", "to_pandas")
+        chains, draws = self.n_chains, self.n_draws
+        columns = {"chain": np.repeat(np.arange(chains), draws), "draw": np.tile(np.arange(draws), chains)}
+        columns.update({name: array[:, :draws].ravel() for name, array in self.draws.items()})
+        return pandas.DataFrame(columns)
+
+    # What it is good for -----------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        interval: float = 0.95,
+        draws: int = 1000,
+        offset: Any = None,
+        trials: Any = None,
+        seed: int = 1,
+        threads: int = 0,
+    ) -> Dict[str, np.ndarray]:
+        """Expected responses of new rows: ``mean``, and ``lower``, ``upper``, its equal-tailed interval.
+
+        Families with noise beyond the mean also give ``predictive_lower``, ``predictive_upper``: the interval of a new
+        observation.
+        """
+        features, needs_offset, needs_trials = _austerity.columns(self.path)
+        if not hasattr(X, "columns") and not hasattr(X, "column_names"):
+            width = np.ndim(X) == 2 and np.shape(X)[1]
+            names: Optional[Sequence[str]] = self._names if self._names and len(self._names) == width else None
+            if names is None:
+                names = features if len(features) == width else None
+            if names is None and np.ndim(X) == 2:
+                expected = len(self._names or features)
+                raise ValueError(f"X has {width} features, but this fit is expecting {expected} features as input")
+        else:
+            names = None
+        columns, rows = _columns.features(X, names)
+        if needs_offset is not None:
+            if offset is None:
+                raise ValueError("offset is missing: the model was fitted with one")
+            columns.append((needs_offset, _columns.numbers("offset", offset, rows)))
+        if needs_trials is not None and trials is not None:
+            trials = np.full(rows, float(trials)) if np.ndim(trials) == 0 else trials
+            columns.append((needs_trials, _columns.numbers("trials", trials, rows)))
+        threads = threads or os.cpu_count() or 1
+        return dict(_austerity.predict(self.path, columns, interval, draws, seed, threads))
+
+    def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> Path:
+        """Writes one page about the run, for a browser; it needs no network."""
+        target = Path(path) if path is not None else self.path / "report.html"
+        _austerity.report(self.path, target)
+        return target
+
+    def export(self, path: Union[str, "os.PathLike[str]"], *, statistics: bool = False) -> Path:
+        """Writes the draws as one table; the extension says the format (.parquet, .csv, .csv.gz)."""
+        _austerity.export(self.path, Path(path), statistics)
+        return Path(path)
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> Path:
+        """Copies the folder of the run, so that it outlives this object."""
+        return Path(shutil.copytree(self.path, path))
+
+    # A pickle holds the whole folder -----------------------------------------------------------------------------
+
+    def __reduce__(self) -> Any:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for file in sorted(self.path.rglob("*")):
+                if file.is_file() and file.name != "lock":
+                    archive.write(file, file.relative_to(self.path))
+        return _unpickle, (buffer.getvalue(), self._names)
+
+
+def _unpickle(data: bytes, names: Optional[List[str]]) -> Fit:
+    keep = Temporary()
+    path = keep.path / "run"
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        archive.extractall(path)
+    return Fit(path, names=names, keep=keep)
+
+
+def _late(module: str, what: str) -> Any:
+    """Imports what is only needed here."""
+    try:
+        return __import__(module)
+    except ImportError as error:
+        raise ImportError(f"{what} needs {module}: pip install {module}") from error

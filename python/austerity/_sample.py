@@ -1,0 +1,225 @@
+"""Sampling: from a model to a fit, at once or in the background."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Set, Union
+
+from . import _austerity, _options
+from ._fit import Fit, NotTrustedWarning, SamplingError, Temporary
+from ._models import Regression
+from ._own import OwnModel
+from ._progress import Bar
+
+#: How often the terminal, and Python's signals, are looked after.
+_TICK = 0.05
+#: Runs that have not been waited for: their models, and the code behind them, must stay.
+_running: "Set[Run]" = set()
+
+
+def sample(
+    model: Union[Regression, OwnModel],
+    draws: Optional[int] = None,
+    *,
+    chains: Optional[int] = None,
+    tolerance: Optional[float] = None,
+    seed: int = 1,
+    budget: Union[str, float, None] = None,
+    rule: Optional[str] = None,
+    proposal: Optional[str] = None,
+    threads: int = 0,
+    out: Union[str, "os.PathLike[str]", None] = None,
+    resume: bool = False,
+    blocking: bool = True,
+    progress: Optional[bool] = None,
+    **options: Any,
+) -> Union[Fit, "Run"]:
+    """Draws from the posterior of ``model``.
+
+    Parameters
+    ----------
+    draws : int
+        Draws per chain. Default: enough for about 600 effective draws, as a pilot finds; no end with another limit.
+    chains : int
+        Default: 4.
+    tolerance : float
+        Mean error of the acceptance probability that is allowed. Default: 0.01.
+    seed : int
+        The same seed gives the same draws, on any number of threads.
+    budget : str or float
+        Wall-clock time, such as ``"60s"``, ``"5m"`` or a number of seconds.
+    rule : str
+        Who decides: ``auto``, ``exact``, ``sequential`` or ``certified``.
+    proposal : str
+        ``auto``, ``laplace``, ``surrogate-hmc``, ``adaptive`` or ``random-walk:SD``.
+    out : path
+        The folder of the run, the same that the program ``austerity`` writes and reads. Default: a temporary one that
+        lives as long as the fit.
+    resume : bool
+        Goes on with the run in ``out``; ``draws`` is then the number in total.
+    blocking : bool
+        ``False`` gives a :class:`Run` at once.
+    progress : bool
+        Whether to show a bar. Default: in a terminal or a notebook.
+    **options
+        Every other option of ``austerity fit``, with underscores: ``epsilon``, ``batch``, ``growth``, ``bound``, ``law``,
+        ``stop_at``, ``surrogate``, ``audit``, ``block_rows``, ``preset``, ``warmup``, ``thin``, ``keep``, ``first_chain``,
+        ``evaluations``, ``target_ess``.
+
+    Ctrl-C ends the run and returns what was drawn.
+    """
+    if not isinstance(model, (Regression, OwnModel)):
+        raise TypeError(f"{type(model).__name__} is no model; use one such as Logistic(X, y) or Model(log_likelihood, …)")
+    if resume and out is None:
+        raise ValueError("resume=True needs out=, the folder of the run to go on with")
+    if isinstance(budget, (int, float)) and not isinstance(budget, bool):
+        budget = f"{float(budget) * 1000:.0f}ms"
+    given: Dict[str, Any] = dict(
+        draws=draws, chains=chains, tolerance=tolerance, budget=budget, rule=rule, proposal=proposal, threads=threads
+    )
+    given.update(options)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**64:
+        if not hasattr(seed, "__index__"):
+            raise TypeError(f"seed is {seed!r}; give an integer from 0")
+        seed = seed.__index__()
+    words = _options.words(given, _options.known(), "sample()") + [f"--seed={seed}"]
+    run = Run(model, words, None if out is None else Path(out), resume)
+    if not blocking:
+        return run
+    return run._finish(Bar.wanted(progress))
+
+
+class Run:
+    """A run in the background, made by ``sample(…, blocking=False)``.
+
+    >>> import numpy as np, austerity as au
+    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> run = au.sample(au.Linear(X, X @ [1.0, 2.0]), draws=500, blocking=False)
+    >>> fit = run.wait()
+    >>> fit.draws["x1"].shape
+    (4, 500)
+    """
+
+    def __init__(self, model: Union[Regression, OwnModel], words: List[str], out: Optional[Path], resume: bool) -> None:
+        self._model = model
+        self._keep = Temporary() if out is None or model._needs_folder else None
+        owned = self._keep if out is None else None
+        self.path = owned.path / "run" if owned is not None else Path(out)  # type: ignore[arg-type]
+        self._owned = owned
+        words = words + [f"--out={self.path}"] + (["--resume"] if resume else [])
+        self._handle = model._begin(words, self._keep.path if self._keep is not None else None)
+        self._fit: Optional[Fit] = None
+        self._error: Optional[BaseException] = None
+        _running.add(self)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a run cannot be pickled: its chains live in this process; wait() for the fit and pickle that")
+
+    def __repr__(self) -> str:
+        return f"<Run in {self.path}: {'ended' if self._handle.ended() else self._handle.doing() or 'beginning'}>"
+
+    @property
+    def progress(self) -> Dict[str, Any]:
+        """How far it is: share, draws, acceptance, data_share, elapsed, remaining, rhat, ess; also what it is doing."""
+        found = self._handle.progress()
+        names = ("share", "draws", "acceptance", "data_share", "elapsed", "remaining", "rhat", "ess")
+        values = dict(zip(names, found if found is not None else (0.0, 0, None, None, 0.0, None, None, None)))
+        values["doing"] = "paused" if self._handle.paused() else self._handle.doing()
+        values["ended"] = self._handle.ended()
+        return values
+
+    @property
+    def plan(self) -> str:
+        """What will be done and why, in words, once that is decided."""
+        return self._handle.plan()
+
+    def pause(self) -> None:
+        """Holds the chains after their current steps."""
+        self._handle.pause()
+
+    def resume(self) -> None:
+        """Lets paused chains go on."""
+        self._handle.resume()
+
+    def inspect(self) -> Optional[Fit]:
+        """The fit so far, of draws stored until now (they are stored every two seconds); nothing before the first."""
+        if self._handle.ended():
+            return self.wait()
+        try:
+            fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned)
+            return fit if fit.n_draws > 0 else None
+        except (ValueError, OSError):
+            return None
+
+    def wait(self, timeout: Optional[float] = None) -> Fit:
+        """Waits for the end and gives the fit; a ``TimeoutError`` after ``timeout`` seconds leaves the run as it is."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self._handle.wait(_TICK if end is None else max(0.0, min(_TICK, end - time.monotonic()))):
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError(f"the run is still going after {timeout} s; wait again, inspect() or abort() it")
+        return self._conclude()
+
+    def abort(self) -> Optional[Fit]:
+        """Ends the run; what was drawn is kept and returned, nothing if no draw was made."""
+        self._handle.stop()
+        try:
+            return self.wait()
+        except KeyboardInterrupt:
+            return None
+
+    def _conclude(self) -> Fit:
+        _running.discard(self)
+        if self._error is not None:
+            raise self._error
+        if self._fit is not None:
+            return self._fit
+        try:
+            failure = self._handle.outcome()
+        except BaseException as error:
+            self._error = error
+            raise
+        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned)
+        for text in self._handle.warnings():
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        if failure is not None:
+            self._error = SamplingError(f"{failure}; the draws made before are in the attribute `fit` of this error", fit)
+            raise self._error
+        self._fit = fit
+        return fit
+
+    def _finish(self, bar: Bar) -> Fit:
+        """Waits with a bar; Ctrl-C ends the run."""
+        stopped = False
+        while True:
+            try:
+                if self._handle.wait(_TICK):
+                    break
+                bar.show(self.progress)
+            except KeyboardInterrupt:
+                if stopped:
+                    raise
+                stopped = True
+                self._handle.stop()
+        bar.close()
+        fit = self._conclude()
+        if stopped:
+            warnings.warn(f"interrupted after {fit.n_draws} draws per chain", RuntimeWarning, stacklevel=3)
+        elif not fit.trusted:
+            warnings.warn("not to be trusted yet: " + " ".join(fit.reasons), NotTrustedWarning, stacklevel=3)
+        return fit
+
+
+@atexit.register
+def _end_all() -> None:
+    """Runs still going at the end of Python are ended, so that no thread calls into what is gone."""
+    for run in list(_running):
+        try:
+            if not run._handle.ended():
+                run._handle.stop()
+                run._handle.wait(30.0)
+        except RuntimeError:
+            pass

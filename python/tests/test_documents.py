@@ -1,0 +1,38 @@
+"""Docstrings, the documentation's code and the notebook are run."""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("name", ["", "._priors", "._models", "._own", "._sample", "._theory", "._estimators"])
+def test_docstrings(name):
+    if name == "._estimators":
+        pytest.importorskip("sklearn")
+    failed, tried = doctest.testmod(importlib.import_module("austerity" + name), optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+def test_the_guide_runs(tmp_path, monkeypatch):
+    text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.S):
+        if "import jax" in block:
+            pytest.importorskip("jax")
+        if "numba" in block:
+            pytest.importorskip("numba")
+        exec(compile(block, "docs/python.md", "exec"), space)
+
+
+def test_the_notebook_executes(tmp_path):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(ROOT / "docs/notebooks/quickstart.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
