@@ -30,7 +30,6 @@ use serde::{Deserialize, Serialize};
 use super::decide::Wanted;
 use super::start::ProposalChoice;
 use crate::options::LengthOptions;
-use crate::output::Failure;
 
 pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows, rows_serve};
 pub(super) use hurry::{Hurried, hurry};
