@@ -1,8 +1,9 @@
 //! Chains in stretches: each goes on from where the one before ended, under the rule that the plan has for it.
 //!
 //! At the end of a stretch the plan learns what it cost and how well it mixed, chooses again and is written to `run.toml`, before the first draws of
-//! the next are durable. A stretch that takes half as long again as it should is cut short. Where the file has a next stretch already, since the run was interrupted, that is followed instead. Effective draws are those of the
-//! running diagnostics of the stretch; under `--evaluations` they come from acceptances, which checkpoints keep.
+//! the next are durable. A stretch that takes half as long again as it should is cut short. Where the file has a next stretch already, since the
+//! run was interrupted, that is followed instead. Effective draws are those of the running diagnostics of the stretch; under `--evaluations` they come
+//! from acceptances, which checkpoints keep.
 
 use austerity::design::budget::next_review;
 use austerity::run::{Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
