@@ -6,14 +6,16 @@
 //!
 //! and l = −2·log Π_j (1 + r_j): no two log-likelihoods are subtracted. t_j = p_j/q_j is a rational function of s_j, so r_j = a_j/q_j with
 //! a_j = (cosh z_j − 1)·q_j + p_j·sinh z_j, and a group of up to four sources shares one logarithm *and* one division: a ← a·q_j + a_j·(a + q),
-//! q ← q·q_j keeps a/q = Π(1 + r) − 1 to full accuracy. sinh z and cosh z − 1 are polynomials.
+//! q ← q·q_j keeps a/q = Π(1 + r) − 1 to full accuracy. sinh z and cosh z − 1 are polynomials; for short moves, with y = z/√2,
+//!
+//! r = (y + y³/3)·(√2·t + y − y³/6), both terms true to z⁴/120 of themselves.
 //!
 //! Nothing is kept of the current state: t_j from a cache would be 4·D bytes more to read per sample, which takes longer than
 //! to compute it (the scan runs at the speed of memory).
 //!
 //! | block with | polynomials | logarithm |
 //! |---|---|---|
-//! | all \|z\| ≤ 1/32: the moves of a walk over many samples | of degree 3 and 4 | a polynomial, since \|p\| < 0.14 |
+//! | \|z\| ≤ 1/32 and \|s\| ≤ 18, by the longest sample of the block and the longest row of the move | the short ones | a polynomial, since \|a/q\| < 0.14 |
 //! | all \|z\| ≤ 1 | of degree 9 and 10 | log1p |
 //! | a larger \|z\|, or a number that is not finite | f64, sample by sample | |
 //!
@@ -22,7 +24,7 @@
 //! W is rounded to f32 once for all samples, which moves the state by 3e-8: of no account, since the log ratio changes with it
 //! by √N·3e-8 for a full random-walk step (4e-5 for two million samples).
 //!
-//! Cost per sample: 2·D² multiply-adds, 24 operations per source, a division and 8 operations for the logarithm of each four.
+//! Cost per sample: 2·D² multiply-adds, 20 operations per source, a division and 8 operations for the logarithm of each four.
 
 use fearless_simd::{Simd, prelude::*};
 
@@ -40,12 +42,14 @@ const SINH: [f32; 4] = [0.166_666_67, 0.008_333_333, 0.000_198_412_7, 0.000_002_
 const COSH: [f32; 5] = [0.5, 0.041_666_668, 0.001_388_888_9, 0.000_024_801_587, 0.000_000_277_6];
 /// log(1 + p) = p + p²·q(p): q, lowest power first.
 const LOG: [f32; 7] = [-0.5, 0.333_333_34, -0.25, 0.2, -0.166_666_67, 0.142_857_15, -0.125];
-/// Largest z² of the short polynomials.
-const SHORT: f32 = 1.0 / 1024.0;
+/// Largest |z| of the short polynomials.
+const SHORT: f32 = 1.0 / 32.0;
 /// Sources that share a logarithm: their product stays between e⁻⁴ and e⁴.
 const GROUP: usize = 4;
 /// tanh(s/2) = s·p(s²)/q(s²) for |s| ≤ 18, lowest power first: minimax for the relative error, which is 2.1e-8 before rounding.
 const ABOVE: [f32; 5] = [0.5, 0.016_726_281, 0.000_109_237_124, 1.610_084_3e-7, 2.608_331_6e-11];
+/// √2 times these coefficients.
+const ABOVE_ROOT: [f32; 5] = [0.707_106_77, 0.023_654_533, 0.000_154_484_62, 2.277_003e-7, 3.688_738e-11];
 const BELOW: [f32; 5] = [1.0, 0.116_785_854, 0.001_617_311_3, 5.133_804e-6, 3.037_717_4e-9];
 /// Beyond this |s| tanh(s/2) is ±1 in f32.
 const FLAT: f32 = 18.0;
@@ -58,6 +62,8 @@ const AHEAD: usize = 24;
 pub struct Samples<'a> {
     /// All blocks.
     pub lines: &'a [Line],
+    /// At least the length of the longest sample of each block.
+    pub longest: &'a [f32],
     /// D.
     pub dimension: usize,
     /// N.
@@ -85,27 +91,38 @@ impl<'a> Samples<'a> {
 /// A move: W and ½(W' − W), row by row.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a> {
-    /// In f32, for the fast path.
+    /// W and (W' − W)/√8 in f32, for short moves.
+    pub short: &'a [[f32; 2]],
+    /// In f32, for longer ones.
     pub single: &'a [[f32; 2]],
-    /// In f64, for the slow one.
+    /// In f64, for the longest.
     pub double: &'a [[f64; 2]],
+    /// Samples up to this length have |z| ≤ 1/32 and |s| ≤ 18.
+    pub reach: f32,
 }
 
-/// The polynomials of z: (sinh z, cosh z − 1), for |z| ≤ 1/32 or, if `LONG`, 1.
+/// [`Move::reach`]: what the longest rows of W and of ½(W' − W) leave; 0 where they are not finite.
+#[must_use]
+pub fn reach(dimension: usize, double: &[[f64; 2]]) -> f32 {
+    let longest = double.chunks_exact(dimension.max(1)).fold([0.0f64; 2], |longest, row| {
+        let squares = row.iter().fold([0.0; 2], |sum, [w, half]| [sum[0] + w * w, sum[1] + half * half]);
+        [0, 1].map(|i| if squares[i] <= longest[i] { longest[i] } else { squares[i] })
+    });
+    let [flat, short] = [f64::from(FLAT) / longest[0].sqrt(), f64::from(SHORT) / longest[1].sqrt()];
+    // A little less than they leave, for what the dot products round to; NaN compares as neither.
+    let reach = 0.999 * if flat < short { flat } else { short };
+    if longest.iter().all(|square| square.is_finite()) && reach > 0.0 { reach as f32 } else { 0.0 }
+}
+
+/// The polynomials of z: (sinh z, cosh z − 1), for |z| ≤ 1.
 #[inline(always)]
-fn hyperbolic<S: Simd, const LONG: bool>(simd: S, z: Lanes<S>, square: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
+fn hyperbolic<S: Simd>(simd: S, z: Lanes<S>, square: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
     let splat = |value: f32| Lanes::splat(simd, value);
-    let (odd, even) = if LONG {
-        let odd = splat(SINH[3]).mul_add(square, splat(SINH[2]));
-        let odd = odd.mul_add(square, splat(SINH[1]));
-        let even = splat(COSH[4]).mul_add(square, splat(COSH[3]));
-        let even = even.mul_add(square, splat(COSH[2]));
-        (odd.mul_add(square, splat(SINH[0])), even.mul_add(square, splat(COSH[1])))
-    } else {
-        // What is left out is z⁴/120 and z⁴/360 of the result: 8e-9 and 3e-9.
-        (splat(SINH[0]), splat(COSH[1]))
-    };
-    ((z * square).mul_add(odd, z), even.mul_add(square, splat(COSH[0])) * square)
+    let odd = splat(SINH[3]).mul_add(square, splat(SINH[2])).mul_add(square, splat(SINH[1]));
+    let odd = odd.mul_add(square, splat(SINH[0]));
+    let even = splat(COSH[4]).mul_add(square, splat(COSH[3])).mul_add(square, splat(COSH[2]));
+    let even = even.mul_add(square, splat(COSH[1])).mul_add(square, splat(COSH[0]));
+    ((z * square).mul_add(odd, z), even * square)
 }
 
 /// log(1 + p): a polynomial for |p| ≤ 0.14, whose error is 2e-8 of the result at most, or, if `LONG`, the full function.
@@ -123,35 +140,48 @@ fn logarithm<S: Simd, const LONG: bool>(simd: S, p: Lanes<S>) -> Lanes<S> {
     square.mul_add(q, p)
 }
 
-/// tanh(s/2) as numerator and denominator, the latter between 1 and 420.
+/// A polynomial of s².
 #[inline(always)]
-fn half_tanh<S: Simd>(simd: S, s: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
+fn even<S: Simd>(simd: S, c: &[f32; 5], square: Lanes<S>) -> Lanes<S> {
     let splat = |value: f32| Lanes::splat(simd, value);
-    let s = s.max(splat(-FLAT)).min(splat(FLAT));
-    let square = s * s;
-    let horner = |c: &[f32; 5]| {
-        let value = splat(c[4]).mul_add(square, splat(c[3])).mul_add(square, splat(c[2]));
-        value.mul_add(square, splat(c[1])).mul_add(square, splat(c[0]))
-    };
-    (horner(&ABOVE) * s, horner(&BELOW))
+    let value = splat(c[4]).mul_add(square, splat(c[3])).mul_add(square, splat(c[2]));
+    value.mul_add(square, splat(c[1])).mul_add(square, splat(c[0]))
 }
 
-/// The differences of a block in f32 where its z are small enough for it.
+/// r of a source as numerator and denominator, the latter between 1 and 420, and z² where it is to be looked at.
 #[inline(always)]
-fn fast<S: Simd, const D: usize, const LONG: bool>(
+fn source<S: Simd, const LONG: bool>(simd: S, s: Lanes<S>, z: Lanes<S>) -> [Lanes<S>; 3] {
+    let splat = |value: f32| Lanes::splat(simd, value);
+    let square = z * z;
+    if LONG {
+        let s = s.max(splat(-FLAT)).min(splat(FLAT));
+        let (sinh, cosh) = hyperbolic(simd, z, square);
+        let (p, q) = (even(simd, &ABOVE, s * s) * s, even(simd, &BELOW, s * s));
+        return [cosh.mul_add(q, p * sinh), q, square];
+    }
+    // Here `z` is y = z/√2, and p comes times √2.
+    let (cube, q) = (square * z, even(simd, &BELOW, s * s));
+    let p = even(simd, &ABOVE_ROOT, s * s) * s;
+    let (odd, rest) = (cube.mul_add(splat(1.0 / 3.0), z), cube.mul_add(splat(-1.0 / 6.0), z));
+    [odd * rest.mul_add(q, p), q, square]
+}
+
+/// The differences of a block in f32, and their largest z² where that is to be looked at.
+#[inline(always)]
+fn differences<S: Simd, const D: usize, const LONG: bool>(
     simd: S,
     dimension: usize,
-    task: Move<'_>,
+    matrix: &[[f32; 2]],
     lines: &[Line],
-) -> Option<Pair<S>> {
+) -> [Pair<S>; 2] {
     let d = if D == 0 { dimension } else { D };
     let lines = &lines[..2 * d];
-    let matrix = &task.single[..d * d];
+    let matrix = &matrix[..d * d];
     let splat = |value: f32| Lanes::splat(simd, value);
     let zero = [splat(0.0); 2];
     let (mut total, mut largest) = (zero, zero);
     for group in (0..d).step_by(GROUP) {
-        let (mut above, mut below) = (zero, [splat(1.0); 2]);
+        let (mut above, mut below) = (zero, zero);
         for j in group..d.min(group + GROUP) {
             let (mut s, mut z) = (zero, zero);
             for k in 0..d {
@@ -163,23 +193,35 @@ fn fast<S: Simd, const D: usize, const LONG: bool>(
                 }
             }
             for i in 0..2 {
-                let (p, q) = half_tanh(simd, s[i]);
-                let square = z[i] * z[i];
-                let (sinh, cosh) = hyperbolic::<S, LONG>(simd, z[i], square);
-                let a = cosh.mul_add(q, p * sinh);
-                above[i] = above[i].mul_add(q, a * (above[i] + below[i]));
-                below[i] *= q;
-                largest[i] = largest[i].max(square);
+                let [a, q, square] = source::<S, LONG>(simd, s[i], z[i]);
+                if j == group {
+                    (above[i], below[i]) = (a, q);
+                } else {
+                    above[i] = above[i].mul_add(q, a * (above[i] + below[i]));
+                    below[i] *= q;
+                }
+                if LONG {
+                    largest[i] = largest[i].max(square);
+                }
             }
         }
         for i in 0..2 {
             total[i] += logarithm::<S, LONG>(simd, above[i] / below[i]);
         }
     }
-    // What `max` makes of NaN differs between machines: the total, which has it then, is looked at too.
-    let limit = splat(if LONG { 1.0 } else { SHORT });
-    let small = largest[0].max(largest[1]).simd_le(limit) & (total[0] + total[1]).abs().simd_lt(splat(1e30));
-    small.all_true().then(|| [total[0] * -2.0, total[1] * -2.0])
+    [[total[0] * -2.0, total[1] * -2.0], largest]
+}
+
+/// The differences of a block of short moves; `None` where its samples are too long for it.
+#[inline(always)]
+fn short<S: Simd, const D: usize>(
+    simd: S,
+    samples: &Samples<'_>,
+    task: Move<'_>,
+    block: usize,
+) -> Option<Pair<S>> {
+    let fits = samples.longest[block] <= task.reach;
+    fits.then(|| differences::<S, D, false>(simd, samples.dimension, task.short, samples.block(block))[0])
 }
 
 /// The differences of a block with larger z. Out of line: the paths of short moves come here rarely.
@@ -190,7 +232,12 @@ fn long<S: Simd>(simd: S, samples: &Samples<'_>, task: Move<'_>, block: usize) -
         #[inline(always)]
         || {
             let lines = samples.block(block);
-            fast::<S, 0, true>(simd, samples.dimension, task, lines)
+            let [total, largest] = differences::<S, 0, true>(simd, samples.dimension, task.single, lines);
+            let splat = |value: f32| Lanes::splat(simd, value);
+            // What `max` makes of NaN differs between machines: the total, which has it then, is looked at too.
+            let small = largest[0].max(largest[1]).simd_le(splat(1.0))
+                & (total[0] + total[1]).abs().simd_lt(splat(1e30));
+            small.all_true().then_some(total)
         },
     )
 }
@@ -260,9 +307,8 @@ pub fn summarize<S: Simd, const D: usize>(
         let mut whole = second.is_some();
         for (values, block) in values.iter_mut().zip([Some(block), second]) {
             if let Some(block) = block {
-                let lines = samples.block(block);
-                *values = fast::<S, D, false>(simd, dimension, task, lines)
-                    .or_else(|| long(simd, samples, task, block));
+                *values =
+                    short::<S, D>(simd, samples, task, block).or_else(|| long(simd, samples, task, block));
                 whole &= samples.rows_in(block) == BLOCK;
             }
         }
@@ -287,8 +333,7 @@ pub fn values_of<S: Simd>(simd: S, samples: &Samples<'_>, task: Move<'_>, block:
     simd.vectorize(
         #[inline(always)]
         || {
-            let lines = samples.block(block);
-            let short = fast::<S, 0, false>(simd, samples.dimension, task, lines);
+            let short = short::<S, 0>(simd, samples, task, block);
             match short.or_else(|| long(simd, samples, task, block)) {
                 Some([low, high]) => {
                     let mut values = [0.0; BLOCK];
@@ -296,7 +341,7 @@ pub fn values_of<S: Simd>(simd: S, samples: &Samples<'_>, task: Move<'_>, block:
                     high.store_slice(&mut values[16..]);
                     values.map(f64::from)
                 }
-                None => slow(samples.dimension, task, lines),
+                None => slow(samples.dimension, task, samples.block(block)),
             }
         },
     )

@@ -48,6 +48,7 @@ const WHITE: f64 = 0.05;
 #[derive(Clone, Debug)]
 pub struct Ica {
     lines: Vec<Line>,
+    longest: Vec<f32>,
     order: Vec<u32>,
     dimension: usize,
     level: Level,
@@ -96,7 +97,8 @@ impl Ica {
                 lines[(block * dimension + j) * 2 + i / 16].0[i % 16] = value;
             }
         }
-        Ok(Self { lines, order, dimension, level: simd::detected() })
+        let longest = lines.chunks_exact(2 * dimension).map(longest_sample).collect();
+        Ok(Self { lines, longest, order, dimension, level: simd::detected() })
     }
 
     /// The same on another instruction set: for tests and measurements.
@@ -113,8 +115,17 @@ impl Ica {
     }
 
     fn samples(&self) -> kernel::Samples<'_> {
-        kernel::Samples { lines: &self.lines, dimension: self.dimension, rows: self.order.len() }
+        let Self { lines, longest, order, dimension, .. } = self;
+        kernel::Samples { lines, longest, dimension: *dimension, rows: order.len() }
     }
+}
+
+/// The length of the longest sample of a block, rounded up: infinite where f32 does not hold it.
+fn longest_sample(block: &[Line]) -> f32 {
+    let square = |i: usize| -> f64 {
+        block.iter().skip(i / 16).step_by(2).map(|line| f64::from(line.0[i % 16]).powi(2)).sum()
+    };
+    ((0..BLOCK).map(square).fold(0.0, f64::max).sqrt() as f32).next_up()
 }
 
 impl Model for Ica {
@@ -165,11 +176,12 @@ impl Model for Ica {
     }
 
     fn data_bytes(&self) -> usize {
-        size_of_val(self.lines.as_slice()) + size_of_val(self.order.as_slice())
+        let own = size_of_val(self.lines.as_slice()) + size_of_val(self.longest.as_slice());
+        own + size_of_val(self.order.as_slice())
     }
 
     fn scratch_bytes(&self, _access: Access) -> usize {
-        24 * self.dimension * self.dimension
+        32 * self.dimension * self.dimension
     }
 }
 

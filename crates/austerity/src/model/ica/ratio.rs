@@ -3,6 +3,7 @@
 //! Nothing is kept per sample from step to step (see [`super::kernel`] for why). Counted as likelihood evaluations are, as everywhere,
 //! the log-likelihoods of states that a well-made exact step could not have kept: 1 per sample for a rule that always scans, 2 otherwise.
 
+use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::Range;
 
 use super::Ica;
@@ -19,18 +20,21 @@ use crate::simd::{dispatched, prefetch_slice};
 /// Blocks that one prefetch hint asks for.
 const PREFETCHED: usize = 4;
 
-/// Working memory of one chain: W and ½(W' − W) of the move.
+/// Working memory of one chain: W and ½(W' − W) of the move, and how far the short polynomials reach.
 #[derive(Clone, Debug)]
 pub struct Scratch {
+    short: Vec<[f32; 2]>,
     single: Vec<[f32; 2]>,
     double: Vec<[f64; 2]>,
+    reach: f32,
     access: Access,
 }
 
 impl Scratch {
     pub(super) fn new(model: &Ica, access: Access) -> Self {
         let entries = model.dimension * model.dimension;
-        Self { single: vec![[0.0; 2]; entries], double: vec![[0.0; 2]; entries], access }
+        let single = vec![[0.0; 2]; entries];
+        Self { short: single.clone(), single, double: vec![[0.0; 2]; entries], reach: 0.0, access }
     }
 }
 
@@ -52,7 +56,9 @@ impl<'a> Ratio<'a> {
                 let half = 0.5 * (moved - w);
                 scratch.double[k] = [w, half];
                 scratch.single[k] = [w as f32, half as f32];
+                scratch.short[k] = [w as f32, (half * FRAC_1_SQRT_2) as f32];
             }
+            scratch.reach = kernel::reach(model.dimension, &scratch.double);
         }
         Self { model, fits, scratch }
     }
@@ -75,7 +81,8 @@ impl<'a> Ratio<'a> {
     }
 
     fn task(&self) -> Move<'_> {
-        Move { single: &self.scratch.single, double: &self.scratch.double }
+        let Scratch { short, single, double, reach, .. } = &*self.scratch;
+        Move { short, single, double, reach: *reach }
     }
 
     fn located(&self, error: Error) -> Error {
