@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from ._fit import Fit, NotTrustedWarning
+from ._fit import Fit
 from ._models import Linear, Logistic, Poisson, Regression, Student
 from ._sample import sample
 
@@ -32,18 +31,16 @@ class _Austere(BaseEstimator):
     def _sample(self, X: np.ndarray, y: np.ndarray) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 1
         options: Dict[str, Any] = dict(self.options or {})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotTrustedWarning)
-            self.fit_: Fit = sample(
-                self._model(X, y),
-                draws=self.draws,
-                chains=self.chains,
-                tolerance=self.tolerance,
-                seed=seed,
-                threads=self.threads,
-                progress=False,
-                **options,
-            )
+        self.fit_: Fit = sample(
+            self._model(X, y),
+            draws=self.draws,
+            chains=self.chains,
+            tolerance=self.tolerance,
+            seed=seed,
+            threads=self.threads,
+            progress=False,
+            **options,
+        )
         self.trusted_ = self.fit_.trusted
         means = {name: float(values.mean()) for name, values in self.fit_.draws.items()}
         # A column that never changes has no say.

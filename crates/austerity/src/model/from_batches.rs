@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use crate::error::{Error, Result};
 use crate::model::data::{check_rows, check_state};
 use crate::model::{Access, Model, Parameters};
+use crate::population::moments::sum;
 use crate::population::{Batch, Moments, Population, RowCost, merge_batch};
 
 pub use derivatives::Derivatives;
@@ -141,7 +142,7 @@ impl<L: Likelihoods> FromBatches<L> {
     ) -> Result<()> {
         self.likelihoods.log_likelihoods(state, batch, memory, out)?;
         // Infinite or NaN sums are rare; then the row is looked for.
-        if out.iter().sum::<f64>().is_finite() {
+        if sum(out).is_finite() {
             return Ok(());
         }
         let row = |place: usize| {

@@ -28,6 +28,20 @@ pub struct Moments {
     pub nonzeros: u64,
 }
 
+/// Sums that run beside each other: a processor adds faster than it waits for the sum before.
+const LANES: usize = 4;
+
+/// Σ of the numbers.
+#[inline]
+pub(crate) fn sum(values: &[f64]) -> f64 {
+    let (whole, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for chunk in whole {
+        (0..LANES).for_each(|i| lanes[i] += chunk[i]);
+    }
+    lanes.iter().chain(rest).sum()
+}
+
 impl Default for Moments {
     fn default() -> Self {
         Self::EMPTY
@@ -53,19 +67,28 @@ impl Moments {
         if values.is_empty() {
             return Self::EMPTY;
         }
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
+        let mean = sum(values) / values.len() as f64;
         let mut moments = Self { count: values.len() as u64, mean, ..Self::EMPTY };
-        for &value in values {
+        let [mut m2, mut m3, mut m4] = [[0.0; LANES]; 3];
+        let [mut smallest, mut largest] = [[values[0]; LANES]; 2];
+        let mut add = |i: usize, value: f64| {
             let d = value - mean;
             let d2 = d * d;
-            moments.m2 += d2;
-            moments.m3 += d2 * d;
-            moments.m4 += d2 * d2;
-            moments.minimum = moments.minimum.min(value);
-            moments.maximum = moments.maximum.max(value);
-            moments.nonzeros += u64::from(value != 0.0);
+            m2[i] += d2;
+            m3[i] += d2 * d;
+            m4[i] += d2 * d2;
+            smallest[i] = if value < smallest[i] { value } else { smallest[i] };
+            largest[i] = if value > largest[i] { value } else { largest[i] };
+        };
+        let (whole, rest) = values.as_chunks::<LANES>();
+        for chunk in whole {
+            (0..LANES).for_each(|i| add(i, chunk[i]));
         }
+        rest.iter().enumerate().for_each(|(i, &value)| add(i, value));
+        [moments.m2, moments.m3, moments.m4] = [m2, m3, m4].map(|lanes| lanes.iter().sum());
+        moments.minimum = smallest.into_iter().fold(f64::INFINITY, f64::min);
+        moments.maximum = largest.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        moments.nonzeros = values.iter().map(|&value| u64::from(value != 0.0)).sum();
         moments
     }
 
