@@ -8,7 +8,6 @@
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
-//! | [`parallel`] | chains on threads |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //! | [`theory`] | section 5.1, supplements A and B: the error of the test, by recursion and by simulation |
@@ -33,13 +32,14 @@ pub mod ica;
 pub mod langevin;
 pub mod logistic;
 pub mod outcome;
-pub mod parallel;
 pub mod selection;
 pub mod theory;
 pub mod trajectory;
 pub mod write;
 
 mod page;
+
+pub(crate) use austerity::parallel;
 
 pub use context::{Context, Size, Stage};
 pub use error::{Error, Result};

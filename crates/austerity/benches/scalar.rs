@@ -18,7 +18,8 @@ const COLUMNS: usize = 20;
 
 fn measured() -> austerity::Result<f64> {
     let mut rng = stream(1, 0, Role::Data);
-    let mut normals = |count: usize| (0..count).map(|_| rng.sample::<f64, _>(StandardNormal)).collect::<Vec<_>>();
+    let mut normals =
+        |count: usize| (0..count).map(|_| rng.sample::<f64, _>(StandardNormal)).collect::<Vec<_>>();
     let (x, y) = (normals(ROWS * COLUMNS), normals(ROWS));
     let model = from_fn(
         ROWS,

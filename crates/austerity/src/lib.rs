@@ -35,6 +35,7 @@ pub mod error;
 pub mod kernel;
 mod memory;
 pub mod model;
+pub mod parallel;
 pub mod population;
 pub mod proposal;
 pub mod rng;

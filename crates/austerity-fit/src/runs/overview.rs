@@ -1,6 +1,7 @@
 //! All that can be said of a run: one summary per parameter, what it cost, whether to trust it, and what to do next.
 
 use austerity::diagnostics::Summary;
+use austerity::parallel;
 use austerity::rule::{Law, RuleSettings};
 use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
 use serde_json::{Value, json};
@@ -38,12 +39,12 @@ impl Overview {
         let (saved, lost) = folder.saved_or_lost(&run);
         let reader = folder.reader()?;
         let names = reader.names();
-        let mut summary = Vec::with_capacity(names.len());
-        for (index, name) in names.iter().enumerate() {
+        let threads = std::thread::available_parallelism().map_or(1, Into::into);
+        let summary = parallel::each(threads, &names, |index, name| {
             let chains = reader.parameter(index)?;
             let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
-            summary.push(Summary::new(name, &chains));
-        }
+            Ok::<_, austerity_io::Error>(Summary::new(name, &chains))
+        })?;
         let counters = saved.counters();
         let standardized =
             if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };

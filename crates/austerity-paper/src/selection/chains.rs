@@ -369,7 +369,7 @@ fn group(
         let (mut kernel, mut state, mut streams) = chain(problem, epsilon, start, context.seed, number)?;
         let see = |state: &Selection, out: &mut [f64]| observe(problem, state, out);
         let seen = follow(context, &mut kernel, &mut state, &mut streams, &grid, width(problem), see)?;
-        Ok((seen, kernel.phases))
+        Ok::<_, Error>((seen, kernel.phases))
     })?;
     let mut phases: Vec<Phase> = Vec::new();
     let reached = runs.iter().map(|(_, phases)| phases.len()).min().unwrap_or(0);

@@ -11,7 +11,7 @@ use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
 
 use super::pairs::{Moves, Pair};
 use super::{EPSILONS, Part, STEP_ROWS, Scale, statistic::stand_in};
-use crate::{Check, Context, Result, Section, Table, parallel};
+use crate::{Check, Context, Error, Result, Section, Table, parallel};
 
 /// "P_a ≈ 0.5".
 const MIDDLE: (f64, f64) = (0.4, 0.6);
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Vec
             // Chance as theory has it: an estimate of 0 or 1 has no spread of its own.
             let expected = (steps[pair].acceptance + steps[pair].delta).clamp(0.0, 1.0);
             let n = scale.simulations as f64;
-            Ok((pair, found, (expected * (1.0 - expected) / n).sqrt().max(1.0 / n)))
+            Ok::<_, Error>((pair, found, (expected * (1.0 - expected) / n).sqrt().max(1.0 / n)))
         })?;
         levels.push(Level { epsilon, worst: walk.worst_case().error, steps, simulated });
     }

@@ -10,7 +10,7 @@ use rand::RngExt as _;
 
 use super::pairs::{Moves, Pair};
 use super::{Part, Scale, statistic::stand_in};
-use crate::{Check, Context, Result, Section, Table, parallel};
+use crate::{Check, Context, Error, Result, Section, Table, parallel};
 
 /// The distance of the example.
 const DISTANCE: f64 = 1.0;
@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
     let pieces: Vec<u32> = (0..context.threads as u32).collect();
     let each = scale.walks.div_ceil(pieces.len());
     let walks: Vec<Vec<f64>> = parallel::each(context.threads, &pieces, |_, &piece| {
-        Ok(simulate(pair, &looks, &roots, each, context.seed, piece))
+        Ok::<_, Error>(simulate(pair, &looks, &roots, each, context.seed, piece))
     })?
     .concat();
 

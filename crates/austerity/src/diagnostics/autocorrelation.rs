@@ -7,14 +7,15 @@
 //! by the Wiener–Khinchin theorem: transform the centred series padded with zeros to at
 //! least 2n, take squared moduli, transform back. The divisor n (not n − t) keeps the
 //! sequence positive definite, which Geyer (1992) asks for. Exact up to rounding.
-//! Cost: O(n log n), whatever the number of lags. For a handful of lags of a very long
-//! series the sum itself is cheaper.
+//! Cost: O(n log n), whatever the number of lags. A few lags of a long series, all that draws
+//! which hardly depend on each other need, are cheaper summed one by one: [`Lags`] does that as long as it pays.
 
 use std::cell::RefCell;
 
 use rustfft::{FftPlanner, num_complex::Complex};
 
 use super::chains::mean;
+use crate::simd::dot;
 
 thread_local! {
     // A plan (twiddle factors) costs as much as a transform, and diagnostics ask for the same length
@@ -97,6 +98,42 @@ pub(crate) fn mean_autocovariance(chains: &[&[f64]]) -> Vec<f64> {
     spectrum[..draws].iter().map(|value| value.re * scale).collect()
 }
 
+/// The mean autocovariance of some chains at the lags asked for: the first ones by their sums, all by transforms once there are more.
+pub(crate) struct Lags<'a> {
+    chains: &'a [&'a [f64]],
+    /// The chains about their own means.
+    centred: Vec<Vec<f64>>,
+    known: Vec<f64>,
+}
+
+/// Lags summed one by one: about what the transforms of long chains cost.
+const SUMMED: usize = 40;
+
+impl<'a> Lags<'a> {
+    /// Of chains of equal length.
+    pub(crate) fn new(chains: &'a [&'a [f64]]) -> Self {
+        let centred = chains.iter().map(|chain| {
+            let centre = mean(chain);
+            chain.iter().map(|value| value - centre).collect()
+        });
+        Self { chains, centred: centred.collect(), known: Vec::new() }
+    }
+
+    /// γ̄ at a lag below the number of draws.
+    pub(crate) fn at(&mut self, lag: usize) -> f64 {
+        if lag >= self.known.len() && lag >= SUMMED {
+            self.known = mean_autocovariance(self.chains);
+        }
+        while self.known.len() <= lag {
+            let next = self.known.len();
+            let sum: f64 = self.centred.iter().map(|chain| dot(chain, &chain[next..])).sum();
+            let numbers: usize = self.centred.iter().map(Vec::len).sum();
+            self.known.push(sum / numbers as f64);
+        }
+        self.known[lag]
+    }
+}
+
 /// Smallest 2^k or 3·2^k not below 2n: padding enough that lags do not wrap around, and a fast length.
 fn padded_length(draws: usize) -> usize {
     let power = (2 * draws).next_power_of_two();
@@ -107,6 +144,20 @@ fn padded_length(draws: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Summed or transformed: the same numbers, below and above the change.
+    #[test]
+    fn lags_agree_with_transforms() {
+        let chains = super::super::simulate::autoregressive(3, 300, 0.9, 5);
+        let chains = super::super::chains::borrow(&chains);
+        let transformed = mean_autocovariance(&chains);
+        for order in [(0..300).collect::<Vec<_>>(), vec![7, 3, 120, 39, 40, 299]] {
+            let mut lags = Lags::new(&chains);
+            for lag in order {
+                assert!((lags.at(lag) - transformed[lag]).abs() < 1e-12 * transformed[0], "{lag}");
+            }
+        }
+    }
 
     fn direct(series: &[f64]) -> Vec<f64> {
         let centre = mean(series);

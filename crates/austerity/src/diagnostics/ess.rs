@@ -24,7 +24,7 @@
 //! when they differ by less than 1e-15; here they must be exactly equal, so that results do
 //! not depend on the unit of measurement.
 
-use super::autocorrelation::mean_autocovariance;
+use super::autocorrelation::Lags;
 use super::chains::{borrow, check, constant, halves, map, mean, pool, relative_means, sorted, variance};
 use super::interval::quantile_of_sorted;
 use super::rank::chain_scores;
@@ -110,14 +110,15 @@ pub(crate) fn of_sequences(sequences: &[&[f64]]) -> f64 {
     if constant(sequences) {
         return total;
     }
-    let covariance = mean_autocovariance(sequences);
+    let mut covariance = Lags::new(sequences);
     let n = draws as f64;
-    let within = covariance[0] * n / (n - 1.0);
-    let mut overall = covariance[0];
+    let variance_within = covariance.at(0);
+    let within = variance_within * n / (n - 1.0);
+    let mut overall = variance_within;
     if sequences.len() > 1 {
         overall += variance(&relative_means(sequences));
     }
-    let correlation = |lag: usize| 1.0 - (within - covariance[lag]) / overall;
+    let correlation = |lag: usize| 1.0 - (within - covariance.at(lag)) / overall;
     let time = autocorrelation_time(draws, correlation);
     // `f64::max` would turn an undefined τ into a number.
     let floor = 1.0 / total.log10();
@@ -129,7 +130,7 @@ pub(crate) fn of_sequences(sequences: &[&[f64]]) -> f64 {
 /// `pairs` holds (ρ(2k), ρ(2k+1)). The even lag of the pair that ends the sequence enters with weight
 /// one when positive, which lowers the variance for antithetic chains (Vehtari and others, section 3.2);
 /// a negative one enters only if the sequence ended for want of lags and its pair was still positive.
-fn autocorrelation_time(draws: usize, correlation: impl Fn(usize) -> f64) -> f64 {
+fn autocorrelation_time(draws: usize, mut correlation: impl FnMut(usize) -> f64) -> f64 {
     let mut even = 1.0;
     let mut odd = correlation(1);
     let mut pairs = vec![(even, odd)];

@@ -1,9 +1,12 @@
 //! What came of a run: draws, costs, warnings, and why it ended.
 
+use std::convert::Infallible;
+
 use serde::Serialize;
 
 use crate::diagnostics::Summary;
 use crate::error::Error;
+use crate::parallel;
 use crate::run::{Checkpoint, Counters, Evidence, Trace, Verdict};
 
 /// Why a run ended.
@@ -72,16 +75,14 @@ impl<S, P> Run<S, P> {
     /// One summary per parameter.
     #[must_use]
     pub fn summary(&self) -> Vec<Summary> {
-        self.trace
-            .names
-            .iter()
-            .enumerate()
-            .map(|(index, name)| {
-                let chains = self.trace.parameter(index);
-                let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
-                Summary::new(name, &chains)
-            })
-            .collect()
+        let threads = std::thread::available_parallelism().map_or(1, Into::into);
+        let trace = &self.trace;
+        let summaries = parallel::each(threads, &trace.names, |index, name| {
+            let chains = trace.parameter(index);
+            let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
+            Ok::<_, Infallible>(Summary::new(name, &chains))
+        });
+        summaries.unwrap_or_default()
     }
 
     /// Whether the draws of this session may be used.

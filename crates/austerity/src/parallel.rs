@@ -4,17 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::error::Result;
-
 /// `work` of every item, on at most `threads` threads. The first error, in the order of the items, wins; work already begun is
 /// finished.
-pub fn each<T: Sync, R: Send>(
+pub fn each<T: Sync, R: Send, E: Send>(
     threads: usize,
     items: &[T],
-    work: impl Fn(usize, &T) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
+    work: impl Fn(usize, &T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<R>>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<R, E>>>> = items.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         for _ in 0..threads.clamp(1, items.len().max(1)) {
             scope.spawn(|| {
@@ -33,15 +31,14 @@ pub fn each<T: Sync, R: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     #[test]
     fn results_come_in_order_and_the_first_error_wins() {
         let items: Vec<usize> = (0..100).collect();
-        let squares = each(3, &items, |place, item| Ok(place * item)).unwrap();
+        let squares = each(3, &items, |place, item| Ok::<_, ()>(place * item)).unwrap();
         assert!(squares.iter().enumerate().all(|(i, square)| *square == i * i));
-        let failed = each(3, &items, |_, item| if *item == 7 { Err(Error::Interrupted) } else { Ok(()) });
-        assert!(failed.is_err());
-        assert!(each(2, &[0; 0], |_, _| Ok(())).unwrap().is_empty());
+        let failed = each(3, &items, |_, item| if *item == 7 || *item == 9 { Err(*item) } else { Ok(()) });
+        assert_eq!(failed, Err(7));
+        assert!(each(2, &[0; 0], |_, _| Ok::<_, ()>(())).unwrap().is_empty());
     }
 }
