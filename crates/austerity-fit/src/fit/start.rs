@@ -139,7 +139,7 @@ fn spread(prior: &Prior) -> Option<f64> {
     match *prior {
         Prior::Flat => None,
         Prior::Normal { sd } => Some(sd),
-        Prior::Laplace { scale } => Some(scale * std::f64::consts::SQRT_2),
+        Prior::Laplace { scale } | Prior::RoundedLaplace { scale } => Some(scale * std::f64::consts::SQRT_2),
         Prior::Student { scale, .. } => Some(scale),
     }
 }

@@ -3,7 +3,9 @@
 //! Log densities are up to the constant that the parameters of the prior fix, derivatives are exact; the
 //! Laplace prior has no second derivative at its location, where 0 is returned.
 //!
-//! As text, the same in options and files: `normal:SD`, `laplace:SCALE`, `student:DF,SCALE`, `flat`.
+//! Searches for a mode round that kink ([`Prior::smooth`]).
+//!
+//! As text, the same in options and files: `normal:SD`, `laplace:SCALE`, `student:DF,SCALE`, `flat`, `rounded-laplace:SCALE`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,6 +36,11 @@ pub enum Prior {
         /// Scale.
         scale: f64,
     },
+    /// Laplace at 0 with its kink rounded: density ∝ exp(−√(θ² + 4·scale²)/scale), of the curvature 1/(2·scale²) at 0.
+    RoundedLaplace {
+        /// Scale.
+        scale: f64,
+    },
 }
 
 impl Prior {
@@ -49,7 +56,7 @@ impl Prior {
         match *self {
             Self::Flat => Ok(()),
             Self::Normal { sd } => positive("prior sd", sd),
-            Self::Laplace { scale } => positive("prior scale", scale),
+            Self::Laplace { scale } | Self::RoundedLaplace { scale } => positive("prior scale", scale),
             Self::Student { freedom, scale } => {
                 positive("prior degrees of freedom", freedom)?;
                 positive("prior scale", scale)
@@ -57,11 +64,12 @@ impl Prior {
         }
     }
 
-    /// The same without a kink, for searches that need derivatives: a normal prior of the same variance in place of a Laplace prior.
+    /// The same without a kink, for searches that need derivatives. A rounded Laplace prior pulls at large values as hard as the
+    /// Laplace prior itself, and curves at 0 as if it were normal with the same variance.
     #[must_use]
     pub fn smooth(self) -> Self {
         match self {
-            Self::Laplace { scale } => Self::Normal { sd: std::f64::consts::SQRT_2 * scale },
+            Self::Laplace { scale } => Self::RoundedLaplace { scale },
             other => other,
         }
     }
@@ -77,6 +85,7 @@ impl Prior {
                 -0.5 * z * z
             }
             Self::Laplace { scale } => -value.abs() / scale,
+            Self::RoundedLaplace { scale } => -(value / scale).hypot(2.0),
             Self::Student { freedom, scale } => {
                 let z = value / scale;
                 -0.5 * (freedom + 1.0) * (z * z / freedom).ln_1p()
@@ -94,6 +103,11 @@ impl Prior {
                 let sign = if value == 0.0 { 0.0 } else { value.signum() };
                 (-sign / scale, 0.0)
             }
+            Self::RoundedLaplace { scale } => {
+                let z = value / scale;
+                let root = z.hypot(2.0);
+                (-z / (root * scale), -4.0 / (root * root * root * scale * scale))
+            }
             Self::Student { freedom, scale } => {
                 let a = freedom * scale * scale;
                 let s = a + value * value;
@@ -109,6 +123,7 @@ impl fmt::Display for Prior {
             Self::Flat => f.write_str("flat"),
             Self::Normal { sd } => write!(f, "normal:{sd}"),
             Self::Laplace { scale } => write!(f, "laplace:{scale}"),
+            Self::RoundedLaplace { scale } => write!(f, "rounded-laplace:{scale}"),
             Self::Student { freedom, scale } => write!(f, "student:{freedom},{scale}"),
         }
     }
@@ -133,6 +148,7 @@ impl FromStr for Prior {
             ("flat", []) => Self::Flat,
             ("normal", &[sd]) => Self::Normal { sd },
             ("laplace", &[scale]) => Self::Laplace { scale },
+            ("rounded-laplace", &[scale]) => Self::RoundedLaplace { scale },
             ("student", &[freedom, scale]) => Self::Student { freedom, scale },
             _ => return Err(refused()),
         };
@@ -152,6 +168,7 @@ mod tests {
             Prior::Flat,
             Prior::Normal { sd: 2.0 },
             Prior::Laplace { scale: 0.7 },
+            Prior::RoundedLaplace { scale: 0.7 },
             Prior::Student { freedom: 3.0, scale: 1.5 },
         ] {
             for value in [-3.0, -0.2, 0.4, 7.0] {
@@ -169,6 +186,7 @@ mod tests {
             Prior::Flat,
             Prior::Normal { sd: 2.5 },
             Prior::Laplace { scale: 1e-3 },
+            Prior::RoundedLaplace { scale: 1e-3 },
             Prior::Student { freedom: 3.0, scale: 0.1 },
         ] {
             assert_eq!(prior.to_string().parse(), Ok(prior));
@@ -181,6 +199,15 @@ mod tests {
         }
         let message = "gauss:1".parse::<Prior>().unwrap_err().to_string();
         assert!(message.contains("gauss:1") && message.contains("normal:SD"), "{message}");
+    }
+
+    #[test]
+    fn rounding_a_kink_leaves_the_pull() {
+        let scale = 0.01;
+        let smooth = Prior::Laplace { scale }.smooth();
+        assert!((smooth.derivatives(0.0).1 * 2.0 * scale * scale + 1.0).abs() < 1e-12);
+        assert!((smooth.derivatives(1.0).0 * scale + 1.0).abs() < 1e-3);
+        assert_eq!(Prior::Normal { sd: 2.0 }.smooth(), Prior::Normal { sd: 2.0 });
     }
 
     #[test]

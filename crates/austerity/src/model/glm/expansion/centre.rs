@@ -6,7 +6,7 @@
 //! leaves what an expansion needs anyway: gradient, Hessian and η̂ at the centre. The centre need not be the mode exactly: the
 //! gradient there is kept.
 //!
-//! Kinks of Laplace priors are smoothed while searching (normal with the same variance): only the centre comes of it, never the posterior.
+//! Kinks of Laplace priors are rounded while searching ([`Prior::smooth`](crate::model::Prior::smooth)): only the centre comes of it, never the posterior.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -180,3 +180,22 @@ fn remainders_against_quadrature() {
         }
     }
 }
+
+/// A Laplace prior as narrow as the likelihood pulls at large coefficients with 1/scale, not in proportion to their size: at the mode the
+/// likelihood pulls back as hard. (A normal prior of the same variance, in the search, left the centre 40 sds away.)
+#[test]
+fn a_narrow_laplace_prior_has_its_mode_at_the_centre() {
+    let data = data(ResponseKind::Binary, 20_000, false);
+    let scale = 1.0 / 20_000f64.sqrt();
+    let mut priors = vec![Prior::Laplace { scale }; 5];
+    priors[0] = Prior::Normal { sd: 10.0 };
+    let model = Glm::new(Logistic, &data, priors).unwrap();
+    let expansion = GlmExpansion::new(&model, &[0.0; 5], &ExpansionSettings::default()).unwrap();
+    let mode = expansion.mode();
+    let (mut gradient, mut hessian) = (vec![0.0; 5], vec![0.0; 25]);
+    crate::model::glm::derivative::of_likelihood(&model, mode, &mut gradient, &mut hessian).unwrap();
+    for j in 1..3 {
+        let pull = gradient[j] * scale * mode[j].signum();
+        assert!(mode[j].abs() > 0.2 && (pull - 1.0).abs() < 0.02, "{mode:?}: {pull}");
+    }
+}
