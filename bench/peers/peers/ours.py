@@ -1,0 +1,65 @@
+"""austerity by its public Python interface: by default, and with decisions that are certified to be the exact ones."""
+
+import numpy as np
+
+CHAINS = 4
+#: Draws in all; beyond, only the reference's own error would be measured.
+MOST = 400_000
+
+
+def applies(work, name):
+    return None
+
+
+def model_of(work):
+    """The same model in the package's words."""
+    import austerity as au
+
+    def prior(one):
+        kinds = {"normal": lambda: au.Normal(one.scale), "laplace": lambda: au.Laplace(one.scale)}
+        return kinds.get(one.kind, lambda: au.StudentT(one.freedom, one.scale))()
+
+    options = dict(prior=prior(work.prior), intercept=work.intercept)
+    if work.intercept:
+        options["prior_intercept"] = prior(work.prior_intercept)
+    if work.family == "student":
+        options["priors"] = {"sigma": prior(work.prior_noise)}
+    first = int(work.intercept)
+    family = {"logistic": au.Logistic, "student": au.Student}[work.family]
+    return family(work.design[:, first:], work.y, **options)
+
+
+def draws_of(fit):
+    """(chains, draws, size) in the order of the works: coefficients, then log σ."""
+    columns = [np.log(fit.draws[name]) if name == "sigma" else fit.draws[name] for name in fit.draws]
+    return np.stack(columns, axis=2)
+
+
+def run(work, recorder, name, cores):
+    import warnings
+
+    import austerity as au
+
+    warnings.simplefilter("ignore")
+    options = dict(chains=CHAINS, threads=cores, progress=False)
+    if name == "austerity-certified":
+        options["rule"] = "certified"
+    # A run of few draws: its time is nearly all set-up, and says how many fit into the limit.
+    first = au.sample(model_of(work), draws=200, seed=1, **options)
+    one = recorder.now()
+    about = first.diagnose()
+    pilot = max(about["seconds"], 1e-4) / (200 * CHAINS)
+    left = max(recorder.limit - 2 * one[0], 0.2 * recorder.limit)
+    draws = int(np.clip(left / pilot / CHAINS, 200, MOST // CHAINS))
+    recorder.begin = tuple(a + b for a, b in zip(recorder.begin, one))
+    fit = au.sample(model_of(work), draws=draws, seed=2, **options)
+    about = fit.diagnose()
+    cpu, wall = recorder.now()
+    sampling = about["seconds"]
+    share = max(1 - sampling / wall, 0.0)
+    recorder.setup = (cpu * share, wall * share)
+    recorder.spread(draws_of(fit))
+    recorder.note(f"{about['rule'].get('rule', about['rule']) if isinstance(about['rule'], dict) else about['rule']}; "
+                  f"{100 * about['data_share']:.3g} % of the rows per decision, {100 * about['acceptance']:.0f} % accepted")
+    for reason in about["reasons"]:
+        recorder.note(f"says of itself that it is not to be trusted: {reason}")

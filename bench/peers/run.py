@@ -1,0 +1,201 @@
+"""austerity beside what one would use instead: one command.
+
+    python bench/peers/run.py --quick                       # at most about 10 minutes on two cores, environment not counted
+    python bench/peers/run.py --works mnist,hard --peers austerity,numpyro-hmcecs --cores 1,2
+
+Makes a virtual environment (requirements.txt; what cannot be installed is left out, and said), installs this checkout, makes the data and
+reference posteriors (kept in the environment's folder), runs every pair in a process of its own and writes results.json, table.md, plots,
+and, with --page, docs/peers.md.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import platform
+import queue
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="smaller works, less time each")
+    parser.add_argument("--works", help="names with commas; all unless given")
+    parser.add_argument("--peers", help="names with commas; all unless given")
+    parser.add_argument("--cores", default="1", help="one core, and two where asked: 1,2")
+    parser.add_argument("--limit", type=float, help="CPU seconds of one pair (120; with --quick 12)")
+    parser.add_argument("--together", type=int, help="pairs at a time, each on its own core (1; with --quick as many as there are cores)")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "target" / "peers")
+    parser.add_argument("--environment", type=pathlib.Path, default=ROOT / "target" / "peers" / "environment")
+    parser.add_argument("--wheel", type=pathlib.Path, help="install this instead of the checkout")
+    parser.add_argument("--without-ours", action="store_true")
+    parser.add_argument("--page", action="store_true", help="write docs/peers.md")
+    return parser.parse_args()
+
+
+def requirements():
+    lines = (line.split("#")[0].strip() for line in (HERE / "requirements.txt").read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def environment(options):
+    """The Python of the environment, and what could not be installed."""
+    folder = options.environment
+    python = folder / "bin" / "python"
+    if not python.exists():
+        print(f"making {folder}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    install = lambda *what: subprocess.run([str(python), "-m", "pip", "install", "-q", *what]).returncode == 0
+    mark, missing = folder / "installed.txt", []
+    wanted = (HERE / "requirements.txt").read_text()
+    if not mark.exists() or mark.read_text() != wanted:
+        if not install(*requirements()):
+            missing = [one for one in requirements() if not install(one)]
+        if not missing:
+            mark.write_text(wanted)
+    if not options.without_ours and not install("--force-reinstall", "--no-deps", str(options.wheel or ROOT)):
+        missing.append("austerity (this checkout)")
+        options.without_ours = True
+    return python, missing
+
+
+def surroundings(cores, which):
+    """Environment of a process that may use so many cores."""
+    number = str(cores)
+    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"]
+    flags = "--xla_cpu_multi_thread_eigen=false" if cores == 1 else ""
+    return {**os.environ, **{name: number for name in names}, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"}
+
+
+def call(python, words, cores, which, patience):
+    """Runs a script of this folder on given cores; its last JSON line, or why there is none."""
+    pin = (lambda: os.sched_setaffinity(0, which)) if hasattr(os, "sched_setaffinity") else None
+    try:
+        done = subprocess.run(
+            [str(python), *map(str, words)],
+            cwd=HERE,
+            env=surroundings(cores, which),
+            preexec_fn=pin,
+            capture_output=True,
+            text=True,
+            timeout=patience,
+        )
+    except subprocess.TimeoutExpired:
+        return dict(verdict="stopped", notes=[f"no end after {patience:.0f} s of wall time"])
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        return dict(verdict="failed", notes=[f"ended with {done.returncode}: {done.stderr.strip()[-300:]}"])
+    return json.loads(lines[-1])
+
+
+class Cores:
+    """Hands out cores to threads."""
+
+    def __init__(self, together):
+        self.all = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count()))
+        self.free = queue.Queue()
+        for core in self.all[:together]:
+            self.free.put(core)
+
+    def run(self, python, words, patience):
+        core = self.free.get()
+        try:
+            return call(python, words, 1, {core}, patience)
+        finally:
+            self.free.put(core)
+
+
+def main():
+    options = arguments()
+    sys.path.insert(0, str(HERE))
+    from peers.registry import NAMES as PEERS
+    from work import NAMES as WORKS
+
+    begin = time.time()
+    works = options.works.split(",") if options.works else list(WORKS)
+    peers = options.peers.split(",") if options.peers else list(PEERS)
+    for name, known in [(name, WORKS) for name in works] + [(name, PEERS) for name in peers]:
+        if name not in known:
+            sys.exit(f"{name} is not known; known are {', '.join(known)}")
+    if options.quick and not options.works:
+        works.remove("logistic-5e6")
+    python, missing = environment(options)
+    if options.without_ours:
+        peers = [name for name in peers if not name.startswith("austerity")]
+    limit = options.limit or (12 if options.quick else 120)
+    together = options.together or (len(os.sched_getaffinity(0)) if options.quick else 1)
+    cores, begin_runs = Cores(together), time.time()
+    cache = options.environment / ("cache-quick" if options.quick else "cache")
+    quick = ["--quick"] if options.quick else []
+    results, references, skipped = [], {}, {}
+
+    def prepare(name):
+        folder = cache / name
+        if not (folder / "work.json").exists():
+            made = cores.run(python, ["one.py", "make", name, folder, *quick], 1800)
+            if "made" not in made:
+                return name, made
+        if not (folder / "reference.npz").exists():
+            words = ["reference.py", folder, *quick] + (["--without-ours"] if options.without_ours else [])
+            made = cores.run(python, words, 3600)
+            if "made_by" not in made:
+                return name, made
+        return name, json.loads((folder / "reference.json").read_text())
+
+    def pair(name, peer):
+        found = cores.run(python, ["one.py", cache / name, peer, limit, 1], 6 * limit + 60)
+        return {"work": name, "peer": peer, "cores": 1, **found}
+
+    def show(result):
+        rate = result.get("ess_per_cpu")
+        text = f"{rate:.3g} effective/CPU s" if rate is not None else ""
+        print(f"{time.time() - begin_runs:6.0f} s  {result['work']:14} {result['peer']:22} {result['cores']}  {result['verdict']:10} {text}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(together) as pool:
+        for name, about in pool.map(prepare, works):
+            if "made_by" in about:
+                references[name] = about
+            else:
+                skipped[name] = about.get("skipped") or " ".join(about.get("notes", ["no data"]))
+                print(f"{name}: left out, {skipped[name]}", flush=True)
+        jobs = [pool.submit(pair, name, peer) for name in works if name in references for peer in peers]
+        for job in concurrent.futures.as_completed(jobs):
+            results.append(job.result())
+            show(results[-1])
+    if "2" in options.cores.split(",") and len(cores.all) > 1:
+        for name in references:
+            for peer in peers:
+                found = call(python, ["one.py", cache / name, peer, 2 * limit, 2], 2, set(cores.all[:2]), 6 * limit + 60)
+                results.append({"work": name, "peer": peer, "cores": 2, **found})
+                show(results[-1])
+    machine = dict(processor=platform.processor() or platform.machine(), cores=len(cores.all), load=os.getloadavg()[0])
+    freeze = subprocess.run([str(python), "-m", "pip", "freeze"], capture_output=True, text=True).stdout.split()
+    wanted = {one.split("==")[0].lower() for one in requirements()}
+    out = dict(
+        quick=options.quick,
+        limit=limit,
+        together=together,
+        seconds=time.time() - begin_runs,
+        machine=machine,
+        versions=[one for one in freeze if one.split("==")[0].lower() in wanted],
+        missing=missing,
+        skipped=skipped,
+        references=references,
+        results=sorted(results, key=lambda r: (works.index(r["work"]), r["cores"], peers.index(r["peer"]))),
+    )
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "results.json").write_text(json.dumps(out, indent=1))
+    words = [str(python), "report.py", str(options.out.resolve())] + ([str(ROOT / "docs")] if options.page else [])
+    subprocess.run(words, cwd=HERE, check=True)
+    print((options.out / "table.md").read_text())
+    print(f"{time.time() - begin:.0f} s in all; {options.out / 'results.json'}, table.md, risk.svg")
+
+
+if __name__ == "__main__":
+    main()
