@@ -29,8 +29,9 @@ class Recorder:
         return time.process_time() - self.begin[0], time.perf_counter() - self.begin[1]
 
     def over(self, share=1.0):
-        """Whether this share of the CPU time is used up."""
-        return self.now()[0] > share * self.limit
+        """Whether this share of the CPU time is used up, or half of it by sampling alone."""
+        cpu = self.now()[0]
+        return cpu > share * self.limit or (self.setup is not None and cpu - self.setup[0] > 0.5 * self.limit)
 
     def ready(self):
         """Set-up (mode, compilation, warm-up) is over."""
@@ -41,9 +42,9 @@ class Recorder:
         draws = np.asarray(draws, dtype=np.float64)
         self.pieces.append((self.now(), draws if draws.ndim == 3 else draws[None], log_weights))
 
-    def spread(self, draws, parts=60):
-        """Draws (chains, n, size) that came evenly since `ready`."""
-        end, n = self.now(), draws.shape[1]
+    def spread(self, draws, end, parts=60):
+        """Draws (chains, n, size) that came evenly between `ready` and `end`."""
+        n = draws.shape[1]
         cuts = np.unique(np.linspace(0, n, min(parts, n) + 1).astype(int))
         for a, b in zip(cuts[:-1], cuts[1:]):
             when = tuple(s + (e - s) * b / n for s, e in zip(self.setup, end))

@@ -69,7 +69,5 @@ def run(work, recorder, name, cores):
     tuning = np.asarray(trace.warmup_sample_stats["n_steps"])[0].sum()
     share = float(tuning / (tuning + gradients))
     recorder.setup = tuple(b + share * (e - b) for b, e in zip(begin, end))
-    kept, recorder.now = recorder.now, lambda: end
-    recorder.spread(draws_of(trace, work))
-    recorder.now = kept
+    recorder.spread(draws_of(trace, work), end)
     recorder.note(f"{gradients / drawn:.0f} gradients per draw; warm-up's share of the time by its share of the gradients")

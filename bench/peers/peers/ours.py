@@ -44,22 +44,20 @@ def run(work, recorder, name, cores):
     options = dict(chains=CHAINS, threads=cores, progress=False)
     if name == "austerity-certified":
         options["rule"] = "certified"
-    # A run of few draws: its time is nearly all set-up, and says how many fit into the limit.
-    first = au.sample(model_of(work), draws=200, seed=1, **options)
-    one = recorder.now()
-    about = first.diagnose()
-    pilot = max(about["seconds"], 1e-4) / (200 * CHAINS)
-    left = max(recorder.limit - 2 * one[0], 0.2 * recorder.limit)
-    draws = int(np.clip(left / pilot / CHAINS, 200, MOST // CHAINS))
-    recorder.begin = tuple(a + b for a, b in zip(recorder.begin, one))
+    # A first run, not counted, says how many draws fit into the time.
+    begin = recorder.now()
+    pilot = au.sample(model_of(work), draws=200, seed=1, **options).diagnose()
+    first = recorder.now()
+    each = pilot["seconds"] / (200 * CHAINS)
+    draws = int(np.clip(0.5 * recorder.limit / each / CHAINS, 200, MOST // CHAINS))
     fit = au.sample(model_of(work), draws=draws, seed=2, **options)
+    taken = tuple(b - a for a, b in zip(first, recorder.now()))
+    recorder.begin = tuple(a + b - c for a, b, c in zip(recorder.begin, first, begin))
     about = fit.diagnose()
-    cpu, wall = recorder.now()
-    sampling = about["seconds"]
-    share = max(1 - sampling / wall, 0.0)
-    recorder.setup = (cpu * share, wall * share)
-    recorder.spread(draws_of(fit))
-    recorder.note(f"{about['rule'].get('rule', about['rule']) if isinstance(about['rule'], dict) else about['rule']}; "
-                  f"{100 * about['data_share']:.3g} % of the rows per decision, {100 * about['acceptance']:.0f} % accepted")
+    # Its own clock says how much of the time was sampling; CPU time is shared out alike.
+    share = max(1 - about["seconds"] / taken[1], 0.0)
+    recorder.setup = tuple(share * one for one in taken)
+    recorder.spread(draws_of(fit), taken)
+    recorder.note(f"{100 * about['data_share']:.2g} % of the rows per decision, {100 * about['acceptance']:.0f} % accepted")
     for reason in about["reasons"]:
         recorder.note(f"says of itself that it is not to be trusted: {reason}")

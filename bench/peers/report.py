@@ -1,0 +1,205 @@
+"""results.json as a table, plots and a page: `python report.py FOLDER [DOCS]`."""
+
+import json
+import pathlib
+import shutil
+import sys
+
+TITLES = {
+    "mnist": "MNIST 7 against 9",
+    "logistic-1e6": "Logistic regression, 10⁶ rows",
+    "logistic-5e6": "Logistic regression, 5·10⁶ rows",
+    "hard": "Rare features (the hard case)",
+    "covertype": "Covertype",
+    "student": "Student-t regression with outliers",
+    "laplace-prior": "Laplace prior, coefficients on the kink",
+}
+VERDICTS = {"correct": "correct", "wrong": "**wrong**", "unknown": "too few draws to tell", "unfinished": "warm-up not finished"}
+HEAD = ["peer", "posterior", "worst quantile, sd", "sd ratio", "set-up s", "ESS per CPU s", "with set-up", "ESS per wall s"]
+HEAD += ["risk of means", "of variances", "of quantiles", "of predictions"]
+
+
+def number(value, digits=3):
+    if value is None:
+        return "–"
+    if value != 0 and not 1e-3 <= abs(value) < 1e5:
+        return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
+    return f"{value:,.{digits}g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def row(result):
+    """One line of a table."""
+    last = (result.get("curve") or [{}])[-1]
+    unfinished = result.get("unfinished") or {}
+    setup, rate = number(result.get("setup_cpu")), number(result.get("ess_per_cpu"))
+    if unfinished.get("setup_at_least"):
+        setup = f"(≥ {number(unfinished['setup_at_least'])})"
+    if unfinished.get("rate_at_most"):
+        rate = f"(≤ {number(unfinished['rate_at_most'])})"
+    if result["verdict"] == "point":
+        setup = number(result.get("setup_cpu"))
+    ratio = result.get("sd_ratio")
+    cells = [
+        result["peer"],
+        VERDICTS.get(result["verdict"], result["verdict"]),
+        number(result.get("worst_quantile"), 2),
+        f"{ratio[0]:.2f}–{ratio[2]:.2f}" if ratio else "–",
+        setup,
+        rate,
+        number(result.get("ess_per_cpu_all")),
+        number(result.get("ess_per_wall")),
+        *(number(last.get(name), 2) for name in ("mean", "variance", "quantile")),
+        number(result.get("prediction_risk", last.get("prediction")), 2),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def best(results, ours):
+    """The best correct peers of a work by effective samples per CPU second: ours, and the others'."""
+    able = [r for r in results if r["verdict"] == "correct" and r.get("ess_per_cpu") and r["peer"].startswith("austerity") == ours]
+    return max(able, key=lambda r: r["ess_per_cpu"], default=None)
+
+
+def compare(name, results):
+    """Sentences: where we win, where we lose."""
+    out = []
+    mine, other = best(results, True), best(results, False)
+    if mine is None:
+        own = [r for r in results if r["peer"].startswith("austerity")]
+        said = ", ".join(f"{r['peer']}: {r['verdict']}" for r in own) or "not run"
+        out.append(f"**We lose**: no run of ours counts as correct here ({said})." if own else "austerity was not run.")
+    elif other is None:
+        out.append(f"No other sampler gave correct quantiles in its time; ours made {number(mine['ess_per_cpu'])} effective samples per CPU second.")
+    else:
+        ratio = mine["ess_per_cpu"] / other["ess_per_cpu"]
+        word = "We win" if ratio > 1 else "**We lose**"
+        out.append(
+            f"{word}: {number(mine['ess_per_cpu'])} effective samples per CPU second against {number(other['ess_per_cpu'])} "
+            f"of the best correct peer, {other['peer']} ({number(ratio)} ×)."
+        )
+    if mine is not None:
+        cheaper = [r for r in results if not r["peer"].startswith("austerity") and (r.get("setup_cpu") or 1e9) < (mine["setup_cpu"] or 0)]
+        if cheaper:
+            told = ", ".join(f"{r['peer']} ({number(r['setup_cpu'])} s)" for r in sorted(cheaper, key=lambda r: r["setup_cpu"]))
+            out.append(f"**We lose** on set-up ({number(mine['setup_cpu'])} s) to {told}.")
+        last = (mine.get("curve") or [None])[-1]
+        for measure, title in [("prediction", "predictions"), ("mean", "means"), ("variance", "variances"), ("quantile", "quantiles")]:
+            for r in results:
+                if r["peer"].startswith("austerity") or not last:
+                    continue
+                end = (r.get("curve") or [None])[-1]
+                value = r.get("prediction_risk") if measure == "prediction" and r["verdict"] == "point" else (end or {}).get(measure)
+                when = (end or {}).get("cpu", r.get("total_cpu"))
+                if value is None:
+                    continue
+                # What we had by then.
+                before = [p for p in mine["curve"] if p["cpu"] <= when]
+                if value < (before[-1][measure] if before else float("inf")) and when < last["cpu"]:
+                    out.append(f"**We lose** on the risk of {title} to {r['peer']} at {number(when)} s: {number(value, 2)} against "
+                               f"{number(before[-1][measure], 2) if before else 'nothing yet'}.")
+    return out
+
+
+def tables(results):
+    """Markdown of every work."""
+    lines = []
+    for name, about in results["references"].items():
+        mine = [r for r in results["results"] if r["work"] == name]
+        if not mine:
+            continue
+        rows = next((r["rows"] for r in mine if "rows" in r), 0)
+        size = next((r["parameters"] for r in mine if "parameters" in r), 0)
+        lines += ["", f"## {TITLES[name]}", "", f"{rows:,} rows, {size} parameters. "]
+        stein, importance = about["stein"], about["importance"]
+        text = f"Reference: {about['made_by']}, {about['ess']:,.0f} effective draws; Stein's {stein['identities']} identities on {stein['draws']:,} "
+        text += f"draws {'hold' if stein['passed'] else '**fail**'} (largest deviation {stein['largest']:.1f} standard errors)"
+        if "passed" in importance:
+            text += f"; quantiles {'agree' if importance['passed'] else '**disagree**'} with {importance['ess']:,.0f} effective importance draws"
+        else:
+            text += f"; the normal approximation is no check (Pareto k {importance['pareto_k']:.2f})"
+        lines[-1] += text + "."
+        for cores in sorted({r["cores"] for r in mine}):
+            some = [r for r in mine if r["cores"] == cores]
+            lines += ["", f"{'One core' if cores == 1 else f'{cores} cores'}:", "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+            lines += [row(r) for r in some if r["verdict"] != "not run"]
+            lines += [""] + [f"* {text}" for text in (compare(name, some) if cores == 1 else [])]
+        lines += [f"* {r['peer']}: {'; '.join(r['notes'])}." for r in mine if r.get("notes") and r["cores"] == 1]
+    return lines
+
+
+def plot(results, path):
+    """Risks against CPU time, a row of panels per work."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    names = [n for n in results["references"] if any(r["work"] == n and r.get("curve") for r in results["results"])]
+    if not names:
+        return False
+    measures = [("mean", "means"), ("variance", "variances"), ("quantile", "2.5 and 97.5 % quantiles"), ("prediction", "predictions")]
+    figure, axes = plt.subplots(len(names), 4, figsize=(18, 3.6 * len(names)), squeeze=False)
+    peers = sorted({r["peer"] for r in results["results"]}, key=lambda p: (not p.startswith("austerity"), p))
+    colours = {p: plt.cm.tab20(i % 20) for i, p in enumerate(peers)}
+    for i, name in enumerate(names):
+        for j, (measure, title) in enumerate(measures):
+            ax = axes[i][j]
+            for r in results["results"]:
+                if r["work"] != name or r["cores"] != 1:
+                    continue
+                style = dict(color=colours[r["peer"]], label=r["peer"], lw=2.5 if r["peer"].startswith("austerity") else 1.2)
+                if r.get("curve"):
+                    ax.plot([p["cpu"] for p in r["curve"]], [max(p[measure], 1e-12) for p in r["curve"]], marker=".", **style)
+                elif measure == "prediction" and "prediction_risk" in r:
+                    ax.plot([r["setup_cpu"]], [r["prediction_risk"]], marker="x", **style)
+            ax.set(xscale="log", yscale="log", xlabel="CPU seconds, set-up included", title=f"{name}: risk of {title}")
+        axes[i][0].legend(fontsize=6)
+    figure.tight_layout()
+    figure.savefig(path)
+    return True
+
+
+INTRODUCTION = """# Beside the others
+
+The same posteriors, on the same data, by what one would use instead. `python bench/peers/run.py --page` makes this page{quick}; nothing in it is
+written by hand. Every pair ran in a process of its own on one core ({together} at a time, machine load {load:.1f} at the end), with {limit:.0f} CPU
+seconds in all, set-up included. CPU time is what to compare; wall time suffers from whatever else runs.
+
+* **posterior**: *correct* when all 2.5 and 97.5 % quantiles agree with the reference within 3.5 Monte Carlo errors or 0.05 posterior sds.
+* **ESS**: ArviZ' bulk effective sample size, the smallest over the parameters; after set-up, and with set-up counted. Biased samplers have
+  one, too: read it only where the posterior is correct. For importance sampling (Σw)²/Σw².
+* **risks**: mean squared errors at the end of the run, of posterior means and quantiles in posterior sds, of variances relative, of predictive means in
+  units of the risk of one draw. One run each: they carry its chance, and below the reference's own error (about 1/ESS) they say nothing.
+* In brackets: not measured but bounded from what was: warm-up that did not fit into the time; the rate assumes an independent draw every four
+  gradients (NUTS) or every step (others), which is optimistic for them.
+* Set-up is mode, compilation and warm-up. Imports and reading the data are not counted for anyone. Peers with *whitened*, *cv* or *hmcecs* in their name, the
+  walks, BlackJAX and emcee start from the mode and covariance of the normal approximation, which is a help; numpyro-nuts and nutpie start cold.
+"""
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    results = json.loads((folder / "results.json").read_text())
+    lines = tables(results)
+    tail = ["", "Versions: " + ", ".join(results["versions"]) + "."]
+    if results["missing"]:
+        tail += ["", "Could not be installed and is left out: " + ", ".join(results["missing"]) + "."]
+    tail += [f"\nWork left out: {name}, {why}." for name, why in results["skipped"].items()]
+    (folder / "table.md").write_text("\n".join(lines + tail) + "\n")
+    drawn = plot(results, folder / "risk.svg")
+    if len(sys.argv) > 2:
+        docs = pathlib.Path(sys.argv[2])
+        head = INTRODUCTION.format(
+            quick=" (this one with `--quick`: smaller works, fewer peers)" if results["quick"] else "",
+            together=results["together"],
+            load=results["machine"]["load"],
+            limit=results["limit"],
+        )
+        picture = ["", "![Risks against time](figures/peers.svg)"] if drawn else []
+        (docs / "peers.md").write_text("\n".join([head, *lines, *picture, *tail]) + "\n")
+        if drawn:
+            shutil.copy(folder / "risk.svg", docs / "figures" / "peers.svg")
+
+
+if __name__ == "__main__":
+    main()
