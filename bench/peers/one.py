@@ -45,6 +45,7 @@ def pair(folder, name, limit, cores):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    works.pin()
     if sys.argv[1] == "make":
         make(sys.argv[2:])
     else:

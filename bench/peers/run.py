@@ -67,23 +67,22 @@ def environment(options):
     return python, missing
 
 
-def surroundings(cores, which):
-    """Environment of a process that may use so many cores."""
-    number = str(cores)
+def surroundings(which):
+    """Environment of a process that may use these cores."""
     names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"]
-    flags = "--xla_cpu_multi_thread_eigen=false" if cores == 1 else ""
-    return {**os.environ, **{name: number for name in names}, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"}
+    out = {**os.environ, **{name: str(len(which)) for name in names}}
+    out.update(PEERS_CORES=",".join(map(str, which)), JAX_PLATFORMS="cpu", PYTHONWARNINGS="ignore")
+    out["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false" if len(which) == 1 else ""
+    return out
 
 
-def call(python, words, cores, which, patience):
+def call(python, words, which, patience):
     """Runs a script of this folder on given cores; its last JSON line, or why there is none."""
-    pin = (lambda: os.sched_setaffinity(0, which)) if hasattr(os, "sched_setaffinity") else None
     try:
         done = subprocess.run(
             [str(python), *map(str, words)],
             cwd=HERE,
-            env=surroundings(cores, which),
-            preexec_fn=pin,
+            env=surroundings(which),
             capture_output=True,
             text=True,
             timeout=patience,
@@ -108,7 +107,7 @@ class Cores:
     def run(self, python, words, patience):
         core = self.free.get()
         try:
-            return call(python, words, 1, {core}, patience)
+            return call(python, words, [core], patience)
         finally:
             self.free.put(core)
 
@@ -175,7 +174,7 @@ def main():
     if "2" in options.cores.split(",") and len(cores.all) > 1:
         for name in references:
             for peer in peers:
-                found = call(python, ["one.py", cache / name, peer, 2 * limit, 2], 2, set(cores.all[:2]), 6 * limit + 60)
+                found = call(python, ["one.py", cache / name, peer, 2 * limit, 2], cores.all[:2], 6 * limit + 60)
                 results.append({"work": name, "peer": peer, "cores": 2, **found})
                 show(results[-1])
     machine = dict(processor=platform.processor() or platform.machine(), cores=len(cores.all), load=os.getloadavg()[0])

@@ -52,6 +52,13 @@ class Work:
         return 1 / (1 + np.exp(-eta)) if self.family == "logistic" else eta
 
 
+def pin():
+    """Keeps this process on the cores that run.py gave it."""
+    cores = os.environ.get("PEERS_CORES")
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
+
+
 def _module(name):
     return importlib.import_module("works." + name.replace("-", "_"))
 

@@ -26,7 +26,7 @@ def run(work, recorder, name, cores):
     recorder.ready()
     if name == "laplace":
         recorder.kind = "approximation"
-        recorder.add(mode + rng.normal(size=(100_000, len(mode))) @ lower.T)
+        recorder.add(mode + rng.normal(size=(40_000, len(mode))) @ lower.T)
         return
     if work.prior.kind == "laplace":
         recorder.note("the mode and curvature of a smoothed prior; weights are those of the prior itself")

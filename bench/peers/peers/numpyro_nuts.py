@@ -37,7 +37,6 @@ def run(work, recorder, name, cores):
     many = scanned(step, length)
     done = 0
     while done < warmup:
-        begin = recorder.now()[0]
         state, (z, steps) = jax.block_until_ready(many(state, target.data))
         done += length
         if recorder.over(0.75) and done < warmup:

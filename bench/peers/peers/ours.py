@@ -4,7 +4,7 @@ import numpy as np
 
 CHAINS = 4
 #: Draws in all; beyond, only the reference's own error would be measured.
-MOST = 400_000
+MOST = 100_000
 
 
 def applies(work, name):
