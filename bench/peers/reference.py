@@ -1,13 +1,13 @@
-"""The reference posterior of a work: a long run of ours with certified (exact) decisions, checked by means that are not ours.
+"""The reference posterior of a work: a long run of ours with certified (exact) decisions, or importance sampling, whichever has more effective
+draws where both are good; each is checked by the other, and ours by what is not ours.
 
-Checks, by NumPy and JAX on all rows:
-
+* importance sampling from the normal approximation (with a Laplace prior: of the likelihood only) by NumPy and JAX on all rows, where its weights
+  are good enough (Pareto k below 0.5): the quantiles must agree.
 * Stein's identities: E[∂ⱼ log p] = 0 and E[(θⱼ − μⱼ) ∂ⱼ log p] = −1 hold for draws of p and no other density with its support.
-* importance sampling from the normal approximation, where its weights are good enough (Pareto k below 0.5): the quantiles must agree.
 
     python reference.py WORK_FOLDER [--quick] [--without-ours]
 
-Without ours the reference is the importance sample where that is good, else a long run of NumPyro's NUTS.
+Where neither is good it is a long run of NumPyro's NUTS.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import numpy as np
 
 import measure
 import work as works
+from kinked import Expanded
 
 
 def long_run(work, quick):
@@ -27,88 +28,119 @@ def long_run(work, quick):
 
     import austerity as au
 
-    from peers.ours import draws_of, model_of
+    from peers.ours import CHAINS, draws_of, model_of, watch
 
     warnings.simplefilter("ignore")
-    seconds = 12 if quick else 120
-    options = dict(rule="certified", chains=4, progress=False, threads=1)
+    seconds = 20 if quick else 120
+    recorder = measure.Recorder(seconds, sampling=1.0)
+    options = dict(draws=25_000 if quick else 100_000, chains=CHAINS, threads=1, seed=11, blocking=False)
     try:
-        pilot = au.sample(model_of(work), draws=200, seed=11, **options).diagnose()
+        rule, run = "certified", au.sample(model_of(work), rule="certified", **options)
+        watch(run, recorder)
+        fit = run.abort()
     except ValueError:
         # No certificate for this model: every decision reads all rows.
-        options["rule"] = "exact"
-        pilot = au.sample(model_of(work), draws=200, seed=11, **options).diagnose()
-    draws = int(np.clip(seconds / (max(pilot["seconds"], 1e-4) / 200), 1000, 25_000))
-    fit = au.sample(model_of(work), draws=draws, seed=12, **options)
-    return draws_of(fit), f"austerity, {options['rule']} decisions, 4 chains of {draws:,}"
+        rule, recorder = "exact", measure.Recorder(seconds, sampling=1.0)
+        run = au.sample(model_of(work), rule="exact", **options)
+        watch(run, recorder)
+        fit = run.abort()
+    draws = draws_of(fit)[:, : fit.n_draws]
+    return draws, f"austerity, {rule} decisions, {CHAINS} chains of {fit.n_draws:,}"
 
 
 def importance(work, quick):
-    """Draws of the normal approximation, their smoothed weights, Pareto k."""
+    """Independent draws of an approximation, their smoothed weights, Pareto k. With a kinked prior only the likelihood is approximated."""
     from peers.jax_posterior import weights_against
     from peers.laplace import smooth
 
     mode, covariance = work.posterior.laplace()
-    lower = np.linalg.cholesky(covariance)
-    log_weights, rng = weights_against(work, mode, lower), np.random.default_rng(31)
-    seconds, begin = (6 if quick else 60), time.process_time()
+    rng, size = np.random.default_rng(31), len(mode)
+    kinked = Expanded(work.posterior, mode) if work.prior.kind == "laplace" else None
+    lower = np.eye(size) if kinked else np.linalg.cholesky(covariance)
+    log_weights = weights_against(work, mode, lower)
+    seconds, begin = (15 if quick else 90), time.process_time()
     thetas, weights = [], []
+    pool = kinked.draws(rng, 4000 if quick else 20_000) if kinked else None
     while time.process_time() - begin < seconds and len(thetas) < 400:
-        z = rng.normal(size=(100, len(mode)))
+        if kinked is None:
+            z = rng.normal(size=(100, size))
+            extra = 0.0
+        elif len(pool) >= 100:
+            z, pool = pool[:100] - mode, pool[100:]
+            extra = -0.5 * (z * z).sum(1) - kinked.log_density(mode + z)
+        else:
+            break
         thetas.append(mode + z @ lower.T)
-        weights.append(log_weights(z))
+        weights.append(log_weights(z) + extra)
     weights, khat = smooth(np.concatenate(weights))
     return np.concatenate(thetas), weights, khat
 
 
 def stein(work, draws, quick):
-    """Largest deviation from Stein's identities in standard errors, and how many there are."""
-    flat = draws.reshape(-1, draws.shape[2])
+    """Largest deviation from Stein's identities in standard errors (of draws that depend on each other: ArviZ'), and how many there are."""
+    import arviz
+
+    chains, n, size = draws.shape
     seconds, begin = (6 if quick else 60), time.process_time()
-    chosen = np.random.default_rng(5).choice(len(flat), size=min(4000, len(flat)), replace=False)
-    gradients, used = [], 0
-    while used < len(chosen) and time.process_time() - begin < seconds:
-        gradients.append(work.posterior.gradients(flat[chosen[used : used + 50]]))
-        used += 50
-    gradients = np.concatenate(gradients)
-    centred = flat[chosen[: len(gradients)]] - flat.mean(0)
-    scores = np.concatenate([gradients * flat.std(0), centred * gradients + 1], axis=1)
-    t = scores.mean(0) / (scores.std(0) / np.sqrt(len(scores)))
-    return dict(largest=float(np.abs(t).max()), identities=len(t), draws=len(scores), passed=bool(np.abs(t).max() < 4.5))
+    # Evenly spaced draws of every chain, in an order that covers the whole chain wherever time ends.
+    most = min(4000 // chains, n)
+    places = np.linspace(0, n - 1, most).astype(int)
+    order, done = np.random.default_rng(5).permutation(most), []
+    gradients = np.zeros((chains, most, size))
+    for group in np.array_split(order, max(1, most // 12)):
+        if time.process_time() - begin > seconds and len(done) >= 100:
+            break
+        states = draws[:, places[group]]
+        gradients[:, group] = work.posterior.gradients(states.reshape(-1, size)).reshape(states.shape)
+        done.extend(group)
+    done = np.sort(done)
+    gradients, chosen = gradients[:, done], draws[:, places[done]]
+    flat = draws.reshape(-1, size)
+    scores = np.concatenate([gradients * flat.std(0), (chosen - flat.mean(0)) * gradients + 1], axis=2)
+    ess = [arviz.ess(np.ascontiguousarray(scores[:, :, j]), method="mean") for j in range(scores.shape[2])]
+    t = scores.mean((0, 1)) / scores.std((0, 1)) * np.sqrt(ess)
+    largest, used = float(np.abs(t).max()), scores.shape[0] * scores.shape[1]
+    return dict(largest=largest, identities=len(t), draws=used, passed=largest < 4.5)
+
+
+def resampled(thetas, weights):
+    """The importance sample as plain draws, for what needs those."""
+    return thetas[np.random.default_rng(6).choice(len(thetas), size=4 * len(thetas), p=weights / weights.sum())][None]
 
 
 def make(work, quick, ours=True):
-    """Arrays of the reference, and what is to be said about it."""
+    """Arrays of the reference, and what is to be said about it. Of ours and the importance sample the larger is taken, the other checks it."""
     thetas, weights, khat = importance(work, quick)
-    good = khat < 0.5
-    about = dict(importance=dict(pareto_k=khat, draws=len(thetas)))
+    about, own = dict(importance=dict(pareto_k=khat, draws=len(thetas))), None
     if ours:
-        draws, about["made_by"] = long_run(work, quick)
-    elif good:
-        probability = weights / weights.sum()
-        draws = thetas[np.random.default_rng(6).choice(len(thetas), size=4 * len(thetas), p=probability)][None]
+        own, text = long_run(work, quick)
+        own_ess = measure.ess_bulk(own)
+        if own_ess < measure.ENOUGH:
+            own, text = None, f"{text}: only {own_ess:.0f} effective draws, not used"
+        about["ours"] = text
+    if khat < 0.5:
+        ess = float(weights.sum() ** 2 / (weights**2).sum())
+        found = measure.moments(thetas, weights)
+        errors = measure.independent_errors(ess, found[1])
+        about["importance"]["ess"] = ess
+        if own is not None:
+            distance = np.abs(np.quantile(own, measure.PROBABILITIES, axis=(0, 1)) - found[2])
+            # As many comparisons as Stein's identities, judged as those.
+            ratio = float((distance / np.hypot(errors, measure.quantile_errors(own))).max())
+            about["importance"].update(worst=ratio, passed=ratio < 4.5)
+    if khat < 0.5 and (own is None or ess > own_ess):
+        draws, about["ess"] = resampled(thetas, weights), ess
         about["made_by"] = f"importance sampling, {len(thetas):,} draws, Pareto k {khat:.2f}"
     else:
-        from peers import numpyro_nuts
-
-        recorder = measure.Recorder(60 if quick else 1800)
-        numpyro_nuts.run(work, recorder, "numpyro-nuts-whitened", 1)
-        if not recorder.pieces:
-            raise works.Skipped("no reference: ours is not installed and NUTS did not finish its warm-up")
-        draws = np.concatenate([piece for _, piece, _ in recorder.pieces], axis=1)
-        about["made_by"] = f"NumPyro NUTS, {draws.shape[1]:,} draws"
+        if own is None:
+            own, about["ours"] = nuts(work, quick)
+            own_ess = measure.ess_bulk(own)
+        draws, about["ess"], about["made_by"] = own, own_ess, about["ours"]
+        found, errors = measure.moments(own.reshape(-1, own.shape[2])), measure.quantile_errors(own)
+    about["stein"] = stein(work, draws if own is None else own, quick)
     flat = draws.reshape(-1, draws.shape[2])
-    mean, variance, quantiles = measure.moments(flat)
-    errors = measure.quantile_errors(draws)
-    about["ess"] = measure.ess_bulk(draws)
-    about["stein"] = stein(work, draws, quick)
-    if good:
-        ess = weights.sum() ** 2 / (weights**2).sum()
-        other = np.sqrt(0.025 * 0.975 / ess) / 0.0584 * np.sqrt(variance)
-        distance = np.abs(measure.weighted_quantiles(thetas, weights) - quantiles)
-        ratio = distance / np.maximum(measure.ERRORS * np.hypot(errors, other), measure.SDS * np.sqrt(variance))
-        about["importance"].update(ess=float(ess), worst=float(ratio.max()), passed=bool(ratio.max() < 1))
     predictions = work.predictions(flat[:: max(1, len(flat) // 20_000)])
+    mean, variance, quantiles = found
     arrays = dict(
         mean=mean,
         sd=np.sqrt(variance),
@@ -118,6 +150,18 @@ def make(work, quick, ours=True):
         prediction_v1=np.array(predictions.var(1).mean()),
     )
     return arrays, about
+
+
+def nuts(work, quick):
+    """The last resort."""
+    from peers import numpyro_nuts
+
+    recorder = measure.Recorder(60 if quick else 1800)
+    numpyro_nuts.run(work, recorder, "numpyro-nuts-whitened", 1)
+    if not recorder.pieces:
+        raise works.Skipped("no reference: neither ours nor importance sampling is good, and NUTS did not finish its warm-up")
+    draws = np.concatenate([piece for _, piece, _ in recorder.pieces], axis=1)
+    return draws, f"NumPyro NUTS, {draws.shape[1]:,} draws"
 
 
 def load(folder):

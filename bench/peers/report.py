@@ -5,6 +5,8 @@ import pathlib
 import shutil
 import sys
 
+import bars
+
 TITLES = {
     "mnist": "MNIST 7 against 9",
     "logistic-1e6": "Logistic regression, 10⁶ rows",
@@ -15,7 +17,8 @@ TITLES = {
     "laplace-prior": "Laplace prior, coefficients on the kink",
 }
 VERDICTS = {"correct": "correct", "wrong": "**wrong**", "unknown": "too few draws to tell", "unfinished": "warm-up not finished"}
-HEAD = ["peer", "posterior", "worst quantile, sd", "sd ratio", "set-up s", "ESS per CPU s", "with set-up", "ESS per wall s"]
+MEASURES = [("mean", "means"), ("variance", "variances"), ("quantile", "2.5 and 97.5 % quantiles"), ("prediction", "predictions")]
+HEAD = ["peer", "posterior", "worst quantile, sd", "sd ratio", "set-up s", "ESS per CPU s", "ESS per wall s", "CPU s to 10⁴ ESS"]
 HEAD += ["risk of means", "of variances", "of quantiles", "of predictions"]
 
 
@@ -38,6 +41,8 @@ def row(result):
         rate = f"(≤ {number(unfinished['rate_at_most'])})"
     if result["verdict"] == "point":
         setup = number(result.get("setup_cpu"))
+    wait = bars.seconds_to(result)
+    wait = f"(≥ {number(wait)})" if wait and unfinished else number(wait)
     ratio = result.get("sd_ratio")
     cells = [
         result["peer"],
@@ -46,57 +51,41 @@ def row(result):
         f"{ratio[0]:.2f}–{ratio[2]:.2f}" if ratio else "–",
         setup,
         rate,
-        number(result.get("ess_per_cpu_all")),
         number(result.get("ess_per_wall")),
+        wait,
         *(number(last.get(name), 2) for name in ("mean", "variance", "quantile")),
         number(result.get("prediction_risk", last.get("prediction")), 2),
     ]
     return "| " + " | ".join(cells) + " |"
 
 
-def best(results, ours):
-    """The best correct peers of a work by effective samples per CPU second: ours, and the others'."""
-    able = [r for r in results if r["verdict"] == "correct" and r.get("ess_per_cpu") and r["peer"].startswith("austerity") == ours]
-    return max(able, key=lambda r: r["ess_per_cpu"], default=None)
-
-
-def compare(name, results):
-    """Sentences: where we win, where we lose."""
-    out = []
-    mine, other = best(results, True), best(results, False)
-    if mine is None:
-        own = [r for r in results if r["peer"].startswith("austerity")]
-        said = ", ".join(f"{r['peer']}: {r['verdict']}" for r in own) or "not run"
-        out.append(f"**We lose**: no run of ours counts as correct here ({said})." if own else "austerity was not run.")
-    elif other is None:
-        out.append(f"No other sampler gave correct quantiles in its time; ours made {number(mine['ess_per_cpu'])} effective samples per CPU second.")
-    else:
-        ratio = mine["ess_per_cpu"] / other["ess_per_cpu"]
-        word = "We win" if ratio > 1 else "**We lose**"
-        out.append(
-            f"{word}: {number(mine['ess_per_cpu'])} effective samples per CPU second against {number(other['ess_per_cpu'])} "
-            f"of the best correct peer, {other['peer']} ({number(ratio)} ×)."
-        )
-    if mine is not None:
-        cheaper = [r for r in results if not r["peer"].startswith("austerity") and (r.get("setup_cpu") or 1e9) < (mine["setup_cpu"] or 0)]
-        if cheaper:
-            told = ", ".join(f"{r['peer']} ({number(r['setup_cpu'])} s)" for r in sorted(cheaper, key=lambda r: r["setup_cpu"]))
-            out.append(f"**We lose** on set-up ({number(mine['setup_cpu'])} s) to {told}.")
-        last = (mine.get("curve") or [None])[-1]
-        for measure, title in [("prediction", "predictions"), ("mean", "means"), ("variance", "variances"), ("quantile", "quantiles")]:
-            for r in results:
-                if r["peer"].startswith("austerity") or not last:
-                    continue
-                end = (r.get("curve") or [None])[-1]
-                value = r.get("prediction_risk") if measure == "prediction" and r["verdict"] == "point" else (end or {}).get(measure)
-                when = (end or {}).get("cpu", r.get("total_cpu"))
-                if value is None:
-                    continue
-                # What we had by then.
-                before = [p for p in mine["curve"] if p["cpu"] <= when]
-                if value < (before[-1][measure] if before else float("inf")) and when < last["cpu"]:
-                    out.append(f"**We lose** on the risk of {title} to {r['peer']} at {number(when)} s: {number(value, 2)} against "
-                               f"{number(before[-1][measure], 2) if before else 'nothing yet'}.")
+def losses(results):
+    """Sentences: where others were before us, or had less risk than we at the same time."""
+    mine = bars.best(results, True)
+    if mine is None or not mine.get("curve"):
+        own = [f"{r['peer']}: {r['verdict']}" for r in results if bars.ours(r)]
+        return [f"**We lose**: no run of ours counts as correct here ({', '.join(own)})." if own else "austerity was not run."]
+    out, others, first = [], [r for r in results if not bars.ours(r)], mine["curve"][0]["cpu"]
+    answer = lambda r: r["curve"][0]["cpu"] if r.get("curve") else r.get("setup_cpu") if r["verdict"] == "point" else None
+    earlier = sorted((answer(r), r["peer"]) for r in others if (answer(r) or first) < first)
+    if earlier:
+        told = ", ".join(f"{peer} ({number(when)} s)" for when, peer in earlier)
+        out.append(f"**We lose** at first: before our first draws ({number(first)} s) there were answers of {told}.")
+    for name, title in MEASURES:
+        told = []
+        for r in others:
+            points = r.get("curve") or []
+            if name == "prediction" and "prediction_risk" in r:
+                points = [dict(cpu=r["setup_cpu"], prediction=r["prediction_risk"])]
+            # An approximation's answer stays as it is; a sampler's is compared when it came.
+            times = [(p, max(p["cpu"], first) if r["kind"] in ("approximation", "point") else p["cpu"]) for p in points]
+            lost = [(p, when, bars.at(mine["curve"], when)) for p, when in times if when >= first]
+            lost = [(p, when, own) for p, when, own in lost if own[name] > p[name]]
+            if lost:
+                p, when, own = lost[0]
+                told.append(f"{r['peer']} at {number(when)} s ({number(p[name], 2)} against {number(own[name], 2)})")
+        if told:
+            out.append(f"**We lose** on the risk of {title} to {', '.join(told)}.")
     return out
 
 
@@ -122,7 +111,8 @@ def tables(results):
             some = [r for r in mine if r["cores"] == cores]
             lines += ["", f"{'One core' if cores == 1 else f'{cores} cores'}:", "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
             lines += [row(r) for r in some if r["verdict"] != "not run"]
-            lines += [""] + [f"* {text}" for text in (compare(name, some) if cores == 1 else [])]
+            if cores == 1:
+                lines += [""] + [f"* {text}" for text in bars.verdicts(name, some, about) + losses(some)]
         lines += [f"* {r['peer']}: {'; '.join(r['notes'])}." for r in mine if r.get("notes") and r["cores"] == 1]
     return lines
 
@@ -137,12 +127,11 @@ def plot(results, path):
     names = [n for n in results["references"] if any(r["work"] == n and r.get("curve") for r in results["results"])]
     if not names:
         return False
-    measures = [("mean", "means"), ("variance", "variances"), ("quantile", "2.5 and 97.5 % quantiles"), ("prediction", "predictions")]
     figure, axes = plt.subplots(len(names), 4, figsize=(18, 3.6 * len(names)), squeeze=False)
     peers = sorted({r["peer"] for r in results["results"]}, key=lambda p: (not p.startswith("austerity"), p))
     colours = {p: plt.cm.tab20(i % 20) for i, p in enumerate(peers)}
     for i, name in enumerate(names):
-        for j, (measure, title) in enumerate(measures):
+        for j, (measure, title) in enumerate(MEASURES):
             ax = axes[i][j]
             for r in results["results"]:
                 if r["work"] != name or r["cores"] != 1:

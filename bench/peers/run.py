@@ -1,7 +1,7 @@
 """austerity beside what one would use instead: one command.
 
     python bench/peers/run.py --quick                       # at most about 10 minutes on two cores, environment not counted
-    python bench/peers/run.py --works mnist,hard --peers austerity,numpyro-hmcecs --cores 1,2
+    python bench/peers/run.py --works mnist,hard --peers austerity,numpyro-hmcecs --cores 1
 
 Makes a virtual environment (requirements.txt; what cannot be installed is left out, and said), installs this checkout, makes the data and
 reference posteriors (kept in the environment's folder), runs every pair in a process of its own and writes results.json, table.md, plots,
@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="smaller works, less time each")
     parser.add_argument("--works", help="names with commas; all unless given")
     parser.add_argument("--peers", help="names with commas; all unless given")
-    parser.add_argument("--cores", default="1", help="one core, and two where asked: 1,2")
+    parser.add_argument("--cores", default="1,2", help="one core, or one and two (with --quick: ours alone on two, unless peers are named)")
     parser.add_argument("--limit", type=float, help="CPU seconds of one pair (120; with --quick 20)")
     parser.add_argument("--together", type=int, help="pairs at a time, each on its own core (1; with --quick as many as there are cores)")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "target" / "peers")
@@ -172,8 +172,9 @@ def main():
             results.append(job.result())
             show(results[-1])
     if "2" in options.cores.split(",") and len(cores.all) > 1:
+        both = [peer for peer in peers if options.peers or not options.quick or peer.startswith("austerity")]
         for name in references:
-            for peer in peers:
+            for peer in both:
                 found = call(python, ["one.py", cache / name, peer, 2 * limit, 2], cores.all[:2], 6 * limit + 60)
                 results.append({"work": name, "peer": peer, "cores": 2, **found})
                 show(results[-1])
