@@ -148,9 +148,9 @@ def agreement(quantiles, errors, ess, reference):
     distance = np.abs(quantiles - reference["quantiles"]) / reference["sd"]
     allowed = np.maximum(ERRORS * np.hypot(errors, reference["errors"]) / reference["sd"], SDS)
     worst = float(distance.max())
-    if (distance > allowed).any():
-        return "wrong", worst
-    return ("correct" if ess >= ENOUGH else "unknown"), worst
+    if ess < ENOUGH:
+        return "unknown", worst
+    return ("wrong" if (distance > allowed).any() else "correct"), worst
 
 
 def evaluate(work, recorder, reference):

@@ -31,7 +31,7 @@ def long_run(work, quick):
     from peers.ours import CHAINS, draws_of, model_of, watch
 
     warnings.simplefilter("ignore")
-    seconds = 20 if quick else 120
+    seconds = 12 if quick else 120
     recorder = measure.Recorder(seconds, sampling=1.0)
     options = dict(draws=25_000 if quick else 100_000, chains=CHAINS, threads=1, seed=11, blocking=False)
     try:
@@ -58,7 +58,7 @@ def importance(work, quick):
     kinked = Expanded(work.posterior, mode) if work.prior.kind == "laplace" else None
     lower = np.eye(size) if kinked else np.linalg.cholesky(covariance)
     log_weights = weights_against(work, mode, lower)
-    seconds, begin = (15 if quick else 90), time.process_time()
+    seconds, begin = (8 if quick else 90), time.process_time()
     thetas, weights = [], []
     pool = kinked.draws(rng, 4000 if quick else 20_000) if kinked else None
     while time.process_time() - begin < seconds and len(thetas) < 400:
@@ -81,7 +81,7 @@ def stein(work, draws, quick):
     import arviz
 
     chains, n, size = draws.shape
-    seconds, begin = (6 if quick else 60), time.process_time()
+    seconds, begin = (4 if quick else 60), time.process_time()
     # Evenly spaced draws of every chain, in an order that covers the whole chain wherever time ends.
     most = min(4000 // chains, n)
     places = np.linspace(0, n - 1, most).astype(int)

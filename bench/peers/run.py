@@ -22,7 +22,13 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 #: Not part of --quick unless named: relatives of what is, and slower.
-SLOW = ["austerity-certified", "numpyro-nuts", "blackjax-nuts", "blackjax-sghmc-cv", "numpy-exact", "numpy-approximate"]
+SLOW = ["numpyro-nuts", "blackjax-nuts", "blackjax-sghmc-cv", "numpy-exact", "numpy-approximate", "numba-exact"]
+#: Part of --quick on MNIST only.
+SMALL = ["austerity-certified", "nutpie", "numba-approximate"]
+#: Compilation alone takes longer than what --quick gives the others.
+LONGER = {"numpyro-hmcecs": 3}
+#: Seconds after which --quick begins no further pair.
+QUICK = 520
 
 
 def arguments():
@@ -37,6 +43,7 @@ def arguments():
     parser.add_argument("--environment", type=pathlib.Path, default=ROOT / "target" / "peers" / "environment")
     parser.add_argument("--wheel", type=pathlib.Path, help="install this instead of the checkout")
     parser.add_argument("--without-ours", action="store_true")
+    parser.add_argument("--add", action="store_true", help="to the results in --out; works whose number of rows changed are replaced")
     parser.add_argument("--page", action="store_true", help="write docs/peers.md")
     return parser.parse_args()
 
@@ -112,6 +119,19 @@ class Cores:
             self.free.put(core)
 
 
+def merged(old, new):
+    """The results of an earlier call with those of this one; per pair the later counts."""
+    rows = lambda results: {r["work"]: r["rows"] for r in results if "rows" in r}
+    before, after = rows(old["results"]), rows(new["results"])
+    fresh = {(r["work"], r["peer"], r["cores"]) for r in new["results"] if r["verdict"] != "not run"}
+    changed = {name for name in after if before.get(name) not in (None, after[name])}
+    kept = [r for r in old["results"] if r["work"] not in changed and (r["work"], r["peer"], r["cores"]) not in fresh]
+    known = {(r["work"], r["peer"], r["cores"]) for r in kept}
+    added = [r for r in new["results"] if (r["work"], r["peer"], r["cores"]) not in known]
+    skipped = {name: why for name, why in {**old["skipped"], **new["skipped"]}.items() if name not in before and name not in after}
+    return {**new, "skipped": skipped, "references": {**old["references"], **new["references"]}, "results": kept + added}
+
+
 def main():
     options = arguments()
     sys.path.insert(0, str(HERE))
@@ -152,7 +172,10 @@ def main():
         return name, json.loads((folder / "reference.json").read_text())
 
     def pair(name, peer):
-        found = cores.run(python, ["one.py", cache / name, peer, limit, 1], 6 * limit + 60)
+        if options.quick and time.time() - begin_runs > QUICK:
+            return dict(work=name, peer=peer, cores=1, verdict="not run", notes=["left out: the time of --quick was over"])
+        given = limit * (LONGER.get(peer, 1) if options.quick else 1)
+        found = cores.run(python, ["one.py", cache / name, peer, given, 1], 6 * given + 60)
         return {"work": name, "peer": peer, "cores": 1, **found}
 
     def show(result):
@@ -167,14 +190,19 @@ def main():
             else:
                 skipped[name] = about.get("skipped") or " ".join(about.get("notes", ["no data"]))
                 print(f"{name}: left out, {skipped[name]}", flush=True)
-        jobs = [pool.submit(pair, name, peer) for name in works if name in references for peer in peers]
+        wanted = [(name, peer) for peer in peers for name in works if name in references]
+        if options.quick and not options.peers:
+            wanted = [(name, peer) for name, peer in wanted if name == "mnist" or peer not in SMALL]
+        jobs = [pool.submit(pair, name, peer) for name, peer in wanted]
         for job in concurrent.futures.as_completed(jobs):
             results.append(job.result())
             show(results[-1])
     if "2" in options.cores.split(",") and len(cores.all) > 1:
-        both = [peer for peer in peers if options.peers or not options.quick or peer.startswith("austerity")]
+        both = [peer for peer in peers if options.peers or not options.quick or peer == "austerity"]
         for name in references:
             for peer in both:
+                if options.quick and time.time() - begin_runs > QUICK:
+                    break
                 found = call(python, ["one.py", cache / name, peer, 2 * limit, 2], cores.all[:2], 6 * limit + 60)
                 results.append({"work": name, "peer": peer, "cores": 2, **found})
                 show(results[-1])
@@ -191,9 +219,12 @@ def main():
         missing=missing,
         skipped=skipped,
         references=references,
-        results=sorted(results, key=lambda r: (works.index(r["work"]), r["cores"], peers.index(r["peer"]))),
+        results=results,
     )
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.add and (options.out / "results.json").exists():
+        out = merged(json.loads((options.out / "results.json").read_text()), out)
+    out["results"].sort(key=lambda r: (WORKS.index(r["work"]), r["cores"], PEERS.index(r["peer"])))
     (options.out / "results.json").write_text(json.dumps(out, indent=1))
     words = [str(python), "report.py", str(options.out.resolve())] + ([str(ROOT / "docs")] if options.page else [])
     subprocess.run(words, cwd=HERE, check=True)

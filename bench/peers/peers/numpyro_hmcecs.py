@@ -1,6 +1,6 @@
 """NumPyro's HMC with energy-conserving subsampling, second-order Taylor proxy at the mode, inner NUTS in whitened coordinates."""
 
-BLOCKS, WARMUP = 10, 300
+BLOCKS, WARMUP, LENGTH = 10, 150, 50
 
 
 def applies(work, name):
@@ -17,7 +17,7 @@ def run(work, recorder, name, cores):
 
     target = JaxPosterior(work, work.posterior.laplace())
     # Every row of the batch holds a Hessian: as few as the size of the residuals, which falls with the number of rows, allows.
-    batch = 200 if len(work.y) >= 100_000 else 1000
+    batch = 50 if len(work.y) >= 100_000 else 300
     posterior, start = target.posterior, {"z": jnp.zeros(target.size)}
 
     def model(design, y):
@@ -40,16 +40,18 @@ def run(work, recorder, name, cores):
         state = kernel.sample(state, data, {})
         return state, state.z["z"]
 
-    many = scanned(step, 50)
+    many = scanned(step, LENGTH)
     done = 0
     while done < WARMUP:
         before = recorder.now()[0]
         state, z = jax.block_until_ready(many(state, target.data))
-        done += 50
+        done += LENGTH
         one = recorder.now()[0] - before
         if recorder.over(0.75) and done < WARMUP:
             recorder.note(f"{done} of {WARMUP} warm-up steps in {recorder.now()[0]:.0f} s")
-            recorder.cannot_finish("warm-up", recorder.now()[0] + (WARMUP - done) / 50 * one, 50 / one)
+            # The first call compiles: it says nothing about speed.
+            rest = (WARMUP - done) / LENGTH * one if done > LENGTH else 0
+            recorder.cannot_finish("warm-up", recorder.now()[0] + rest)
             return
     recorder.ready()
     while not recorder.over() and len(recorder.pieces) < 4000:
