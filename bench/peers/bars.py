@@ -16,6 +16,14 @@ COLD = ["numpyro-nuts", "nutpie"]
 ROWS = {"hard": 1_000_000, "student": 1_000_000, "laplace-prior": 1_000_000, "covertype": 581_012 - 1000}
 
 
+def number(value, digits=3):
+    if value is None:
+        return "–"
+    if value != 0 and not 1e-3 <= abs(value) < 1e5:
+        return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
+    return f"{value:,.{digits}g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
 def ours(result):
     return result["peer"].startswith("austerity")
 
@@ -57,8 +65,8 @@ def _bar(times, whom, mine, other, none):
     word = "PASS" if ratio >= times else ("not decided" if bounded else "**missed**")
     wait = seconds_to(other) / seconds_to(mine)
     return (
-        f"{word}: {head} ({other['peer']}): {sign}{ratio:,.3g} × per CPU second; to {MANY:,} effective samples with set-up "
-        f"{sign}{wait:,.3g} × sooner ({seconds_to(mine):,.3g} s against {seconds_to(other):,.3g} s)."
+        f"{word}: {head} ({other['peer']}): {sign}{number(ratio)} × per CPU second; to {MANY:,} effective samples with set-up "
+        f"{sign}{number(wait)} × sooner ({number(seconds_to(mine))} s against {sign}{number(seconds_to(other))} s)."
     )
 
 

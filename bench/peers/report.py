@@ -6,6 +6,7 @@ import shutil
 import sys
 
 import bars
+from bars import number
 
 TITLES = {
     "mnist": "MNIST 7 against 9",
@@ -20,14 +21,6 @@ VERDICTS = {"correct": "correct", "wrong": "**wrong**", "unknown": "too few draw
 MEASURES = [("mean", "means"), ("variance", "variances"), ("quantile", "2.5 and 97.5 % quantiles"), ("prediction", "predictions")]
 HEAD = ["peer", "posterior", "worst quantile, sd", "sd ratio", "set-up s", "ESS per CPU s", "ESS per wall s", "CPU s to 10⁴ ESS"]
 HEAD += ["risk of means", "of variances", "of quantiles", "of predictions"]
-
-
-def number(value, digits=3):
-    if value is None:
-        return "–"
-    if value != 0 and not 1e-3 <= abs(value) < 1e5:
-        return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
-    return f"{value:,.{digits}g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def row(result):
@@ -71,6 +64,8 @@ def losses(results):
     if earlier:
         told = ", ".join(f"{peer} ({number(when)} s)" for when, peer in earlier)
         out.append(f"**We lose** at first: before our first draws ({number(first)} s) there were answers of {told}.")
+    if any(r["peer"] == "laplace" and r["verdict"] == "correct" for r in others):
+        out.append("The normal approximation is right here: who trusts it unchecked needs no sampler.")
     for name, title in MEASURES:
         told = []
         for r in others:
@@ -150,19 +145,25 @@ def plot(results, path):
 
 INTRODUCTION = """# Beside the others
 
-The same posteriors, on the same data, by what one would use instead. `python bench/peers/run.py --page` makes this page{quick}; nothing in it is
-written by hand. Every pair ran in a process of its own on one core ({together} at a time, machine load {load:.1f} at the end), with {limit:.0f} CPU
+The same posteriors, on the same data, by what one would use instead. `python bench/peers/run.py --page` makes this page{quick}; figures and verdicts are
+written by it. Every pair ran in a process of its own on one core ({together} at a time, machine load {load:.1f} at the end), with {limit:.0f} CPU
 seconds in all, set-up included. CPU time is what to compare; wall time suffers from whatever else runs.
 
-* **posterior**: *correct* when all 2.5 and 97.5 % quantiles agree with the reference within 3.5 Monte Carlo errors or 0.05 posterior sds.
-* **ESS**: ArviZ' bulk effective sample size, the smallest over the parameters; after set-up, and with set-up counted. Biased samplers have
-  one, too: read it only where the posterior is correct. For importance sampling (Σw)²/Σw².
+How to read it:
+
+* **posterior**: *correct* when all 2.5 and 97.5 % quantiles agree with the reference within 3.5 Monte Carlo errors or 0.05 posterior sds; nothing is
+  said of fewer than 100 effective draws.
+* **ESS**: ArviZ' bulk effective sample size, the smallest over the parameters, after set-up. Biased samplers have one, too: read it only where
+  the posterior is correct. For importance sampling (Σw)²/Σw². The normal approximation makes no effective samples, it is right or not.
+* **CPU s to 10⁴ ESS**: set-up and 10,000 effective samples at that rate. At 10⁶ rows most of ours is set-up.
 * **risks**: mean squared errors at the end of the run, of posterior means and quantiles in posterior sds, of variances relative, of predictive means in
   units of the risk of one draw. One run each: they carry its chance, and below the reference's own error (about 1/ESS) they say nothing.
-* In brackets: not measured but bounded from what was: warm-up that did not fit into the time; the rate assumes an independent draw every four
-  gradients (NUTS) or every step (others), which is optimistic for them.
+* In brackets: not measured but bounded from what was, for warm-up that did not fit into the time; the rate assumes an independent draw every four
+  gradients, which is optimistic for NUTS.
 * Set-up is mode, compilation and warm-up. Imports and reading the data are not counted for anyone. Peers with *whitened*, *cv* or *hmcecs* in their name, the
   walks, BlackJAX and emcee start from the mode and covariance of the normal approximation, which is a help; numpyro-nuts and nutpie start cold.
+  Batches and steps of HMCECS, SGLD and SGHMC are the best of a small grid.
+* PASS and **missed** are about [bars](../bench/peers/bars.py) that were set before anything was measured.
 """
 
 

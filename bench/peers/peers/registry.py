@@ -4,7 +4,7 @@ import importlib
 
 FILES = {
     "ours": (["austerity", "austerity-certified"], ["austerity"]),
-    "laplace": (["laplace", "laplace-psis"], ["arviz"]),
+    "laplace": (["laplace", "laplace-psis"], ["arviz", "jax"]),
     "sklearn_map": (["sklearn-map"], ["sklearn.linear_model"]),
     "numpyro_nuts": (["numpyro-nuts-whitened", "numpyro-nuts"], ["jax", "numpyro"]),
     "numpyro_hmcecs": (["numpyro-hmcecs"], ["jax", "numpyro"]),
