@@ -75,16 +75,21 @@ def at(curve, cpu):
     return next((p for p in reversed(curve) if p["cpu"] <= cpu), None)
 
 
-def _dominated(results, mine, reference_ess):
-    """Where another had less risk at the same time. Below twice the reference's own error nothing can be told apart."""
-    floors, found = {"variance": 4 / reference_ess, "quantile": 14 / reference_ess}, []
+def floor(name, about):
+    """Twice the reference's own squared error, by its effective draws: below, nothing can be told apart."""
+    return {"mean": 2, "variance": 4, "quantile": 14, "prediction": 2}[name] / about["ess"]
+
+
+def _dominated(results, mine, about):
+    """Where another had less risk at the same time."""
+    found = []
     for r in results:
         if ours(r) or not r.get("curve"):
             continue
-        for name, floor in floors.items():
+        for name in ("variance", "quantile"):
             for point in r["curve"]:
                 own = at(mine["curve"], point["cpu"])
-                if own and own[name] > max(point[name], floor):
+                if own and own[name] > max(point[name], floor(name, about)):
                     found.append(f"{r['peer']} at {point['cpu']:.3g} s on {name}s, {point[name]:.2g} against {own[name]:.2g}")
                     break
     return found
@@ -102,7 +107,7 @@ def verdicts(work, results, about):
         out = [_bar(1000, "NUTS", mine, fastest(results, NUTS), "none was run")]
         out.append(_bar(10, "the best correct peer", mine, other, nobody))
         if mine is not None:
-            lost = _dominated(results, mine, about["ess"])
+            lost = _dominated(results, mine, about)
             head = "less risk of variances and quantiles than every peer at every time after our set-up"
             out.append(f"**missed**: {head}; {'; '.join(lost)}." if lost else f"PASS: {head}.")
     else:

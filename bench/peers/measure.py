@@ -14,8 +14,8 @@ ERRORS, SDS = 3.5, 0.05
 class Recorder:
     """Given to a peer: says when time is over, takes draws as they come."""
 
-    def __init__(self, limit, sampling=0.5):
-        self.limit, self.sampling = limit, sampling
+    def __init__(self, limit, sampling=None):
+        self.limit, self.sampling = limit, sampling or 0.5 * limit
         self.begin = (time.process_time(), time.perf_counter())
         self.setup = None
         self.pieces = []
@@ -29,9 +29,9 @@ class Recorder:
         return time.process_time() - self.begin[0], time.perf_counter() - self.begin[1]
 
     def over(self, share=1.0):
-        """Whether this share of the CPU time is used up, or half of it (`sampling`) by sampling alone."""
+        """Whether this share of the CPU time is used up, or what sampling alone may take."""
         cpu = self.now()[0]
-        return cpu > share * self.limit or (self.setup is not None and cpu - self.setup[0] > self.sampling * self.limit)
+        return cpu > share * self.limit or (self.setup is not None and cpu - self.setup[0] > self.sampling)
 
     def ready(self):
         """Set-up (mode, compilation, warm-up) is over."""
@@ -114,12 +114,24 @@ def risks(found, prediction, reference):
     )
 
 
-def _predict(work, draws, weights=None, most=4000):
-    """Predictive means; thinned where averaging every draw would add nothing but time."""
-    if weights is None and len(draws) > most:
-        draws = draws[:: -(-len(draws) // most)]
-    values = work.predictions(draws)
-    return values.mean(1) if weights is None else values @ (weights / weights.sum())
+class Predictive:
+    """Predictive means of the first k pieces; those of earlier pieces are kept."""
+
+    def __init__(self, work, pieces):
+        self.work, self.pieces = work, pieces
+        self.sum, self.count, self.used = 0.0, 0, 0
+
+    def mean(self, k, weights=None):
+        if weights is not None:
+            values = [self.work.predictions(piece.reshape(-1, piece.shape[2])) for _, piece, _ in self.pieces[:k]]
+            return np.concatenate(values, axis=1) @ (weights / weights.sum())
+        for _, piece, _ in self.pieces[self.used : k]:
+            flat = piece.reshape(-1, piece.shape[2])
+            for begin in range(0, len(flat), 1000):
+                self.sum = self.sum + self.work.predictions(flat[begin : begin + 1000]).sum(1)
+            self.count += len(flat)
+        self.used = k
+        return self.sum / self.count
 
 
 def curve(work, recorder, reference, smooth=None, points=12):
@@ -128,7 +140,7 @@ def curve(work, recorder, reference, smooth=None, points=12):
     if len(times) == 0:
         return []
     wanted = np.unique(np.searchsorted(times, np.geomspace(times[0], times[-1], points), side="right").clip(1))
-    out = []
+    out, predictive = [], Predictive(work, recorder.pieces)
     for k in wanted:
         part = recorder.pieces[:k]
         draws = np.concatenate([piece for _, piece, _ in part], axis=1)
@@ -138,7 +150,7 @@ def curve(work, recorder, reference, smooth=None, points=12):
             weights = smooth(np.concatenate([w for _, _, w in part]))[0]
         if len(flat) < 4:
             continue
-        point = risks(moments(flat, weights), _predict(work, flat, weights), reference)
+        point = risks(moments(flat, weights), predictive.mean(k, weights), reference)
         out.append(dict(cpu=part[-1][0][0], wall=part[-1][0][1], draws=len(flat), **point))
     return out
 

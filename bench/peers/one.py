@@ -1,7 +1,7 @@
 """One (work, peer) pair in a process of its own; called by run.py.
 
-    python one.py FOLDER PEER LIMIT CORES       prints one JSON line, the last of its output
-    python one.py make NAME FOLDER [--quick]    makes the data of a work
+    python one.py FOLDER PEER LIMIT CORES [SAMPLING]    prints one JSON line, the last of its output; CPU seconds in all and, of those, of sampling
+    python one.py make NAME FOLDER [--quick]            makes the data of a work
 """
 
 import json
@@ -26,7 +26,7 @@ def make(arguments):
         print(json.dumps(dict(made=str(folder))))
 
 
-def pair(folder, name, limit, cores):
+def pair(folder, name, limit, cores, sampling=None):
     work = works.load(pathlib.Path(folder))
     out = dict(work=work.name, peer=name, cores=int(cores), rows=len(work.y), parameters=work.posterior.size)
     module = registry.module(name)
@@ -34,7 +34,7 @@ def pair(folder, name, limit, cores):
     if reason:
         return dict(out, verdict="not run", notes=[reason])
     registry.load(name)
-    recorder = measure.Recorder(float(limit))
+    recorder = measure.Recorder(float(limit), float(sampling or 0.5 * float(limit)))
     try:
         module.run(work, recorder, name, int(cores))
         return dict(out, **measure.evaluate(work, recorder, reference.load(pathlib.Path(folder))))
@@ -49,4 +49,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(sys.argv[2:])
     else:
-        print(json.dumps(pair(*sys.argv[1:5])), flush=True)
+        print(json.dumps(pair(*sys.argv[1:6])), flush=True)

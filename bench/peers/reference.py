@@ -5,7 +5,7 @@ draws where both are good; each is checked by the other, and ours by what is not
   are good enough (Pareto k below 0.5): the quantiles must agree.
 * Stein's identities: E[∂ⱼ log p] = 0 and E[(θⱼ − μⱼ) ∂ⱼ log p] = −1 hold for draws of p and no other density with its support.
 
-    python reference.py WORK_FOLDER [--quick] [--without-ours]
+    python reference.py WORK_FOLDER [--effort 1] [--without-ours]
 
 Where neither is good it is a long run of NumPyro's NUTS.
 """
@@ -22,7 +22,7 @@ import work as works
 from kinked import Expanded
 
 
-def long_run(work, quick):
+def long_run(work, effort):
     """Draws of ours, every decision exact."""
     import warnings
 
@@ -31,16 +31,16 @@ def long_run(work, quick):
     from peers.ours import CHAINS, draws_of, model_of, watch
 
     warnings.simplefilter("ignore")
-    seconds = 12 if quick else 120
-    recorder = measure.Recorder(seconds, sampling=1.0)
-    options = dict(draws=25_000 if quick else 100_000, chains=CHAINS, threads=1, seed=11, blocking=False)
+    seconds = 12 * effort
+    recorder = measure.Recorder(seconds, seconds)
+    options = dict(draws=int(min(25_000 * effort, 100_000)), chains=CHAINS, threads=1, seed=11, blocking=False)
     try:
         rule, run = "certified", au.sample(model_of(work), rule="certified", **options)
         watch(run, recorder)
         fit = run.abort()
     except ValueError:
         # No certificate for this model: every decision reads all rows.
-        rule, recorder = "exact", measure.Recorder(seconds, sampling=1.0)
+        rule, recorder = "exact", measure.Recorder(seconds, seconds)
         run = au.sample(model_of(work), rule="exact", **options)
         watch(run, recorder)
         fit = run.abort()
@@ -48,7 +48,7 @@ def long_run(work, quick):
     return draws, f"austerity, {rule} decisions, {CHAINS} chains of {fit.n_draws:,}"
 
 
-def importance(work, quick):
+def importance(work, effort):
     """Independent draws of an approximation, their smoothed weights, Pareto k. With a kinked prior only the likelihood is approximated."""
     from peers.jax_posterior import weights_against
     from peers.laplace import smooth
@@ -58,9 +58,9 @@ def importance(work, quick):
     kinked = Expanded(work.posterior, mode) if work.prior.kind == "laplace" else None
     lower = np.eye(size) if kinked else np.linalg.cholesky(covariance)
     log_weights = weights_against(work, mode, lower)
-    seconds, begin = (8 if quick else 90), time.process_time()
+    seconds, begin = 8 * effort, time.process_time()
     thetas, weights = [], []
-    pool = kinked.draws(rng, 4000 if quick else 20_000) if kinked else None
+    pool = kinked.draws(rng, int(4000 * effort)) if kinked else None
     while time.process_time() - begin < seconds and len(thetas) < 400:
         if kinked is None:
             z = rng.normal(size=(100, size))
@@ -76,12 +76,12 @@ def importance(work, quick):
     return np.concatenate(thetas), weights, khat
 
 
-def stein(work, draws, quick):
+def stein(work, draws, effort):
     """Largest deviation from Stein's identities in standard errors (of draws that depend on each other: ArviZ'), and how many there are."""
     import arviz
 
     chains, n, size = draws.shape
-    seconds, begin = (4 if quick else 60), time.process_time()
+    seconds, begin = 4 * effort, time.process_time()
     # Evenly spaced draws of every chain, in an order that covers the whole chain wherever time ends.
     most = min(4000 // chains, n)
     places = np.linspace(0, n - 1, most).astype(int)
@@ -108,12 +108,12 @@ def resampled(thetas, weights):
     return thetas[np.random.default_rng(6).choice(len(thetas), size=4 * len(thetas), p=weights / weights.sum())][None]
 
 
-def make(work, quick, ours=True):
+def make(work, effort, ours=True):
     """Arrays of the reference, and what is to be said about it. Of ours and the importance sample the larger is taken, the other checks it."""
-    thetas, weights, khat = importance(work, quick)
+    thetas, weights, khat = importance(work, effort)
     about, own = dict(importance=dict(pareto_k=khat, draws=len(thetas))), None
     if ours:
-        own, text = long_run(work, quick)
+        own, text = long_run(work, effort)
         own_ess = measure.ess_bulk(own)
         if own_ess < measure.ENOUGH:
             own, text = None, f"{text}: only {own_ess:.0f} effective draws, not used"
@@ -133,11 +133,11 @@ def make(work, quick, ours=True):
         about["made_by"] = f"importance sampling, {len(thetas):,} draws, Pareto k {khat:.2f}"
     else:
         if own is None:
-            own, about["ours"] = nuts(work, quick)
+            own, about["ours"] = nuts(work, effort)
             own_ess = measure.ess_bulk(own)
         draws, about["ess"], about["made_by"] = own, own_ess, about["ours"]
         found, errors = measure.moments(own.reshape(-1, own.shape[2])), measure.quantile_errors(own)
-    about["stein"] = stein(work, draws if own is None else own, quick)
+    about["stein"] = stein(work, draws if own is None else own, effort)
     flat = draws.reshape(-1, draws.shape[2])
     predictions = work.predictions(flat[:: max(1, len(flat) // 20_000)])
     mean, variance, quantiles = found
@@ -152,11 +152,11 @@ def make(work, quick, ours=True):
     return arrays, about
 
 
-def nuts(work, quick):
+def nuts(work, effort):
     """The last resort."""
     from peers import numpyro_nuts
 
-    recorder = measure.Recorder(60 if quick else 1800)
+    recorder = measure.Recorder(60 * effort)
     numpyro_nuts.run(work, recorder, "numpyro-nuts-whitened", 1)
     if not recorder.pieces:
         raise works.Skipped("no reference: neither ours nor importance sampling is good, and NUTS did not finish its warm-up")
@@ -172,11 +172,11 @@ def load(folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--effort", type=float, default=1.0, help="CPU time in units of some 25 seconds")
     parser.add_argument("--without-ours", action="store_true")
     options = parser.parse_args()
     works.pin()
-    arrays, about = make(works.load(options.folder), options.quick, not options.without_ours)
+    arrays, about = make(works.load(options.folder), options.effort, not options.without_ours)
     (options.folder / "reference.json").write_text(json.dumps(about, indent=1))
     np.savez(options.folder / "reference.npz", **arrays)
     print(json.dumps(about))

@@ -52,8 +52,8 @@ def row(result):
     return "| " + " | ".join(cells) + " |"
 
 
-def losses(results):
-    """Sentences: where others were before us, or had less risk than we at the same time."""
+def losses(results, about):
+    """Sentences: where others were before us, or had less risk than we at the same time; the reference's own error is nobody's loss."""
     mine = bars.best(results, True)
     if mine is None or not mine.get("curve"):
         own = [f"{r['peer']}: {r['verdict']}" for r in results if bars.ours(r)]
@@ -75,13 +75,21 @@ def losses(results):
             # An approximation's answer stays as it is; a sampler's is compared when it came.
             times = [(p, max(p["cpu"], first) if r["kind"] in ("approximation", "point") else p["cpu"]) for p in points]
             lost = [(p, when, bars.at(mine["curve"], when)) for p, when in times if when >= first]
-            lost = [(p, when, own) for p, when, own in lost if own[name] > p[name]]
+            lost = [(p, when, own) for p, when, own in lost if own[name] > max(p[name], bars.floor(name, about))]
             if lost:
                 p, when, own = lost[0]
                 told.append(f"{r['peer']} at {number(when)} s ({number(p[name], 2)} against {number(own[name], 2)})")
         if told:
             out.append(f"**We lose** on the risk of {title} to {', '.join(told)}.")
     return out
+
+
+def allowed(results):
+    """The limits of one core, in words."""
+    limits = {r["peer"]: r["limit"] for r in results if r["cores"] == 1 and "limit" in r}
+    usual = min(limits.values(), default=0)
+    more = [f"{limit:.0f} for {peer}" for peer, limit in limits.items() if limit > usual]
+    return f"{usual:.0f} CPU seconds each" + (f" ({', '.join(more)})" if more else "")
 
 
 def tables(results):
@@ -93,21 +101,23 @@ def tables(results):
             continue
         rows = next((r["rows"] for r in mine if "rows" in r), 0)
         size = next((r["parameters"] for r in mine if "parameters" in r), 0)
-        lines += ["", f"## {TITLES[name]}", "", f"{rows:,} rows, {size} parameters. "]
+        lines += ["", f"## {TITLES[name]}", "", f"{rows:,} rows, {size} parameters, {allowed(mine)}. "]
         stein, importance = about["stein"], about["importance"]
         text = f"Reference: {about['made_by']}, {about['ess']:,.0f} effective draws; Stein's {stein['identities']} identities on {stein['draws']:,} "
         text += f"draws {'hold' if stein['passed'] else '**fail**'} (largest deviation {stein['largest']:.1f} standard errors)"
         if "passed" in importance:
-            text += f"; quantiles {'agree' if importance['passed'] else '**disagree**'} with {importance['ess']:,.0f} effective importance draws"
+            text += f"; quantiles of ours and of {importance['ess']:,.0f} effective importance draws {'agree' if importance['passed'] else '**disagree**'}"
+        elif importance["pareto_k"] < 0.5:
+            text += f"; ours is no check here ({about.get('ours', 'not run')})"
         else:
-            text += f"; the normal approximation is no check (Pareto k {importance['pareto_k']:.2f})"
+            text += f"; importance sampling is no check here (Pareto k {importance['pareto_k']:.2f})"
         lines[-1] += text + "."
         for cores in sorted({r["cores"] for r in mine}):
             some = [r for r in mine if r["cores"] == cores]
             lines += ["", f"{'One core' if cores == 1 else f'{cores} cores'}:", "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
             lines += [row(r) for r in some if r["verdict"] != "not run"]
             if cores == 1:
-                lines += [""] + [f"* {text}" for text in bars.verdicts(name, some, about) + losses(some)]
+                lines += [""] + [f"* {text}" for text in bars.verdicts(name, some, about) + losses(some, about)]
         lines += [f"* {r['peer']}: {'; '.join(r['notes'])}." for r in mine if r.get("notes") and r["cores"] == 1]
     return lines
 
@@ -118,6 +128,8 @@ def plot(results, path):
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "peers"})
 
     names = [n for n in results["references"] if any(r["work"] == n and r.get("curve") for r in results["results"])]
     if not names:
@@ -137,17 +149,19 @@ def plot(results, path):
                 elif measure == "prediction" and "prediction_risk" in r:
                     ax.plot([r["setup_cpu"]], [r["prediction_risk"]], marker="x", **style)
             ax.set(xscale="log", yscale="log", xlabel="CPU seconds, set-up included", title=f"{name}: risk of {title}")
-        axes[i][0].legend(fontsize=6)
-    figure.tight_layout()
+            ax.minorticks_off()
+    handles = {label: line for ax in axes.flat for line, label in zip(*ax.get_legend_handles_labels())}
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.5 / figure.get_figheight()))
+    figure.legend(handles.values(), handles.keys(), loc="upper center", ncol=7, fontsize=9)
     figure.savefig(path)
     return True
 
 
 INTRODUCTION = """# Beside the others
 
-The same posteriors, on the same data, by what one would use instead. `python bench/peers/run.py --page` makes this page{quick}; figures and verdicts are
-written by it. Every pair ran in a process of its own on one core ({together} at a time, machine load {load:.1f} at the end), with {limit:.0f} CPU
-seconds in all, set-up included. CPU time is what to compare; wall time suffers from whatever else runs.
+The same posteriors, on the same data, by what one would use instead. `python bench/peers/run.py --page` makes this page{quick}; figures
+and verdicts are written by it. Every pair ran in a process of its own on one core ({together} at a time, machine load {load:.1f} at the end), with so many CPU seconds, set-up
+included, as each section says. CPU time is what to compare; wall time suffers from whatever else runs.
 
 How to read it:
 
@@ -162,8 +176,8 @@ How to read it:
   gradients, which is optimistic for NUTS.
 * Set-up is mode, compilation and warm-up. Imports and reading the data are not counted for anyone. Peers with *whitened*, *cv* or *hmcecs* in their name, the
   walks, BlackJAX and emcee start from the mode and covariance of the normal approximation, which is a help; numpyro-nuts and nutpie start cold.
-  Batches and steps of HMCECS, SGLD and SGHMC are the best of a small grid.
-* PASS and **missed** are about [bars](../bench/peers/bars.py) that were set before anything was measured.
+  Batches and steps of HMCECS, SGLD and SGHMC are the best of a few that were tried on plain logistic regression, SGLD's on MNIST too; ours are the defaults.
+* PASS and **missed** are about [bars](../bench/peers/bars.py) that were set before this comparison ran.
 """
 
 
@@ -183,7 +197,6 @@ def main():
             quick=" (this one with `--quick`: smaller works, fewer peers)" if results["quick"] else "",
             together=results["together"],
             load=results["machine"]["load"],
-            limit=results["limit"],
         )
         picture = ["", "![Risks against time](figures/peers.svg)"] if drawn else []
         (docs / "peers.md").write_text("\n".join([head, *lines, *picture, *tail]) + "\n")

@@ -25,8 +25,8 @@ ROOT = HERE.parents[1]
 SLOW = ["numpyro-nuts", "blackjax-nuts", "blackjax-sghmc-cv", "numpy-exact", "numpy-approximate", "numba-exact"]
 #: Part of --quick on MNIST only.
 SMALL = ["austerity-certified", "nutpie", "numba-approximate"]
-#: Compilation alone takes longer than what --quick gives the others.
-LONGER = {"numpyro-hmcecs": 3}
+#: CPU seconds on top of the limit: compilation alone takes longer than what --quick gives the others.
+LONGER = {"numpyro-hmcecs": 60}
 #: Seconds after which --quick begins no further pair.
 QUICK = 520
 
@@ -36,7 +36,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="smaller works, less time each")
     parser.add_argument("--works", help="names with commas; all unless given")
     parser.add_argument("--peers", help="names with commas; all unless given")
-    parser.add_argument("--cores", default="1,2", help="one core, or one and two (with --quick: ours alone on two, unless peers are named)")
+    parser.add_argument("--cores", default="1,2", help="1, 2 or both (with --quick: ours alone on two, unless peers are named)")
     parser.add_argument("--limit", type=float, help="CPU seconds of one pair (120; with --quick 20)")
     parser.add_argument("--together", type=int, help="pairs at a time, each on its own core (1; with --quick as many as there are cores)")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "target" / "peers")
@@ -165,7 +165,7 @@ def main():
             if "made" not in made:
                 return name, made
         if not (folder / "reference.npz").exists():
-            words = ["reference.py", folder, *quick] + (["--without-ours"] if options.without_ours else [])
+            words = ["reference.py", folder, "--effort", 1 if options.quick else max(1, limit / 12)] + (["--without-ours"] if options.without_ours else [])
             made = cores.run(python, words, 3600)
             if "made_by" not in made:
                 return name, made
@@ -174,8 +174,8 @@ def main():
     def pair(name, peer):
         if options.quick and time.time() - begin_runs > QUICK:
             return dict(work=name, peer=peer, cores=1, verdict="not run", notes=["left out: the time of --quick was over"])
-        given = limit * (LONGER.get(peer, 1) if options.quick else 1)
-        found = cores.run(python, ["one.py", cache / name, peer, given, 1], 6 * given + 60)
+        given = limit + LONGER.get(peer, 0)
+        found = cores.run(python, ["one.py", cache / name, peer, given, 1, 0.5 * limit], 6 * given + 60)
         return {"work": name, "peer": peer, "cores": 1, **found}
 
     def show(result):
@@ -193,7 +193,7 @@ def main():
         wanted = [(name, peer) for peer in peers for name in works if name in references]
         if options.quick and not options.peers:
             wanted = [(name, peer) for name, peer in wanted if name == "mnist" or peer not in SMALL]
-        jobs = [pool.submit(pair, name, peer) for name, peer in wanted]
+        jobs = [pool.submit(pair, name, peer) for name, peer in wanted if "1" in options.cores.split(",")]
         for job in concurrent.futures.as_completed(jobs):
             results.append(job.result())
             show(results[-1])

@@ -69,9 +69,9 @@ def test_our_draws_are_of_the_same_posterior(bench, rng, family):
 
     work = small(family, rng, Prior("laplace", 0.05))
     draws = draws_of(au.sample(model_of(work), draws=1000, seed=3, progress=False))
-    assert reference.stein(work, draws, quick=True)["passed"]
+    assert reference.stein(work, draws, effort=1)["passed"]
     other = replace(work, prior=Prior("laplace", 0.005))
-    assert not reference.stein(other, draws, quick=True)["passed"]
+    assert not reference.stein(other, draws, effort=1)["passed"]
 
 
 def test_weights_count_as_copies_do(bench, rng):
