@@ -46,6 +46,14 @@ def draws_of(trace, work):
     return np.concatenate(columns, axis=2)
 
 
+def finished(sampler):
+    """A sampler that is busy does not answer in time."""
+    try:
+        return sampler.is_finished
+    except TimeoutError:
+        return False
+
+
 def run(work, recorder, name, cores):
     import nutpie
 
@@ -54,7 +62,7 @@ def run(work, recorder, name, cores):
         compiled, draws=100_000, tune=WARMUP, chains=1, cores=1, seed=1, progress_bar=False, blocking=False, store_divergences=False
     )
     begin = recorder.now()
-    while not recorder.over() and not sampler.is_finished:
+    while not recorder.over() and not finished(sampler):
         time.sleep(0.1)
     end = recorder.now()
     trace = sampler.abort()
