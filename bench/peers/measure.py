@@ -7,6 +7,8 @@ import numpy as np
 PROBABILITIES = (0.025, 0.975)
 #: Fewer effective draws than this say nothing about quantiles.
 ENOUGH = 100
+#: Importance weights with a larger Pareto k are not to be trusted.
+UNRELIABLE = 0.7
 #: Agreement of a quantile: within so many Monte Carlo errors, or so many posterior sds.
 ERRORS, SDS = 3.5, 0.05
 
@@ -201,6 +203,9 @@ def evaluate(work, recorder, reference):
         out["ess_per_cpu"] = ess / max(end[0] - begin[0], 1e-9)
         out["ess_per_wall"] = ess / max(end[1] - begin[1], 1e-9)
     out["verdict"], out["worst_quantile"] = agreement(found[2], errors, ess, reference)
+    if out["verdict"] == "correct" and out.get("pareto_k", 0) > UNRELIABLE:
+        out["verdict"] = "unknown"
+        recorder.note(f"Pareto k {out['pareto_k']:.2f}: the weights have no reliable mean")
     out["sd_ratio"] = [float(x) for x in np.quantile(np.sqrt(found[1]) / reference["sd"], [0, 0.5, 1])]
     out["curve"] = curve(work, recorder, reference, smooth)
     return out

@@ -75,7 +75,7 @@ def losses(results, about):
             # An approximation's answer stays as it is; a sampler's is compared when it came.
             times = [(p, max(p["cpu"], first) if r["kind"] in ("approximation", "point") else p["cpu"]) for p in points]
             lost = [(p, when, bars.at(mine["curve"], when)) for p, when in times if when >= first]
-            lost = [(p, when, own) for p, when, own in lost if own[name] > max(p[name], bars.floor(name, about))]
+            lost = [(p, when, own) for p, when, own in lost if None not in (own[name], p[name]) and own[name] > max(p[name], bars.floor(name, about))]
             if lost:
                 p, when, own = lost[0]
                 told.append(f"{r['peer']} at {number(when)} s ({number(p[name], 2)} against {number(own[name], 2)})")
@@ -122,6 +122,15 @@ def tables(results):
     return lines
 
 
+def summary(results):
+    """All bars, before the details."""
+    lines = ["", "## In short", ""]
+    for name, about in results["references"].items():
+        some = [r for r in results["results"] if r["work"] == name and r["cores"] == 1]
+        lines += [f"* {TITLES[name]}: {text}" for text in bars.verdicts(name, some, about)] if some else []
+    return lines
+
+
 def plot(results, path):
     """Risks against CPU time, a row of panels per work."""
     import matplotlib
@@ -144,8 +153,9 @@ def plot(results, path):
                 if r["work"] != name or r["cores"] != 1:
                     continue
                 style = dict(color=colours[r["peer"]], label=r["peer"], lw=2.5 if r["peer"].startswith("austerity") else 1.2)
-                if r.get("curve"):
-                    ax.plot([p["cpu"] for p in r["curve"]], [max(p[measure], 1e-12) for p in r["curve"]], marker=".", **style)
+                points = [p for p in r.get("curve", []) if p[measure] is not None]
+                if points:
+                    ax.plot([p["cpu"] for p in points], [p[measure] for p in points], marker=".", **style)
                 elif measure == "prediction" and "prediction_risk" in r:
                     ax.plot([r["setup_cpu"]], [r["prediction_risk"]], marker="x", **style)
             ax.set(xscale="log", yscale="log", xlabel="CPU seconds, set-up included", title=f"{name}: risk of {title}")
@@ -184,7 +194,8 @@ How to read it:
 def main():
     folder = pathlib.Path(sys.argv[1])
     results = json.loads((folder / "results.json").read_text())
-    lines = tables(results)
+    lines = summary(results) + tables(results)
+    lines += ["", *results["remarks"]] if results.get("remarks") else []
     tail = ["", "Versions: " + ", ".join(results["versions"]) + "."]
     if results["missing"]:
         tail += ["", "Could not be installed and is left out: " + ", ".join(results["missing"]) + "."]
@@ -194,7 +205,11 @@ def main():
     if len(sys.argv) > 2:
         docs = pathlib.Path(sys.argv[2])
         head = INTRODUCTION.format(
-            quick=" (this one with `--quick`: smaller works, fewer peers)" if results["quick"] else "",
+            quick=" (this one in several calls with `--add`, some with `--quick`: smaller works, fewer peers)"
+            if results.get("calls", 1) > 1
+            else " (this one with `--quick`: smaller works, fewer peers)"
+            if results["quick"]
+            else "",
             together=results["together"],
             load=results["machine"]["load"],
         )

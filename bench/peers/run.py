@@ -129,7 +129,7 @@ def merged(old, new):
     known = {(r["work"], r["peer"], r["cores"]) for r in kept}
     added = [r for r in new["results"] if (r["work"], r["peer"], r["cores"]) not in known]
     skipped = {name: why for name, why in {**old["skipped"], **new["skipped"]}.items() if name not in before and name not in after}
-    return {**new, "skipped": skipped, "references": {**old["references"], **new["references"]}, "results": kept + added}
+    return {**new, "skipped": skipped, "references": {**old["references"], **new["references"]}, "results": kept + added, "calls": old.get("calls", 1) + 1}
 
 
 def main():
@@ -224,6 +224,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     if options.add and (options.out / "results.json").exists():
         out = merged(json.loads((options.out / "results.json").read_text()), out)
+    out["references"] = {name: out["references"][name] for name in WORKS if name in out["references"]}
     out["results"].sort(key=lambda r: (WORKS.index(r["work"]), r["cores"], PEERS.index(r["peer"])))
     (options.out / "results.json").write_text(json.dumps(out, indent=1))
     words = [str(python), "report.py", str(options.out.resolve())] + ([str(ROOT / "docs")] if options.page else [])

@@ -1,6 +1,6 @@
 """BlackJAX's stochastic gradient samplers with control variates at the mode, in whitened coordinates: SGLD and SGHMC.
 
-Fixed step sizes, the longest of a small grid whose quantiles were still right on plain logistic regression. In whitened coordinates SGLD with step h has
+Fixed step sizes, the longest of a small grid whose quantiles were right on plain logistic regression in runs of 5 seconds. In whitened coordinates SGLD with step h has
 variance 1/(1 − h/2) for a normal posterior: h = 0.05 leaves half of what quantiles may be off to the noise of gradients. Steps of SGHMC from 0.01 to
 0.1 (trajectories of 0.6 to 1.5, 100 to 1,000 rows) all left the sd 2.5 to 18 % too large: friction makes up for gradient noise only in part.
 """
@@ -10,7 +10,7 @@ INTEGRATION = 30
 
 
 def batch(work, name):
-    """Rows per gradient: the fewest of 30, 100, 300, 1,000 with which quantiles are right."""
+    """Rows per gradient: the fewest of 30, 100, 300, 1,000 with which they were."""
     return 100 if len(work.y) >= 100_000 and name == "blackjax-sgld-cv" else 300
 
 
