@@ -354,3 +354,31 @@ fn sampled_residuals_agree_with_exact_decisions() {
         );
     }
 }
+
+/// Laplace priors as narrow as the likelihood, on coefficients that do nothing and on such that do: steps are short on the kinks, paths
+/// are not, and decisions about residuals take most of what they end at.
+#[test]
+fn kinks_shorten_steps_but_not_paths() {
+    let made = generate::logistic(20_000, 10).seed(8).build().unwrap();
+    let data = made.data.check(ResponseKind::Binary).unwrap();
+    let mut priors = vec![Prior::Laplace { scale: 1.0 / 20_000f64.sqrt() }; 11];
+    priors[0] = Prior::Normal { sd: 10.0 };
+    let model = Glm::new(Logistic, &data, priors).unwrap();
+    let surrogate = expand(&model, None);
+    let expansion = surrogate.expansion();
+    let kind = Some(TransitionKind::Hamiltonian);
+    let plan = TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), kind, 1).unwrap();
+    let path = &plan.path;
+    assert!((0.7..0.95).contains(&plan.acceptance), "{plan:?}");
+    let mean_steps = 0.5 * f64::from(path.steps.start() + path.steps.end());
+    assert!(path.length * mean_steps > 1.2, "{path:?}");
+    let rule = RuleSettings::Sequential(SequentialSettings::residuals());
+    let settings = Settings { rule, warmup: 200, draws: 1500, chains: 2, seed: 3, ..Settings::default() };
+    let transition = plan.build(expansion).unwrap();
+    let starts = std::slice::from_ref(&plan.mean);
+    let run =
+        Sampler::new(&surrogate, &settings, &transition, starts).unwrap().run(&Control::new(), &mut Silent);
+    assert!(run.counters().acceptance() > 0.6, "{}", run.counters().acceptance());
+    let smallest = run.summary().iter().map(|one| one.ess_bulk).fold(f64::INFINITY, f64::min);
+    assert!(smallest > 300.0, "{smallest}");
+}

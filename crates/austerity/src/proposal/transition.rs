@@ -26,6 +26,11 @@ const SPREAD: f64 = 0.5;
 const WEIGHED: usize = 500;
 /// Steps of the two rounds of leapfrog paths.
 const ROUNDS: [u32; 2] = [1000, 4000];
+/// Length of a leapfrog step in posterior sds, before it is learnt; with 3 to 6 of them a path forgets where it began.
+const LENGTH: f64 = 0.45;
+/// Times that a learnt length may fall below that before paths get more steps, and times as many steps at most.
+const WORTH_LONGER: f64 = 1.5;
+const MOST_LONGER: f64 = 4.0;
 /// Inner acceptance that the step length is learnt for.
 const ACCEPTANCE: f64 = 0.84;
 /// Sweeps of single coefficients after every decision.
@@ -83,7 +88,7 @@ impl TransitionPlan {
             kind: wanted,
             mean: mode.to_vec(),
             covariance: covariance.to_vec(),
-            path: Path { length: 0.45, steps: 3..=6, jitter: 0.2, target: Some(ACCEPTANCE) },
+            path: Path { length: LENGTH, steps: 3..=6, jitter: 0.2, target: Some(ACCEPTANCE) },
             sweeps,
             spread,
             acceptance: f64::NAN,
@@ -93,6 +98,12 @@ impl TransitionPlan {
                 plan.round(expansion, steps, seed, round as u64)?;
             }
             plan.path.target = None;
+            // Steps that had to be short, as on the kinks of Laplace priors, make paths that hardly leave: more of them, then.
+            let times = (LENGTH / plan.path.length).min(MOST_LONGER);
+            if times > WORTH_LONGER {
+                let more = |steps: &u32| (f64::from(*steps) * times).round() as u32;
+                plan.path.steps = more(plan.path.steps.start())..=more(plan.path.steps.end());
+            }
         }
         Ok(plan)
     }
@@ -127,7 +138,7 @@ impl TransitionPlan {
         self.acceptance = inner.acceptance();
         let path = inner.inner().path();
         // The length was in units of the old covariance; the new one is the posterior's own.
-        self.path = Path { length: if round == 0 { 0.45 } else { path.length }, ..path.clone() };
+        self.path = Path { length: if round == 0 { LENGTH } else { path.length }, ..path.clone() };
         let entry = |i: usize, j: usize| products[i.max(j) * d + i.min(j)] / (count - 1.0);
         // A little of the old one keeps a short round from a singular matrix.
         let keep = d as f64 / (count + d as f64);

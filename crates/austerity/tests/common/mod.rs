@@ -26,7 +26,7 @@ pub(crate) fn normal(rng: &mut Rng) -> f64 {
 /// A draw from a proper prior.
 pub(crate) fn draw_prior(prior: &Prior, rng: &mut Rng) -> f64 {
     match *prior {
-        Prior::Flat => panic!("a flat prior cannot be drawn from"),
+        Prior::Flat | Prior::RoundedLaplace { .. } => panic!("{prior} cannot be drawn from"),
         Prior::Normal { sd } => sd * normal(rng),
         Prior::Laplace { scale } => {
             let size: f64 = Exp1.sample(rng);
