@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::model::data::{check_rows, check_state};
+use crate::model::known_rows::{KnownRows, check_value};
 use crate::model::{Access, Model, Parameters};
 use crate::population::moments::sum;
 use crate::population::{Batch, Moments, Population, RowCost, merge_batch};
@@ -99,26 +100,7 @@ pub struct BatchScratch<T> {
     /// Rows that were asked for one by one.
     single: Vec<u32>,
     /// Under [`Access::Scan`]: log-likelihoods of all rows at the current state and at the candidate, where they are known.
-    caches: Option<[Cache; 2]>,
-}
-
-#[derive(Debug, Default)]
-struct Cache {
-    state: Vec<f64>,
-    /// Of the first rows of the storage.
-    values: Vec<f64>,
-}
-
-impl Cache {
-    fn begin(&mut self, state: &[f64]) {
-        self.state.clear();
-        self.state.extend_from_slice(state);
-        self.values.clear();
-    }
-
-    fn belongs_to(&self, state: &[f64]) -> bool {
-        self.state.iter().map(|v| v.to_bits()).eq(state.iter().map(|v| v.to_bits()))
-    }
+    known: Option<[KnownRows; 2]>,
 }
 
 /// The differences of a move.
@@ -150,20 +132,7 @@ impl<L: Likelihoods> FromBatches<L> {
             self.likelihoods.original_row(position)
         };
         for (place, &value) in out.iter().enumerate() {
-            if value.is_nan() {
-                return Err(Error::NotANumber { row: row(place) });
-            }
-            if value == f64::INFINITY {
-                return Err(Error::OutOfRange {
-                    what: "log-likelihood".into(),
-                    row: row(place),
-                    value,
-                    allowed: "finite, or -infinity for a row that is impossible".into(),
-                });
-            }
-            if current && value == f64::NEG_INFINITY {
-                return Err(Error::InfiniteRatio { row: row(place) });
-            }
+            check_value(value, current, || row(place))?;
         }
         Ok(())
     }
@@ -173,14 +142,14 @@ impl<L: Likelihoods> BatchRatio<'_, L> {
     /// The differences of a batch, in `scratch.new`.
     fn differences(&mut self, batch: Batch<'_>) -> Result<()> {
         let Self { model, from, to, scratch } = self;
-        let BatchScratch { memory, old, new, caches, .. } = &mut **scratch;
+        let BatchScratch { memory, old, new, known, .. } = &mut **scratch;
         let rows = batch.rows();
         old.resize(rows, 0.0);
         new.resize(rows, 0.0);
-        let known = |cache: &Cache, out: &mut [f64]| {
+        let copied = |known: &KnownRows, out: &mut [f64]| {
             let mut place = 0;
             for range in batch.ranges() {
-                match cache.values.get(range.clone()) {
+                match known.values.get(range.clone()) {
                     Some(values) => out[place..place + values.len()].copy_from_slice(values),
                     None => return false,
                 }
@@ -189,15 +158,15 @@ impl<L: Likelihoods> BatchRatio<'_, L> {
             true
         };
         for (which, (state, out)) in [(*from, &mut *old), (*to, &mut *new)].into_iter().enumerate() {
-            if caches.as_ref().is_some_and(|caches| known(&caches[which], out)) {
+            if known.as_ref().is_some_and(|known| copied(&known[which], out)) {
                 continue;
             }
             model.evaluate(state, which == 0, batch, memory, out)?;
-            if let (Some(caches), Some(first)) = (caches.as_mut(), batch.ranges().next())
+            if let (Some(known), Some(first)) = (known.as_mut(), batch.ranges().next())
                 && batch.blocks.len() == 1
-                && caches[which].values.len() == first.start
+                && known[which].values.len() == first.start
             {
-                caches[which].values.extend_from_slice(out);
+                known[which].values.extend_from_slice(out);
             }
         }
         new.iter_mut().zip(old).for_each(|(new, old)| *new -= *old);
@@ -253,7 +222,7 @@ impl<L: Likelihoods> Population for BatchRatio<'_, L> {
     }
 
     fn row_cost(&self) -> RowCost {
-        RowCost { revealed: 2, scanned: if self.scratch.caches.is_some() { 1 } else { 2 } }
+        RowCost { revealed: 2, scanned: if self.scratch.known.is_some() { 1 } else { 2 } }
     }
 }
 
@@ -270,9 +239,9 @@ impl<L: Likelihoods> Model for FromBatches<L> {
     }
 
     fn scratch(&self, access: Access) -> BatchScratch<L::Memory> {
-        let caches = (access == Access::Scan).then(Default::default);
+        let known = (access == Access::Scan).then(Default::default);
         let (old, new, single) = (Vec::new(), Vec::new(), Vec::new());
-        BatchScratch { memory: L::Memory::default(), old, new, single, caches }
+        BatchScratch { memory: L::Memory::default(), old, new, single, known }
     }
 
     fn check_state(&self, state: &Vec<f64>) -> Result<()> {
@@ -296,7 +265,7 @@ impl<L: Likelihoods> Model for FromBatches<L> {
         to: &'a Vec<f64>,
         scratch: &'a mut BatchScratch<L::Memory>,
     ) -> BatchRatio<'a, L> {
-        if let Some([current, candidate]) = &mut scratch.caches {
+        if let Some([current, candidate]) = &mut scratch.known {
             if !current.belongs_to(from) {
                 current.begin(from);
             }
@@ -306,7 +275,7 @@ impl<L: Likelihoods> Model for FromBatches<L> {
     }
 
     fn accepted(&self, scratch: &mut BatchScratch<L::Memory>) {
-        if let Some([current, candidate]) = &mut scratch.caches {
+        if let Some([current, candidate]) = &mut scratch.known {
             std::mem::swap(current, candidate);
         }
     }

@@ -26,6 +26,7 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Result, panic_message, setting};
 use crate::model::data::{check_rows, check_state, storage_order};
+use crate::model::known_rows::{KnownRows, check_value};
 use crate::model::{Access, Model, Parameters};
 use crate::population::{Population, RowCost};
 
@@ -119,30 +120,8 @@ impl<P, L> FromFn<P, L> {
 #[derive(Clone, Debug)]
 pub struct FromFnScratch {
     cached: bool,
-    current: Cache,
-    candidate: Cache,
-}
-
-/// Log-likelihoods of the first rows of the storage at a state; rows beyond are not known yet.
-#[derive(Clone, Debug, Default)]
-struct Cache {
-    state: Vec<f64>,
-    values: Vec<f64>,
-}
-
-impl Cache {
-    /// Starts anew for `state`, keeping the memory.
-    fn begin(&mut self, state: &[f64]) {
-        self.state.clear();
-        self.state.extend_from_slice(state);
-        self.values.clear();
-    }
-
-    /// Whether this is the cache of `state`, to the last bit.
-    fn belongs_to(&self, state: &[f64]) -> bool {
-        let bits = |v: &f64| v.to_bits();
-        self.state.iter().map(bits).eq(state.iter().map(bits))
-    }
+    current: KnownRows,
+    candidate: KnownRows,
 }
 
 /// The differences of a move.
@@ -174,27 +153,14 @@ where
             for (out, position) in out.iter_mut().zip(rows) {
                 let row = model.order[position] as usize;
                 visiting.set(row);
-                let value = |cache: &mut Cache, state: &[f64], current: bool| {
-                    if let Some(&known) = cache.values.get(position) {
-                        return Ok(known);
+                let value = |known: &mut KnownRows, state: &[f64], current: bool| {
+                    if let Some(&value) = known.values.get(position) {
+                        return Ok(value);
                     }
                     let value = (model.log_likelihood)(state, row);
-                    if value.is_nan() {
-                        return Err(Error::NotANumber { row });
-                    }
-                    if value == f64::INFINITY {
-                        return Err(Error::OutOfRange {
-                            what: "log-likelihood".into(),
-                            row,
-                            value,
-                            allowed: "finite, or -infinity for a row that is impossible".into(),
-                        });
-                    }
-                    if current && value == f64::NEG_INFINITY {
-                        return Err(Error::InfiniteRatio { row });
-                    }
-                    if scratch.cached && cache.values.len() == position {
-                        cache.values.push(value);
+                    check_value(value, current, || row)?;
+                    if scratch.cached && known.values.len() == position {
+                        known.values.push(value);
                     }
                     Ok(value)
                 };
@@ -237,11 +203,9 @@ where
 
     fn scratch(&self, access: Access) -> FromFnScratch {
         let cached = access == Access::Scan;
-        let cache = || Cache {
-            state: Vec::with_capacity(self.names.len()),
-            values: Vec::with_capacity(if cached { self.order.len() } else { 0 }),
-        };
-        FromFnScratch { cached, current: cache(), candidate: cache() }
+        let rows = if cached { self.order.len() } else { 0 };
+        let known = || KnownRows::with_capacity(self.names.len(), rows);
+        FromFnScratch { cached, current: known(), candidate: known() }
     }
 
     fn check_state(&self, state: &Vec<f64>) -> Result<()> {

@@ -18,6 +18,7 @@
 //! | [`row_expansion`] | [`RowExpansion`]: a surrogate of a user's own model, by the derivatives of its rows |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@from_batches`] | [`from_batches()`]: the same, of many rows at once |
+//! | `known_rows` | which numbers such functions may return, and those already known of a state |
 //! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
 //! | [`mod@with_curvature`] | [`with_curvature()`]: a model and the Hessian of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
@@ -33,6 +34,7 @@ pub mod from_fn;
 pub mod generate;
 pub mod glm;
 pub mod ica;
+mod known_rows;
 pub mod lasso;
 pub mod linear;
 pub mod log_density;
