@@ -213,10 +213,11 @@ def main():
             together=results["together"],
             load=results["machine"]["load"],
         )
-        picture = ["", "![Risks against time](figures/peers.svg)"] if drawn else []
+        picture = ["", "![Risks against time](measured/peers.svg)"] if drawn else []
         (docs / "peers.md").write_text("\n".join([head, *lines, *picture, *tail]) + "\n")
         if drawn:
-            shutil.copy(folder / "risk.svg", docs / "figures" / "peers.svg")
+            (docs / "measured").mkdir(exist_ok=True)
+            shutil.copy(folder / "risk.svg", docs / "measured" / "peers.svg")
 
 
 if __name__ == "__main__":

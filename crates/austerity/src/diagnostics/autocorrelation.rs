@@ -8,7 +8,7 @@
 //! least 2n, take squared moduli, transform back. The divisor n (not n − t) keeps the
 //! sequence positive definite, which Geyer (1992) asks for. Exact up to rounding.
 //! Cost: O(n log n), whatever the number of lags. A few lags of a long series, all that draws
-//! which hardly depend on each other need, are cheaper summed one by one: [`Lags`] does that as long as it pays.
+//! which hardly depend on each other need, are cheaper summed one by one: `Lags` does that as long as it pays.
 
 use std::cell::RefCell;
 
