@@ -28,7 +28,7 @@ pub(super) fn outcome(context: &Context, found: &Findings) -> Outcome {
              of {BATCH} samples, rounded up to blocks of 32. Chains start from states of the long run, so burn-in plays no part.",
             sizes.chains, sizes.seconds
         ),
-        "Exact decisions keep the current state's part of every sample and scan the data in storage order; times are CPU times of a chain's \
+        "Exact decisions compute the difference of both states, sample by sample, and scan the data in storage order; times are CPU times of a chain's \
          own thread."
             .into(),
     ];
