@@ -19,7 +19,7 @@ def applies(work, name):
 
 
 def run(work, recorder, name, cores):
-    from peers.jax_posterior import JaxPosterior, scanned
+    from peers.jax_posterior import JaxPosterior, record, scanned
     import blackjax
     import jax
     import jax.numpy as jnp
@@ -48,8 +48,5 @@ def run(work, recorder, name, cores):
     many, carry = scanned(step, 500), (sampler.init(centre), jax.random.PRNGKey(1))
     for _ in range(2):
         carry, _ = jax.block_until_ready(many(carry, target.data))
-    recorder.ready()
-    while not recorder.over() and len(recorder.pieces) < 400:
-        carry, z = jax.block_until_ready(many(carry, target.data))
-        recorder.add(target.thetas(z))
+    record(recorder, target, many, carry, 400)
     recorder.note(f"{some_rows} rows per gradient, step {STEP[name]}, no accept step: its error stays, however long it runs")

@@ -8,7 +8,7 @@ def applies(work, name):
 
 
 def run(work, recorder, name, cores):
-    from peers.jax_posterior import JaxPosterior, length_for, scanned
+    from peers.jax_posterior import JaxPosterior, length_for, record, scanned
     import blackjax
     import jax
     import jax.numpy as jnp
@@ -41,8 +41,5 @@ def run(work, recorder, name, cores):
     parameters = {name: parameters[name] for name in ("step_size", "inverse_mass_matrix")}
     many, carry = scanned(step, length_for(10 * seconds)), (state, key, parameters)
     carry, _ = jax.block_until_ready(many(carry, target.data))
-    recorder.ready()
-    while not recorder.over() and len(recorder.pieces) < 2000:
-        carry, z = jax.block_until_ready(many(carry, target.data))
-        recorder.add(target.thetas(z))
+    record(recorder, target, many, carry, 2000)
     recorder.note(f"{seconds * 1e3:.2f} ms per gradient")

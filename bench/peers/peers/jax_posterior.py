@@ -74,6 +74,14 @@ def length_for(seconds, most=50):
     return int(np.clip(0.1 / max(seconds, 1e-9), 1, most))
 
 
+def record(recorder, target, many, carry, most):
+    """Calls `many` until time is over, at most `most` times, and keeps the draws."""
+    recorder.ready()
+    while not recorder.over() and len(recorder.pieces) < most:
+        carry, z = jax.block_until_ready(many(carry, target.data))
+        recorder.add(target.thetas(z))
+
+
 def weights_against(work, mode, lower, piece=1 << 14):
     """z (k, size) -> log p(mode + L z) − log normal(z), up to a constant; rows in pieces that stay in cache."""
     target, posterior = JaxPosterior(work), work.posterior

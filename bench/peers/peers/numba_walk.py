@@ -53,42 +53,23 @@ def compiled():
 
 
 def run(work, recorder, name, cores):
+    from peers.walk import exactly, walk
     from scipy.stats import norm
 
-    posterior = work.posterior
+    posterior, rows = work.posterior, len(work.y)
     mode, covariance = posterior.laplace()
-    lower = 2.38 / np.sqrt(len(mode)) * np.linalg.cholesky(covariance)
-    rng = np.random.default_rng(1)
-    total, test = compiled()
-    rows, student = len(work.y), posterior.noise
-    order = np.arange(rows)
+    total, sequential = compiled()
+    order, student, critical = np.arange(rows), posterior.noise, norm.isf(EPSILON)
     parts = lambda t: (posterior.split(t)[0].astype(np.float32), float(posterior.split(t)[1]))
-    exact = name == "numba-exact"
-    theta, kept, used, steps = mode, [], 0, 0
-    here = total(work.design, work.y, *parts(theta), student) + posterior.log_prior(theta)
-    if not exact:
-        test(work.design, work.y, order, parts(theta)[0], parts(theta)[0], parts(theta)[1], parts(theta)[1], 1.0, student, 1.0)
-    critical = norm.isf(EPSILON)
-    recorder.ready()
-    while not recorder.over():
-        candidate = theta + lower @ rng.normal(size=len(mode))
-        threshold = np.log(rng.random())
-        (b1, s1), prior = parts(candidate), posterior.log_prior(candidate)
-        if exact:
-            there = total(work.design, work.y, b1, s1, student) + prior
-            accept, used = there - here > threshold, used + rows
-        else:
-            (b0, s0) = parts(theta)
-            mu = (threshold - prior + posterior.log_prior(theta)) / rows
-            accept, n = test(work.design, work.y, order, b0, b1, s0, s1, mu, student, critical)
-            used += n
-        if accept:
-            theta = candidate
-            if exact:
-                here = there
-        steps += 1
-        kept.append(theta)
-        if len(kept) >= 20 or recorder.over():
-            recorder.add(np.array(kept))
-            kept = []
-    recorder.note(f"{steps} steps, {100 * used / rows / max(steps, 1):.0f} % of the rows per step")
+
+    def log_density(theta):
+        return total(work.design, work.y, *parts(theta), student) + posterior.log_prior(theta)
+
+    def test(theta, candidate, threshold):
+        (b0, s0), (b1, s1) = parts(theta), parts(candidate)
+        mu = (threshold - posterior.log_prior(candidate) + posterior.log_prior(theta)) / rows
+        return sequential(work.design, work.y, order, b0, b1, s0, s1, mu, student, critical)
+
+    decide = exactly(log_density, mode, rows) if name == "numba-exact" else test
+    decide(mode, mode, 0.0)  # compiles it before the clock of the draws starts
+    walk(mode, covariance, recorder, rows, np.random.default_rng(1), decide)

@@ -135,6 +135,19 @@ fn looks_and_totals_agree() {
     }
 }
 
+/// Beyond its reach a move would leave the short polynomials; one that is not finite has none, wherever the number stands.
+#[test]
+fn the_reach_of_a_move() {
+    let rows = [[1.0, 1e-3], [0.0, 0.0], [0.0, 0.0], [1.0, -4e-3]];
+    assert!((kernel::reach(2, &rows) - 0.999 / 32.0 / 4e-3).abs() < 1e-4);
+    assert!((kernel::reach(2, &rows.map(|[w, _]| [w, 0.0])) - 0.999 * 18.0).abs() < 1e-4);
+    for place in 0..4 {
+        let mut rows = rows;
+        rows[place][1] = f64::NAN;
+        assert_eq!(kernel::reach(2, &rows), 0.0);
+    }
+}
+
 /// A walk under a rule: the states it visited.
 fn path(model: &Ica, rule: AnyRule, steps: u64) -> Vec<Vec<f64>> {
     let mut state = nearest_frame(4, 4, &neighbours(4, 0.1)[0]).unwrap();
