@@ -2,9 +2,9 @@
 //!
 //! | typed | what runs |
 //! |---|---|
-//! | nothing, or `--surrogate auto` | second order, where the rule and the proposal are left open and decisions would not be blind |
+//! | nothing, or `--surrogate auto` | second order, or third where that saves reading, if the rule and the proposal are left open and decisions would not be blind |
 //! | `--surrogate none` | decisions about all rows themselves |
-//! | `--surrogate taylor1`, `taylor2` | that order, with any proposal; a run whose decisions may be blind is marked |
+//! | `--surrogate taylor1`, `taylor2`, `taylor3` | that order, with any proposal; a run whose decisions may be blind is marked |
 //!
 //! With a surrogate a decision samples residuals, and candidates come from the surrogate itself, reading no data: independent draws where the posterior is
 //! nearly normal, Hamiltonian steps elsewhere, as a pilot finds ([`TransitionPlan`]).
@@ -39,9 +39,10 @@ impl SurrogateChoice {
             Some("none") => Ok(Self::None),
             Some("taylor1") => Ok(Self::Order(1)),
             Some("taylor2") => Ok(Self::Order(2)),
-            Some(text) => {
-                Err(Failure::Usage(format!("--surrogate {text}: known are auto, none, taylor1 and taylor2")))
-            }
+            Some("taylor3") => Ok(Self::Order(3)),
+            Some(text) => Err(Failure::Usage(format!(
+                "--surrogate {text}: known are auto, none, taylor1, taylor2 and taylor3"
+            ))),
         }
     }
 }
@@ -96,7 +97,9 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
         }
     };
     let asked = choice != SurrogateChoice::Auto;
-    let expansion = match GlmExpansion::new(model, &mode.state, &settings(order, threads)) {
+    let raise = choice == SurrogateChoice::Auto && !wanted.certified();
+    let how = ExpansionSettings { raise, ..settings(order, threads) };
+    let expansion = match GlmExpansion::new(model, &mode.state, &how) {
         Ok(expansion) => expansion,
         Err(error) if asked => return Err(error.into()),
         Err(error) => return Ok(Err(Some(format!("no surrogate: {error}")))),

@@ -2,7 +2,8 @@
 //!
 //! Reversible for N(m, Σ), so log q(θ|θ') − log q(θ'|θ) = log N(θ) − log N(θ'): a posterior that is nearly N(m, Σ) accepts nearly all candidates,
 //! in any dimension (Neal 1998; Cotter et al. 2013). ρ = 0 gives independent draws from the Laplace approximation; ρ near 1
-//! small steps that are accepted also where the posterior is far from normal.
+//! small steps that are accepted also where the posterior is far from normal. ρ < 0 goes to the other side of the mean (over-relaxation, Adler 1981):
+//! the k-th Hermite polynomial of a coordinate has the autocorrelation ρᵏ, so means gain by (1 − ρ)/(1 + ρ), variances lose by (1 − ρ²)/(1 + ρ²).
 //!
 //! Cost: d normals and d²/2 multiplications; |L⁻¹(θ − m)|² of the current state is remembered. With ρ = 0 do not use alone where the
 //! posterior's tails may be heavier than a normal distribution's: a chain that comes to a tail stays there long. [`super::Laplace`] draws
@@ -44,13 +45,13 @@ struct Whitened {
 }
 
 impl CrankNicolson {
-    /// Steps of correlation `correlation` in [0, 1) for N(`mean`, `covariance`), the latter d × d row by row.
+    /// Steps of correlation `correlation` in (−1, 1) for N(`mean`, `covariance`), the latter d × d row by row.
     pub fn new(mean: &[f64], covariance: &[f64], correlation: f64) -> Result<Self> {
         if let Some(&value) = mean.iter().find(|value| !value.is_finite()) {
             return Err(setting("mean of the Crank–Nicolson proposal", value, "finite numbers"));
         }
-        if !(0.0..1.0).contains(&correlation) {
-            return Err(setting("correlation", correlation, "a number from 0, below 1"));
+        if !(correlation > -1.0 && correlation < 1.0) {
+            return Err(setting("correlation", correlation, "a number between -1 and 1"));
         }
         Ok(Self {
             mean: mean.to_vec(),
@@ -159,6 +160,7 @@ mod tests {
             }
         }
         assert!(CrankNicolson::new(&[0.0], &[1.0], 1.0).is_err());
+        assert!(CrankNicolson::new(&[0.0], &[1.0], -1.0).is_err());
         assert!(CrankNicolson::new(&[f64::NAN], &[1.0], 0.0).is_err());
         assert!(CrankNicolson::new(&[0.0], &[-1.0], 0.0).is_err());
     }

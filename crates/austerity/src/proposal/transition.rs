@@ -1,12 +1,15 @@
 //! Which transition suits a surrogate posterior: a pilot on the surrogate alone, reading no data.
 //!
-//! Draws from the normal approximation at the mode are weighed first: with log w = log π̃ − log N, a spread of log w below 0.5 means that independent
-//! draws are taken nearly always, and nothing is cheaper. Otherwise (rare features, few events, priors that are not normal) leapfrog paths on
+//! Draws from the normal approximation at the mode are weighed first: log w = log π̃ − log N. Where that is not a constant, a skewed posterior's mean is not its mode: the
+//! approximation moves to where the average gradient under it vanishes (the mean of the normal distribution nearest in Kullback–Leibler divergence; Opper & Archambeau 2009),
+//! if draws there weigh more evenly. A spread of log w below 0.5 means that draws are taken nearly always, and nothing is cheaper: they are
+//! made by [`CrankNicolson`] steps of correlation −0.4, with which means gain 2.3 × and the 2.5 and 97.5 % quantiles neither gain nor lose against independent
+//! draws (the latter's autocorrelation time is 1.00), while variances keep 72 %. Otherwise (rare features, few events, priors that are not normal) leapfrog paths on
 //! the surrogate are tuned: two rounds from the mode, each learning the step length for an inner acceptance of 0.84 and ending with the covariance of
 //! its second half, which whitens the next; the covariance at the mode may be wrong by a factor of 2 and more. Coefficients that only the certainty stratum knows get
 //! [`Sweeps`] of exact single steps.
 //!
-//! The outcome is plain data, a function of expansion and seed; nothing adapts afterwards. Cost: 500 densities, and with paths some 25,000 gradients of the
+//! The outcome is plain data, a function of expansion and seed; nothing adapts afterwards. Cost: 500 densities, 1,500 gradients where log w is not constant, and with paths some 25,000 gradients of the
 //! surrogate.
 
 use rand::RngExt as _;
@@ -24,6 +27,13 @@ use crate::rng::{Rng, Role, seek, stream};
 const SPREAD: f64 = 0.5;
 /// Draws that are weighed.
 const WEIGHED: usize = 500;
+/// Spread from which the normal approximation is moved.
+const WORTH_MOVING: f64 = 0.02;
+/// Pairs ±z of draws whose gradients are averaged, and how often.
+const PAIRS: usize = 256;
+const MOVES: usize = 3;
+/// Correlation of successive draws from the normal approximation.
+const CORRELATION: f64 = -0.4;
 /// Steps of the two rounds of leapfrog paths.
 const ROUNDS: [u32; 2] = [1000, 4000];
 /// Length of a leapfrog step in posterior sds, before it is learnt; with 3 to 6 of them a path forgets where it began.
@@ -40,7 +50,7 @@ const SWEEPS: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransitionKind {
-    /// Independent draws from the normal approximation, the surrogate's ratio in the offset.
+    /// Draws from the normal approximation, independent or nearly so, the surrogate's ratio in the offset.
     Independent,
     /// Leapfrog paths on the surrogate, decided about residuals alone.
     Hamiltonian,
@@ -55,6 +65,9 @@ pub struct TransitionPlan {
     pub mean: Vec<f64>,
     /// See [`TransitionPlan::mean`].
     pub covariance: Vec<f64>,
+    /// Correlation of successive draws from the normal approximation.
+    #[serde(default)]
+    pub correlation: f64,
     /// Leapfrog paths.
     pub path: Path,
     /// Sweeps of single coefficients.
@@ -77,7 +90,15 @@ impl TransitionPlan {
         seed: u64,
     ) -> Result<Self> {
         let mut rng = stream(seed, u32::MAX, Role::Proposal);
-        let spread = spread(expansion, mode, covariance, &mut rng)?;
+        let mut mean = mode.to_vec();
+        let mut spread = spread(expansion, mode, covariance, &mut rng)?;
+        if spread > WORTH_MOVING {
+            let moved = nearest(expansion, mode, covariance, &mut rng)?;
+            let there = self::spread(expansion, &moved, covariance, &mut rng)?;
+            if there < spread {
+                (mean, spread) = (moved, there);
+            }
+        }
         let wanted = kind.unwrap_or(if spread < SPREAD {
             TransitionKind::Independent
         } else {
@@ -86,8 +107,9 @@ impl TransitionPlan {
         let sweeps = if expansion.certain_parameters().is_empty() { 0 } else { SWEEPS };
         let mut plan = Self {
             kind: wanted,
-            mean: mode.to_vec(),
+            mean,
             covariance: covariance.to_vec(),
+            correlation: CORRELATION,
             path: Path { length: LENGTH, steps: 3..=6, jitter: 0.2, target: Some(ACCEPTANCE) },
             sweeps,
             spread,
@@ -169,7 +191,7 @@ impl TransitionPlan {
         };
         match self.kind {
             TransitionKind::Independent => format!(
-                "independent draws from the normal approximation, whose log density is off by {:.2} (sd){sweeps}",
+                "draws from the normal approximation, whose log density is off by {:.2} (sd), each leaning to the other side of the mean than the last{sweeps}",
                 self.spread
             ),
             TransitionKind::Hamiltonian => format!(
@@ -194,7 +216,7 @@ impl TransitionPlan {
         Ok(match self.kind {
             TransitionKind::Hamiltonian => Transition::Hamiltonian(plan, self.hamiltonian(expansion)?),
             TransitionKind::Independent => {
-                let draws = CrankNicolson::new(&self.mean, &self.covariance, 0.0)?;
+                let draws = CrankNicolson::new(&self.mean, &self.covariance, self.correlation)?;
                 Transition::Independent(plan, Sweeps::new(expansion, draws, &self.sds(), self.sweeps))
             }
         })
@@ -283,6 +305,33 @@ impl<E: CertainSteps> Proposal<Vec<f64>> for Transition<'_, E> {
             Self::Plain(proposal) => proposal.learn(accepted, step),
         }
     }
+}
+
+/// The mean at which the gradient of log π̃ vanishes on average over N(mean, `covariance`), from `mode` on by steps of Newton's kind; `mode` where they fail.
+fn nearest<E: Expansion>(expansion: &E, mode: &[f64], covariance: &[f64], rng: &mut Rng) -> Result<Vec<f64>> {
+    let d = mode.len();
+    let zero = vec![0.0; d];
+    let mut shape = CrankNicolson::new(&zero, covariance, 0.0)?;
+    let mut away = vec![vec![0.0; d]; PAIRS];
+    for draw in &mut away {
+        shape.propose(&zero, draw, rng)?;
+    }
+    let (mut mean, mut workspace) = (mode.to_vec(), E::Workspace::default());
+    let (mut state, mut slope) = (vec![0.0; d], vec![0.0; d]);
+    for _ in 0..MOVES {
+        let mut average = vec![0.0; d];
+        for (draw, sign) in away.iter().flat_map(|draw| [(draw, 1.0), (draw, -1.0)]) {
+            for (slot, (mean, away)) in state.iter_mut().zip(mean.iter().zip(draw)) {
+                *slot = mean + sign * away;
+            }
+            expansion.log_density_gradient(&state, &mut workspace, &mut slope);
+            average.iter_mut().zip(&slope).for_each(|(sum, slope)| *sum += slope / (2 * PAIRS) as f64);
+        }
+        for (slot, row) in mean.iter_mut().zip(covariance.chunks_exact(d)) {
+            *slot += crate::simd::dot(row, &average);
+        }
+    }
+    Ok(if mean.iter().all(|value| value.is_finite()) { mean } else { mode.to_vec() })
 }
 
 /// Standard deviation of log π̃ − log N over draws from N; infinite where a draw has no density.

@@ -12,7 +12,7 @@ use super::logistic::{
     ETA, SMALL, STEP, bracket, curvature, larger_odds, largest_third, log_sigmoid_difference, probabilities,
     softplus, within,
 };
-use super::{Compiled, Derivatives, Family, Pair, Rows, remainder};
+use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows, remainder};
 use crate::model::ResponseKind;
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
@@ -109,6 +109,12 @@ impl Family for Binomial {
         Some(super::logistic::bounds(eta, reach).map(|bound| trials * bound))
     }
 
+    #[inline(always)]
+    fn third<S: Simd>(&self, simd: S, rows: &Rows<S>) -> Pair<S> {
+        let of = |i: usize| rows.trials[i] * super::logistic::third(simd, rows.eta[i]);
+        [of(0), of(1)]
+    }
+
     fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
@@ -116,14 +122,21 @@ impl Family for Binomial {
         simd: S,
         _expanded: &(),
         rows: &Rows<S>,
-        from: Pair<S>,
-        to: Pair<S>,
+        [from, to]: Displaced<S>,
+        third: bool,
     ) -> Option<Pair<S>> {
-        let [a, b] = remainder::logistic(simd, rows.eta, from, to)?;
+        let [a, b] = remainder::logistic(simd, rows.eta, [from, to], third)?;
         Some([a * rows.trials[0], b * rows.trials[1]])
     }
 
-    fn residual(_expanded: &(), eta: f64, from: f64, to: f64, _response: f64, trials: f64) -> f64 {
-        trials * (remainder::logistic_row(eta, to) - remainder::logistic_row(eta, from))
+    fn residual(
+        _expanded: &(),
+        eta: f64,
+        [from, to]: [f64; 2],
+        _response: f64,
+        trials: f64,
+        third: bool,
+    ) -> f64 {
+        trials * (remainder::logistic_row(eta, to, third) - remainder::logistic_row(eta, from, third))
     }
 }

@@ -32,6 +32,9 @@ use crate::simd::{Lanes, prefetch_at, prefetch_far};
 /// The 32 rows of a block.
 pub type Pair<S> = [Lanes<S>; 2];
 
+/// x·(θ − θ̂) of 32 rows, of the current state and of the candidate.
+pub type Displaced<S> = [Pair<S>; 2];
+
 /// What a family sees of 32 rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<S: Simd> {

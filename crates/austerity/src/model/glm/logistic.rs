@@ -13,7 +13,7 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::{Compiled, Derivatives, Family, Pair, Rows, remainder};
+use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows, remainder};
 use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
 
@@ -164,6 +164,13 @@ pub(super) fn largest_third<S: Simd>(simd: S, eta: Lanes<S>, reach: Lanes<S>) ->
     p * q * (p - q)
 }
 
+/// The third derivative of log σ.
+#[inline(always)]
+pub(super) fn third<S: Simd>(simd: S, eta: Lanes<S>) -> Lanes<S> {
+    let (p, q) = probabilities(simd, eta);
+    p * q * (p - q)
+}
+
 /// The third derivative of log σ, and the largest |third| and |fourth| derivative within `reach`. The fourth is −pq(1 − 6pq): −1/8 at 0, 0 where the
 /// third is steepest, 1/24 in size at |η| = log(5 + √24) and falling from there.
 pub(super) fn bounds(eta: f64, reach: f64) -> [f64; 3] {
@@ -267,6 +274,11 @@ impl Family for Logistic {
         Some(bounds(eta, reach))
     }
 
+    #[inline(always)]
+    fn third<S: Simd>(&self, simd: S, rows: &Rows<S>) -> Pair<S> {
+        [third(simd, rows.eta[0]), third(simd, rows.eta[1])]
+    }
+
     fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
@@ -274,13 +286,20 @@ impl Family for Logistic {
         simd: S,
         _expanded: &(),
         rows: &Rows<S>,
-        from: Pair<S>,
-        to: Pair<S>,
+        [from, to]: Displaced<S>,
+        third: bool,
     ) -> Option<Pair<S>> {
-        remainder::logistic(simd, rows.eta, from, to)
+        remainder::logistic(simd, rows.eta, [from, to], third)
     }
 
-    fn residual(_expanded: &(), eta: f64, from: f64, to: f64, _response: f64, _trials: f64) -> f64 {
-        remainder::logistic_row(eta, to) - remainder::logistic_row(eta, from)
+    fn residual(
+        _expanded: &(),
+        eta: f64,
+        [from, to]: [f64; 2],
+        _response: f64,
+        _trials: f64,
+        third: bool,
+    ) -> f64 {
+        remainder::logistic_row(eta, to, third) - remainder::logistic_row(eta, from, third)
     }
 }

@@ -52,17 +52,18 @@ mod tests;
 use std::fmt::Debug;
 
 use fearless_simd::Simd;
+use fearless_simd::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::model::data::check_length;
 use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, ResponseKind, Store};
-use crate::simd::{self, Level};
+use crate::simd::{self, Lanes, Level};
 
 pub use binomial::Binomial;
 pub use blocks::Blocks;
 pub use compiled::Compiled;
 pub use influence::Influence;
-pub use kernel::{Pair, Rows};
+pub use kernel::{Displaced, Pair, Rows};
 pub use logistic::Logistic;
 pub use poisson::Poisson;
 pub use ratio::{Ratio, Scratch};
@@ -159,21 +160,34 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
         None
     }
 
+    /// The third derivative in η of 32 rows, of a family with [`Family::row_bounds`].
+    #[inline(always)]
+    fn third<S: Simd>(&self, simd: S, _rows: &Rows<S>) -> Pair<S> {
+        [Lanes::splat(simd, 0.0); 2]
+    }
+
     /// What residuals need of the extra parameters at the centre, the current state and the candidate.
     fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Self::Expanded;
 
-    /// What a second-order expansion at η̂ = `rows.eta` leaves of the move from η̂ + `from` to η̂ + `to`, of 32 rows; `None` where
-    /// f32 does not hold it. See [`remainder`].
+    /// What an expansion of the second (or, of a family with [`Family::row_bounds`], the `third`) order at η̂ = `rows.eta` leaves of the move from
+    /// η̂ + `from` to η̂ + `to`, of 32 rows; `None` where f32 does not hold it. See [`remainder`].
     fn residuals<S: Simd>(
         simd: S,
         expanded: &Self::Expanded,
         rows: &Rows<S>,
-        from: Pair<S>,
-        to: Pair<S>,
+        moved: Displaced<S>,
+        third: bool,
     ) -> Option<Pair<S>>;
 
-    /// The same of one row in f64, accurate for every move.
-    fn residual(expanded: &Self::Expanded, eta: f64, from: f64, to: f64, response: f64, trials: f64) -> f64;
+    /// The same of one row in f64, accurate for every move: `moved` is `[from, to]`.
+    fn residual(
+        expanded: &Self::Expanded,
+        eta: f64,
+        moved: [f64; 2],
+        response: f64,
+        trials: f64,
+        third: bool,
+    ) -> f64;
 }
 
 /// A generalised linear model: N rows, a family, a prior per parameter.

@@ -9,7 +9,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::{ETA, SMALL, STEP, within};
-use super::{Compiled, Derivatives, Family, Pair, Rows, remainder};
+use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows, remainder};
 use crate::model::ResponseKind;
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
 
@@ -110,6 +110,11 @@ impl Family for Poisson {
         Some([-eta.exp(), largest, largest])
     }
 
+    #[inline(always)]
+    fn third<S: Simd>(&self, simd: S, rows: &Rows<S>) -> Pair<S> {
+        [-exp(simd, rows.eta[0]), -exp(simd, rows.eta[1])]
+    }
+
     fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
@@ -117,17 +122,24 @@ impl Family for Poisson {
         simd: S,
         _expanded: &(),
         rows: &Rows<S>,
-        from: Pair<S>,
-        to: Pair<S>,
+        [from, to]: Displaced<S>,
+        third: bool,
     ) -> Option<Pair<S>> {
         if !within(simd, rows.eta, ETA) {
             return None;
         }
         let mean = [exp_bounded(simd, rows.eta[0]), exp_bounded(simd, rows.eta[1])];
-        remainder::poisson(simd, mean, from, to)
+        remainder::poisson(simd, mean, [from, to], third)
     }
 
-    fn residual(_expanded: &(), eta: f64, from: f64, to: f64, _response: f64, _trials: f64) -> f64 {
-        eta.exp() * (remainder::exponential_row(from) - remainder::exponential_row(to))
+    fn residual(
+        _expanded: &(),
+        eta: f64,
+        [from, to]: [f64; 2],
+        _response: f64,
+        _trials: f64,
+        third: bool,
+    ) -> f64 {
+        eta.exp() * (remainder::exponential_row(from, third) - remainder::exponential_row(to, third))
     }
 }

@@ -33,6 +33,8 @@ pub struct Task<'a, F: Family> {
     pub eta: &'a [f32],
     /// What residuals are multiplied by.
     pub scale: f32,
+    /// Whether the expansion has a term of the third order.
+    pub third: bool,
     /// Where an expansion of the first order needs the second derivative: the family and its extra parameters at the centre, and
     /// their changes to the two states.
     pub first_order: Option<(&'a F, &'a [f64], [f64; 2])>,
@@ -83,7 +85,7 @@ fn fast<S: Simd, F: Family>(
     let outside = [factor[0].simd_eq(zero), factor[1].simd_eq(zero)];
     let from = [outside[0].select(zero, from[0]), outside[1].select(zero, from[1])];
     let to = [outside[0].select(zero, to[0]), outside[1].select(zero, to[1])];
-    let mut values = F::residuals(simd, &task.expanded, &rows, from, to)?;
+    let mut values = F::residuals(simd, &task.expanded, &rows, [from, to], task.third)?;
     if let Some((family, extra, [before, after])) = task.first_order {
         let all = family.derivatives(simd, extra, &rows);
         let half = Lanes::splat(simd, 0.5);
@@ -124,7 +126,7 @@ fn slow<F: Family>(
             return 0.0;
         }
         let (b, c) = (f64::from(from[i]), f64::from(to[i]));
-        let mut value = F::residual(&task.expanded, eta, b, c, response, trials);
+        let mut value = F::residual(&task.expanded, eta, [b, c], response, trials, task.third);
         if let Some((family, extra, [before, after])) = task.first_order {
             let row = family.row_second_derivatives(extra, eta, response, trials);
             value += 0.5 * row[0] * (c - b) * (c + b)

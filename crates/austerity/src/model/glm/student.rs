@@ -14,7 +14,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::logistic::within;
 use super::remainder::Lines;
-use super::{Compiled, Derivatives, Family, Pair, Rows};
+use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows};
 use crate::error::{Result, setting};
 use crate::model::ResponseKind;
 use crate::simd::{Lanes, log1p_nonnegative};
@@ -219,14 +219,21 @@ impl Family for Student {
         simd: S,
         expanded: &Lines,
         rows: &Rows<S>,
-        from: Pair<S>,
-        to: Pair<S>,
+        [from, to]: Displaced<S>,
+        _third: bool,
     ) -> Option<Pair<S>> {
         let rest = [rows.response[0] - rows.eta[0], rows.response[1] - rows.eta[1]];
         expanded.residuals(simd, rest, from, to)
     }
 
-    fn residual(expanded: &Lines, eta: f64, from: f64, to: f64, response: f64, _trials: f64) -> f64 {
+    fn residual(
+        expanded: &Lines,
+        eta: f64,
+        [from, to]: [f64; 2],
+        response: f64,
+        _trials: f64,
+        _third: bool,
+    ) -> f64 {
         expanded.residual(response - eta, from, to)
     }
 }

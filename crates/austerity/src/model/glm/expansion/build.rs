@@ -6,8 +6,9 @@ use std::time::Instant;
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
+use super::cubic::{Cubic, LARGEST};
 use super::passes::in_pieces;
-use super::scores::{REACH, Spread};
+use super::scores::{REACH, Spread, fourth, leverages};
 use super::{CertainRows, ExpansionReport, GlmExpansion, Line, centre};
 use crate::check::blindness::{Falling, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
 use crate::check::replication::{Replication, replicate};
@@ -18,15 +19,21 @@ use crate::model::glm::derivative;
 use crate::model::glm::{Family, Glm};
 use crate::population::relocated;
 use crate::rng::{Role, stream};
+use crate::simd::dispatched;
 
 /// Decisions that read no more rows than this are cheap enough without copies, which would cost certain coefficients their own exact steps.
 const WORTH: f64 = 30_000.0;
 
+/// Decisions that a pass for a term of the third order may cost.
+const DECISIONS: f64 = 20_000.0;
+
 /// How an expansion is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpansionSettings {
-    /// 1 or 2.
+    /// 1, 2 or 3; 3 for families without extra parameters.
     pub order: u8,
+    /// Whether an expansion of the second order gets a term of the third where decisions would read much fewer rows for it.
+    pub raise: bool,
     /// The test that the stratum is made for.
     pub stratum: SurrogateSettings,
     /// How many rows the stratum has, instead of the number found best. 0 switches it off: for tests and teaching.
@@ -44,6 +51,7 @@ impl Default for ExpansionSettings {
     fn default() -> Self {
         Self {
             order: 2,
+            raise: false,
             stratum: SurrogateSettings::default(),
             stratum_rows: None,
             extra_rows: 0.5,
@@ -70,16 +78,40 @@ impl<F: Family> GlmExpansion<F> {
     /// ```
     pub fn new(model: &Glm<F>, start: &[f64], settings: &ExpansionSettings) -> Result<Self> {
         let begun = Instant::now();
-        if !(1..=2).contains(&settings.order) {
-            return Err(setting("order of the expansion", settings.order, "1 or 2"));
+        if !(1..=3).contains(&settings.order) {
+            return Err(setting("order of the expansion", settings.order, "1, 2 or 3"));
+        }
+        let third_exists = F::EXTRA.is_empty() && model.family.row_bounds(0.0, 1.0, 0.0).is_some();
+        if settings.order == 3 && !(third_exists && model.parameters() <= LARGEST) {
+            return Err(setting(
+                "order of the expansion",
+                format!("3, {} with {} parameters", F::NAME, model.parameters()),
+                "3 for logistic, binomial and poisson with at most 64 parameters",
+            ));
         }
         let threads = settings.threads.max(1);
         let centre = centre::find(model, start, settings.fixed, threads)?;
-        let scores = scores(model, &centre, threads)?;
         let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
-        let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first);
-        let found = surrogate(&falling, &settings.stratum)?;
-        let copies = copies(&scores[..model.blocks().rows()], &found, settings)?;
+        let weighed = |third: bool| -> Result<_> {
+            let scores = scores(model, &centre, third, threads)?;
+            let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first);
+            let found = surrogate(&falling, &settings.stratum)?;
+            let copies = copies(&scores[..model.blocks().rows()], &found, settings)?;
+            Ok((scores, falling, found, copies))
+        };
+        let (mut order, mut all) = (settings.order, weighed(settings.order == 3)?);
+        if order == 2 && settings.raise && third_exists && model.parameters() <= LARGEST {
+            let cost = cost_of(&all.2, all.3.as_ref(), settings);
+            if cost > worth_raising(model.blocks().rows(), model.parameters(), settings) {
+                let raised = weighed(true)?;
+                // A term of the third order costs about as much as reading d²/12 rows more.
+                let term = (model.parameters() * model.parameters()) as f64 / 12.0;
+                if 2.0 * (cost_of(&raised.2, raised.3.as_ref(), settings) + term) < cost {
+                    (order, all) = (3, raised);
+                }
+            }
+        }
+        let (scores, falling, found, copies) = all;
         // Blind within the limits: the largest stratum is the best there is, and the report says what it is worth.
         let chosen = match (settings.stratum_rows, &copies, found.chosen) {
             (Some(rows), ..) => falling.stratum(rows, &settings.stratum)?,
@@ -93,7 +125,7 @@ impl<F: Family> GlmExpansion<F> {
         }
         let mut report = ExpansionReport {
             rows: model.blocks().rows(),
-            order: settings.order,
+            order,
             stratum: apart.len(),
             passes: centre.passes + 1,
             replicated: copies.map_or(0, |copies| copies.replicated),
@@ -102,15 +134,32 @@ impl<F: Family> GlmExpansion<F> {
         };
         let typical =
             copies.map_or_else(|| falling.root_mean_square(chosen.rows), |copies| copies.root_mean_square);
-        let scale = power_of_two(if settings.order == 2 { typical } else { typical.cbrt() });
+        let scale = power_of_two(if order == 1 { typical.cbrt() } else { typical });
         let sampled = copies.map(|copies| Sampled::new(&scores[..model.blocks().rows()], &apart, &copies));
-        let mut expansion = assemble(model, centre, apart, sampled, settings.order, scale)?;
+        let mut expansion = assemble(model, centre, apart, sampled, order, scale)?;
+        if order == 3 {
+            expansion.cubic = Some(Cubic::new(&expansion, threads)?.into());
+        }
         report.sampled_columns = expansion.columns.len();
-        report.passes += u32::from(expansion.compact);
+        report.passes +=
+            u32::from(expansion.compact) + u32::from(order == 3) + u32::from(order > settings.order);
         report.seconds = begun.elapsed().as_secs_f64();
         expansion.report = report;
         Ok(expansion)
     }
+}
+
+/// Rows read per decision.
+fn cost_of(found: &SurrogateBlindness, copies: Option<&Replication>, settings: &ExpansionSettings) -> f64 {
+    let chosen = copies.map(|copies| copies.stratum).or(found.chosen);
+    chosen.map_or(f64::INFINITY, |chosen| chosen.cost(&settings.stratum))
+}
+
+/// Rows read per decision from which a term of the third order is worth looking at: twice the first look, and as many as tens of thousands of decisions
+/// need to pay for the pass that makes it, d²/12 rows' worth of each row.
+fn worth_raising(rows: usize, d: usize, settings: &ExpansionSettings) -> f64 {
+    let pass = rows as f64 * (d * d) as f64 / 12.0;
+    (2.0 * settings.stratum.first as f64).max(pass / DECISIONS)
 }
 
 /// Copies of heavy rows, where they are needed or halve the cost of a decision.
@@ -142,13 +191,34 @@ fn power_of_two(size: f64) -> f32 {
 }
 
 /// Scores of all rows, filled up to whole blocks.
-fn scores<F: Family>(model: &Glm<F>, centre: &centre::Centre, threads: usize) -> Result<Vec<f32>> {
+fn scores<F: Family>(
+    model: &Glm<F>,
+    centre: &centre::Centre,
+    third: bool,
+    threads: usize,
+) -> Result<Vec<f32>> {
     let spread = Spread::new(model, &centre.covariance, REACH)?;
     let count = model.blocks().count();
     let mut scores = vec![0.0; count * BLOCK];
     let (eta, extra) = (&centre.eta, model.extra(&centre.state));
     in_pieces(count, threads, &mut scores, |range, out| {
         let eta = &eta[range.start * BLOCK..range.end * BLOCK];
+        if third {
+            let view = model.blocks().view();
+            let layout = view.layout();
+            dispatched!(model.level, simd => leverages(simd, &view, range.clone(), &spread, out));
+            for (i, (score, &eta)) in out.iter_mut().zip(eta).enumerate() {
+                let (block, lane) = (range.start + i / BLOCK, i % BLOCK);
+                let side = |place: Option<usize>| {
+                    place.map_or(1.0, |p| f64::from(view.block(block)[2 * p + lane / 16].0[lane % 16]))
+                };
+                let there = lane < view.rows_in(block);
+                let [trials, weight] = [side(layout.trials), side(layout.weight)];
+                let own = fourth(&model.family, f64::from(eta), trials, weight, f64::from(*score));
+                *score = own.filter(|_| there).unwrap_or(0.0);
+            }
+            return Ok(());
+        }
         (F::compiled().scores)(model, range, &spread, extra, eta, out);
         Ok(())
     })?;
@@ -206,7 +276,7 @@ fn assemble<F: Family>(
         })
         .collect();
     let linear = active.iter().map(|&i| gradient[i as usize]).collect();
-    let entry = |&i: &u32, &k: &u32| if order == 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
+    let entry = |&i: &u32, &k: &u32| if order >= 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
     let quadratic = active.iter().flat_map(|i| active.iter().map(move |k| entry(i, k))).collect();
     Ok(GlmExpansion {
         model: model.clone(),
@@ -217,6 +287,7 @@ fn assemble<F: Family>(
         active,
         linear,
         quadratic,
+        cubic: None,
         stratum,
         apart,
         blocks,

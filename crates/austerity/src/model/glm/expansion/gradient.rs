@@ -3,7 +3,7 @@
 //! With h = x·(θ − θ̂), and for an extra parameter s moved by Δ,
 //!
 //! ```text
-//! ∇R_i = [ℓ'(η̂ + h) − ℓ'(η̂) − ℓ''(η̂)·h − ∂ℓ'/∂s·Δ]·x        (first order: without the last two terms)
+//! ∇R_i = [ℓ'(η̂ + h) − ℓ'(η̂) − ℓ''(η̂)·h − ∂ℓ'/∂s·Δ]·x        (first order: without the last two terms; third: less ℓ'''(η̂)·h²/2)
 //! ```
 //!
 //! is of the order of h², so that the gradient of the surrogate plus N/n times a batch of these has a noise N^{−1/2} times that of a plain mini-batch
@@ -36,7 +36,7 @@ pub(in crate::model::glm) fn pass<S: Simd, F: Family>(
     workspace: &mut Workspace,
 ) {
     let Workspace { coefficients, constant, sums } = workspace;
-    let (model, second_order) = (&expansion.model, expansion.order == 2);
+    let (model, second_order) = (&expansion.model, expansion.order >= 2);
     let base = model.extra(&expansion.centre);
     let change = extra.iter().zip(base).map(|(to, from)| to - from).sum::<f64>();
     let change = Lanes::splat(simd, change as f32);
@@ -66,11 +66,13 @@ pub(in crate::model::glm) fn pass<S: Simd, F: Family>(
             let moved = Rows { eta: [eta[0] + h[0], eta[1] + h[1]], response, trials };
             let known = model.family.derivatives(simd, base, &centre);
             let there = model.family.derivatives(simd, extra, &moved);
+            let third = if expansion.order == 3 { model.family.third(simd, &centre) } else { [zero; 2] };
+            let half_of = Lanes::splat(simd, 0.5);
             let mut first: Pair<S> = [zero; 2];
             for half in 0..2 {
                 let mut value = there.first[half] - known.first[half];
                 if second_order {
-                    value -= known.second[half] * h[half];
+                    value -= (third[half] * half_of).mul_add(h[half], known.second[half]) * h[half];
                 }
                 if let (Some(there), Some([slope, cross, curve])) = (there.extra, known.extra) {
                     let mut own = there[0][half] - slope[half];

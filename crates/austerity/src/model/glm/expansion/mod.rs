@@ -1,4 +1,4 @@
-//! A second-order surrogate of a generalised linear model: exact prior, exact stratum, Taylor expansion of the rest.
+//! A surrogate of a generalised linear model: exact prior, exact stratum, Taylor expansion of the rest to the first, second or third order.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | [`certain`] | the certainty stratum: rows that are always read |
 //! | [`population`] | the residuals of a move |
 //! | [`gradient`] | the gradient of a batch of residuals: control-variate Langevin steps |
+//! | `cubic` | the term of the third order |
 //! | [`bound`] | how far an expansion can be off for certain, on demand |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | `build` | the steps from a model to its expansion |
@@ -23,12 +24,14 @@
 //! a share of their weight each ([`crate::check::replication`]).
 //!
 //! Cost: two to four passes to build, η̂ of every row (4 bytes) beside the data, and where columns are zero outside the stratum a copy of the rest
-//! without them. A decision reads its sample; an evaluation of the surrogate K rows and d² numbers. Not for posteriors with several modes.
+//! without them. A decision reads its sample; an evaluation of the surrogate K rows and d² numbers, of the third order d³/6 more. Not for posteriors
+//! with several modes.
 
 pub mod bound;
 mod build;
 mod centre;
 pub mod certain;
+mod cubic;
 pub mod gradient;
 mod passes;
 pub mod population;
@@ -55,6 +58,7 @@ pub use bound::{Bounds, CertificateSettings};
 pub use build::ExpansionSettings;
 pub use centre::{sampled, sampled_mode};
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
+use cubic::Cubic;
 pub use population::{Residuals, Scratch};
 
 /// Columns whose coefficients fit on the stack, and how many it is cleared for where that is enough.
@@ -66,7 +70,7 @@ const SMALL: usize = 32;
 pub struct ExpansionReport {
     /// N.
     pub rows: usize,
-    /// Order of the expansion: 1 or 2.
+    /// Order of the expansion: 1, 2 or 3.
     pub order: u8,
     /// K: rows of the certainty stratum.
     pub stratum: usize,
@@ -105,7 +109,11 @@ impl ExpansionReport {
     #[must_use]
     pub fn sentence(&self) -> String {
         let Self { order, stratum, standard_error, missed, believed, .. } = self;
-        let kind = if *order == 2 { "second" } else { "first" };
+        let kind = match order {
+            1 => "first",
+            2 => "second",
+            _ => "third",
+        };
         let apart = match stratum {
             0 => "no row needs to be read at every decision".into(),
             k => format!("the {k} heaviest rows are read at every decision"),
@@ -163,6 +171,8 @@ pub struct GlmExpansion<F: Family> {
     /// g and H of the rest, of the active parameters.
     linear: Vec<f64>,
     quadratic: Vec<f64>,
+    /// The term of the third order.
+    cubic: Option<Arc<Cubic>>,
     stratum: Option<CertainRows<F>>,
     /// Storage positions of the stratum, ascending.
     apart: Vec<u32>,
@@ -247,18 +257,26 @@ impl<F: Family> GlmExpansion<F> {
         })
     }
 
-    /// g·h + ½h'Hh, and g + Hh added to `gradient`.
-    fn taylor(&self, state: &[f64], gradient: Option<&mut [f64]>) -> f64 {
+    /// g·h + ½h'Hh and the term of the third order, and their slopes added to `gradient`.
+    fn taylor(&self, state: &[f64], mut gradient: Option<&mut [f64]>) -> f64 {
         with_buffer(self.active.len(), 0.0f64, |moved| {
             for (slot, &i) in moved.iter_mut().zip(&self.active) {
                 *slot = state[i as usize] - self.centre[i as usize];
             }
             let moved = &*moved;
-            dispatched!(self.level(), _simd => self.polynomial(moved, gradient))
+            let third = self.cubic.as_deref().map_or(0.0, |cubic| match &mut gradient {
+                None => cubic.evaluate(self.level(), moved, None),
+                Some(gradient) => with_buffer(moved.len(), 0.0f64, |slope| {
+                    let value = cubic.evaluate(self.level(), moved, Some(slope));
+                    self.active.iter().zip(&*slope).for_each(|(&i, slope)| gradient[i as usize] += slope);
+                    value
+                }),
+            });
+            third + dispatched!(self.level(), _simd => self.polynomial(moved, gradient))
         })
     }
 
-    /// [`GlmExpansion::taylor`] at a displacement of the active parameters.
+    /// The part of the first two orders, at a displacement of the active parameters.
     #[inline(always)]
     fn polynomial(&self, moved: &[f64], mut gradient: Option<&mut [f64]>) -> f64 {
         with_buffer(moved.len(), 0.0f64, |curve| {
@@ -403,7 +421,8 @@ impl<F: Family> Expansion for GlmExpansion<F> {
         let copy = if self.compact { self.blocks.bytes() } else { 0 };
         let places = self.places.as_deref().map_or(0, size_of_val);
         let bounds = self.bounds.as_deref().map_or(0, Bounds::bytes);
-        self.model.blocks().bytes() + copy + places + size_of_val(self.eta.as_slice()) + bounds
+        let cubic = self.cubic.as_deref().map_or(0, Cubic::bytes);
+        self.model.blocks().bytes() + copy + places + size_of_val(self.eta.as_slice()) + bounds + cubic
     }
 }
 

@@ -93,6 +93,7 @@ impl<'a, F: Family> Residuals<'a, F> {
             expanded: self.expanded,
             eta: &expansion.eta,
             scale: expansion.scale,
+            third: expansion.order == 3,
             first_order,
         }
     }

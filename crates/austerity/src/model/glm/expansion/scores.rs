@@ -6,7 +6,8 @@
 //! score = w · max |ℓ'''(η̂ + s)| over |s| ≤ 2·lev · lev³/6
 //! ```
 //!
-//! as in [`crate::model::glm::influence`], which looks at points in f64 where this takes the largest in the range. Every row is scored, since
+//! and of an expansion of the third order w · max |ℓ''''| · lev⁴/24 · √(192/30), the last factor so that both mean the same spread: the squared difference of h³ at two
+//! states has the expectation 30·lev⁶, that of h⁴ 192·lev⁸. As in [`crate::model::glm::influence`], which looks at points in f64 where this takes the largest in the range. Every row is scored, since
 //! a sample cannot tell which rows it has missed. Cost: d²/2 multiply-adds and one third derivative a row.
 
 use std::ops::Range;
@@ -30,9 +31,12 @@ pub(super) const GROUP: usize = 4;
 pub struct Spread {
     /// Of every group: the constants, then the entries of every column.
     groups: Vec<(Lead, Vec<[f32; GROUP]>)>,
-    /// sds within which the third derivative is bounded.
+    /// sds within which the derivatives are bounded.
     reach: f32,
 }
+
+/// √(192/30).
+const FOURTH: f64 = 2.529_822_128_134_703_5;
 
 /// What a group begins with: its constants and its first column that is not zero.
 type Lead = ([f32; GROUP], usize);
@@ -125,6 +129,35 @@ pub(super) fn factor(covariance: &DMatrix<f64>) -> Result<DMatrix<f64>> {
         what: "the covariance at the centre".into(),
         remedy: "give every coefficient a proper prior".into(),
     })
+}
+
+/// The score of a row by its fourth derivative; `None` of a family without bounds.
+pub(super) fn fourth<F: Family>(
+    family: &F,
+    eta: f64,
+    trials: f64,
+    weight: f64,
+    leverage: f64,
+) -> Option<f32> {
+    let [.., largest] = family.row_bounds(eta, trials, f64::from(REACH) * leverage)?;
+    let score = (weight * largest * leverage.powi(4) / 24.0 * FOURTH) as f32;
+    Some(if score.is_nan() { LARGEST } else { score.min(LARGEST) })
+}
+
+/// Writes the leverages of the rows of some blocks to `out`, which holds those rows only.
+#[inline(always)]
+pub(super) fn leverages<S: Simd>(
+    simd: S,
+    view: &crate::model::glm::blocks::View<'_>,
+    range: Range<usize>,
+    spread: &Spread,
+    out: &mut [f32],
+) {
+    for (place, index) in range.enumerate() {
+        let [low, high] = spread.squares(simd, view.block(index)).map(SimdFloat::sqrt);
+        low.store_slice(&mut out[place * BLOCK..][..16]);
+        high.store_slice(&mut out[place * BLOCK + 16..][..16]);
+    }
 }
 
 /// Writes the scores of the rows of some blocks; `eta` and `out` hold those rows only. Rows missing from the last block score 0.

@@ -60,7 +60,7 @@ fn reference<F: Family>(expansion: &GlmExpansion<F>, state: &[f64], blocks: &[u3
             };
             let (trials, weight) = (side(layout.trials), side(layout.weight));
             let response = side(Some(layout.response));
-            sums[0] += weight * F::residual(&family, eta, 0.0, h, response, trials);
+            sums[0] += weight * F::residual(&family, eta, [0.0, h], response, trials, false);
             let [third, ..] = model.family.row_bounds(eta, trials, 0.0).unwrap();
             sums[1] += weight * third * h.powi(3) / 6.0;
         }

@@ -16,7 +16,11 @@ fn unbiased<F: Family>(family: &F, kind: ResponseKind) {
         priors.extend(F::EXTRA.iter().map(|_| Prior::Normal { sd: 2.0 }));
         let model = Glm::new(family.clone(), &data, priors).unwrap();
         let d = model.parameters();
-        for (order, rows) in [(2, 0), (2, 20), (2, 300), (1, 20)] {
+        let mut settings = vec![(2, 0), (2, 20), (2, 300), (1, 20)];
+        if F::EXTRA.is_empty() {
+            settings.extend([(3, 0), (3, 300)]);
+        }
+        for (order, rows) in settings {
             let settings =
                 ExpansionSettings { order, stratum_rows: Some(rows), ..ExpansionSettings::default() };
             let surrogate = Surrogate::new(GlmExpansion::new(&model, &vec![0.0; d], &settings).unwrap());
