@@ -211,7 +211,7 @@ impl Wanted {
                 reason,
             });
         }
-        let standard = SequentialSettings::residuals();
+        let standard = SequentialSettings::residuals_from(report.first_look);
         let mut settings = match &self.test {
             Some(test) => SequentialSettings { guard: None, ..test.clone() },
             None => SequentialSettings { block_rows: self.block_rows, ..standard.clone() },

@@ -9,6 +9,7 @@
 
 use std::time::Instant;
 
+use austerity::check::SurrogateSettings;
 use austerity::model::glm::expansion::ExpansionReport;
 use austerity::model::row_expansion::RowExpansionSettings;
 use austerity::model::{
@@ -280,6 +281,7 @@ fn report(found: &austerity::model::row_expansion::RowExpansionReport) -> Expans
         replicated: 0,
         extra_rows: 0,
         sampled_columns: 0,
+        first_look: SurrogateSettings::default().first,
         standard_error: found.predicted.map_or(f64::NAN, |stratum| stratum.standard_error),
         rows_to_tolerance: found.predicted.map_or(found.rows as f64, |stratum| stratum.rows_to_tolerance),
         // Rows that nobody scored: whether they can be missed is not known.

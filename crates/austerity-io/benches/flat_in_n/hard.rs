@@ -4,13 +4,13 @@
 //! smallest of the coefficients).
 
 use austerity::model::glm::Family;
-use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion};
+use austerity::model::glm::expansion::GlmExpansion;
 use austerity::model::{Glm, Logistic, Prior, ResponseKind, Surrogate, generate};
 use austerity::proposal::TransitionPlan;
 use std::time::{Duration, Instant};
 
 use crate::agreement::Reference;
-use crate::rate::{measure, residual_rule};
+use crate::rate::{expansion_settings, measure, residual_rule};
 
 /// CPU seconds of a chain.
 const SECONDS: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ pub(crate) fn run(rows: usize, seeds: u64) {
 /// Speed and agreement of the defaults on a model.
 pub(crate) fn report<F: Family>(model: &Glm<F>) {
     let start = vec![0.0; model.parameters()];
-    let expansion = GlmExpansion::new(model, &start, &ExpansionSettings::default()).expect("an expansion");
+    let expansion = GlmExpansion::new(model, &start, &expansion_settings()).expect("an expansion");
     let (found, passes) = (expansion.report().sentence(), expansion.report().passes);
     println!("  {found} ({:.2} s, {passes} passes)", expansion.report().seconds);
     let surrogate = Surrogate::new(expansion);
@@ -57,7 +57,7 @@ pub(crate) fn report<F: Family>(model: &Glm<F>) {
                     measure(
                         surrogate,
                         transition,
-                        &residual_rule(),
+                        &residual_rule(surrogate.expansion().report()),
                         plan.mean.clone(),
                         (u64::MAX, SECONDS, number),
                     )
@@ -68,11 +68,12 @@ pub(crate) fn report<F: Family>(model: &Glm<F>) {
     });
     for (rate, _) in &chains {
         println!(
-            "  {:.1} us a step, {:.1} sampled rows, accepted {:.3}, {:.0} effective samples per CPU second",
+            "  {:.1} us a step, {:.1} sampled rows, accepted {:.3}, {:.0} effective samples per CPU second ({:.0} by tails)",
             1e6 / rate.steps_per_second,
             rate.rows,
             rate.acceptance,
-            rate.effective_per_second
+            rate.effective_per_second,
+            rate.tails_per_second
         );
     }
     let count = (REFERENCE_ROWS / expansion.model().blocks().rows()).clamp(500, REFERENCE_DRAWS);

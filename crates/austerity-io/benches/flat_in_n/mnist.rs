@@ -13,7 +13,7 @@ use austerity::rule::RuleSettings;
 use austerity::run::{Chain, ChainCheckpoint, Settings};
 
 use crate::agreement::Reference;
-use crate::rate::{cpu_time, residual_rule};
+use crate::rate::{cpu_time, expansion_settings, residual_rule};
 use crate::real::numbers;
 
 /// The walk and the prior of the paper.
@@ -39,7 +39,7 @@ pub(crate) fn run(quick: bool) {
     println!("\nMNIST 7 against 9: {} rows, {d} parameters", model.blocks().rows());
 
     let begun = cpu_time();
-    let settings = ExpansionSettings { threads: 1, ..ExpansionSettings::default() };
+    let settings = ExpansionSettings { threads: 1, ..expansion_settings() };
     let expansion = GlmExpansion::new(&model, &vec![0.0; d], &settings).expect("an expansion");
     let surrogate = Surrogate::new(expansion);
     let expansion = surrogate.expansion();
@@ -60,9 +60,9 @@ pub(crate) fn run(quick: bool) {
     };
     let times: Vec<f64> = TIMES.iter().map(|time| time * unit).collect();
     let walked = problem.risks(&model, &walk, &exact, &times, 0.0);
-    let tested = problem.risks(&surrogate, &walk, &residual_rule(), &times, set_up);
+    let tested = problem.risks(&surrogate, &walk, &residual_rule(expansion.report()), &times, set_up);
     let transition = plan.build(expansion).expect("a transition");
-    let moved = problem.risks(&surrogate, &transition, &residual_rule(), &times, set_up);
+    let moved = problem.risks(&surrogate, &transition, &residual_rule(expansion.report()), &times, set_up);
     println!("  set-up {:.1} ms, 1,000 exact steps {:.1} ms; {}", 1e3 * set_up, 1e3 * unit, plan.sentence());
     println!(
         "  {:>10} {:>12} {:>16} {:>8} {:>16} {:>8}",

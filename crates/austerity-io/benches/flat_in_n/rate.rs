@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use austerity::diagnostics::ess_bulk;
+use austerity::diagnostics::{ess_bulk, ess_tail};
 use austerity::model::Model;
+use austerity::model::glm::expansion::{ExpansionReport, ExpansionSettings};
 use austerity::proposal::Proposal;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
@@ -12,8 +13,13 @@ use austerity::run::{Chain, ChainCheckpoint, Settings};
 pub(crate) const MEASURED: Duration = Duration::from_secs(3);
 
 /// The rule of the defaults for residuals.
-pub(crate) fn residual_rule() -> RuleSettings {
-    RuleSettings::Sequential(SequentialSettings::residuals())
+pub(crate) fn residual_rule(report: &ExpansionReport) -> RuleSettings {
+    RuleSettings::Sequential(SequentialSettings::residuals_from(report.first_look))
+}
+
+/// Expansions as `fit` makes them.
+pub(crate) fn expansion_settings() -> ExpansionSettings {
+    ExpansionSettings { raise: true, ..ExpansionSettings::default() }
 }
 
 /// CPU time of this thread: a busy machine does not count.
@@ -25,7 +31,9 @@ pub(crate) fn cpu_time() -> Duration {
 /// What a chain did in a while.
 pub(crate) struct Rate {
     pub(crate) steps_per_second: f64,
+    /// The smallest bulk ESS of a parameter, and the smallest tail ESS.
     pub(crate) effective_per_second: f64,
+    pub(crate) tails_per_second: f64,
     pub(crate) rows: f64,
     pub(crate) acceptance: f64,
 }
@@ -61,11 +69,12 @@ where
         }
     }
     let seconds = (cpu_time() - begun).as_secs_f64();
-    let smallest = draws.iter().map(|draws| ess_bulk(&[draws])).fold(f64::INFINITY, f64::min);
+    let smallest = |of: fn(&[&[f64]]) -> f64| draws.iter().map(|d| of(&[d])).fold(f64::INFINITY, f64::min);
     let counters = chain.sampling();
     let rate = Rate {
         steps_per_second: made as f64 / seconds,
-        effective_per_second: smallest / seconds,
+        effective_per_second: smallest(ess_bulk) / seconds,
+        tails_per_second: smallest(ess_tail) / seconds,
         rows: counters.rows as f64 / counters.steps as f64,
         acceptance: counters.acceptance(),
     };

@@ -9,7 +9,7 @@
 //! its second half, which whitens the next; the covariance at the mode may be wrong by a factor of 2 and more. Coefficients that only the certainty stratum knows get
 //! [`Sweeps`] of exact single steps.
 //!
-//! The outcome is plain data, a function of expansion and seed; nothing adapts afterwards. Cost: 500 densities, 1,500 gradients where log w is not constant, and with paths some 25,000 gradients of the
+//! The outcome is plain data, a function of expansion and seed; nothing adapts afterwards. Cost: 500 densities, 768 gradients and 500 densities more where log w is not constant, and with paths some 25,000 gradients of the
 //! surrogate.
 
 use rand::RngExt as _;
@@ -30,7 +30,7 @@ const WEIGHED: usize = 500;
 /// Spread from which the normal approximation is moved.
 const WORTH_MOVING: f64 = 0.02;
 /// Pairs ±z of draws whose gradients are averaged, and how often.
-const PAIRS: usize = 256;
+const PAIRS: usize = 128;
 const MOVES: usize = 3;
 /// Correlation of successive draws from the normal approximation.
 const CORRELATION: f64 = -0.4;

@@ -61,12 +61,18 @@ impl SequentialSettings {
 }
 
 impl SequentialSettings {
-    /// The defaults for residuals of a surrogate: looks at 64, × 1.5, …, Wang–Tsiatis bounds with α = ¾ and ε = 0.01, an absolute stop at
-    /// τ = 0.03, no guard, since residuals are guarded beforehand ([`crate::check::blindness`]).
+    /// The defaults for residuals of a surrogate, [`Self::residuals_from`] 64 rows on.
     #[must_use]
     pub fn residuals() -> Self {
+        Self::residuals_from(64)
+    }
+
+    /// The defaults for residuals of a surrogate: looks at `first` rows, × 1.5, …, Wang–Tsiatis bounds with α = ¾ and ε = 0.01, an absolute stop at
+    /// τ = 0.03, no guard, since residuals are guarded beforehand ([`crate::check::blindness`]).
+    #[must_use]
+    pub fn residuals_from(first: usize) -> Self {
         Self {
-            looks: Looks::Growing { first: 64, growth: 1.5 },
+            looks: Looks::Growing { first, growth: 1.5 },
             bound: Bound { shape: Shape::WangTsiatis { alpha: 0.75 }, ..Bound::pocock(0.01) },
             stop_at: Some(0.03),
             guard: None,

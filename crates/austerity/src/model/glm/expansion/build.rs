@@ -94,7 +94,7 @@ impl<F: Family> GlmExpansion<F> {
         let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
         let weighed = |third: bool| -> Result<_> {
             let scores = scores(model, &centre, third, threads)?;
-            let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first);
+            let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first / 2);
             let found = surrogate(&falling, &settings.stratum)?;
             let copies = copies(&scores[..model.blocks().rows()], &found, settings)?;
             Ok((scores, falling, found, copies))
@@ -130,6 +130,10 @@ impl<F: Family> GlmExpansion<F> {
             passes: centre.passes + 1,
             replicated: copies.map_or(0, |copies| copies.replicated),
             extra_rows: copies.map_or(0, |copies| copies.extra),
+            first_look: match copies {
+                None => first_look(&falling, chosen.rows, &settings.stratum)?,
+                Some(_) => settings.stratum.first,
+            },
             ..ExpansionReport::of(&chosen, &found.without)
         };
         let typical =
@@ -147,6 +151,17 @@ impl<F: Family> GlmExpansion<F> {
         expansion.report = report;
         Ok(expansion)
     }
+}
+
+/// Half the usual first look where that is predicted to reach the tolerance and misses nothing that matters.
+fn first_look(falling: &Falling, apart: usize, settings: &SurrogateSettings) -> Result<usize> {
+    let half = SurrogateSettings { first: settings.first / 2, ..*settings };
+    if half.first == 0 {
+        return Ok(settings.first);
+    }
+    let found = falling.stratum(apart, &half)?;
+    let serves = found.standard_error <= half.tolerance && !found.blindness.is_blind();
+    Ok(if serves { half.first } else { settings.first })
 }
 
 /// Rows read per decision.

@@ -4,8 +4,8 @@
 //! of the order of h⁴: residuals N^{−1/2} times as large again, and their total with them. It pays where the second order leaves decisions
 //! that read more than their first look: up to some 10⁵ rows, or many coefficients; [`super::build`] weighs that.
 //!
-//! The different coefficients, d(d+1)(d+2)/6 of them times the number of their orders, stand in rows c ≤ b, each filled up to whole vectors of eight,
-//! so that value and gradient are vertical multiply-adds. The polynomial has no largest value: far away it is no density, and
+//! The different coefficients a ≤ c ≤ b, d(d+1)(d+2)/6 of them times the number of their orders, stand in vectors of eight a, of every b and c below it, so that
+//! value and gradient are vertical multiply-adds in loops over c. The polynomial has no largest value: far away it is no density, and
 //! leapfrog paths that go there are refused by the decision about residuals, which are then as large.
 //!
 //! Cost: one pass of d³/6 multiply-adds a row; d³/6 numbers (8 bytes) and as many multiply-adds per value, twice as many with the gradient. Not for
@@ -33,13 +33,8 @@ pub(super) struct Cubic {
     size: usize,
     /// C⁻¹, column by column, each from the diagonal on.
     inverse: Vec<f64>,
-    /// T of (b, c ≤ b), each with entries a ≤ c times the number of their orders, filled up.
-    rows: Vec<[f64; LANES]>,
-}
-
-/// Whole vectors that hold `len` numbers.
-const fn vectors(len: usize) -> usize {
-    len.div_ceil(LANES)
+    /// T times the number of orders: of every b, of every eight a up to it, of every c from the first of them to b; 0 where a > c.
+    vectors: Vec<[f64; LANES]>,
 }
 
 impl Cubic {
@@ -65,112 +60,134 @@ impl Cubic {
         let mut sums = Sums::new(size, true);
         parts.iter().for_each(|part| sums.add(part));
         sums.complete();
-        let mut rows = Vec::new();
-        let mut rest = &sums.cubic[..];
+        let entry = |a: usize, c: usize, b: usize| {
+            let place = b * (b + 1) * (b + 2) / 6 + c * (c + 1) / 2 + a;
+            if a <= c { sums.cubic[place] } else { 0.0 }
+        };
+        let mut vectors = Vec::new();
         for b in 0..size {
-            for c in 0..=b {
-                let (row, after) = rest.split_at(c + 1);
-                rest = after;
-                rows.extend(row.chunks(LANES).map(filled_up));
+            for first in (0..=b).step_by(LANES) {
+                vectors.extend((first..=b).map(|c| std::array::from_fn(|lane| entry(first + lane, c, b))));
             }
         }
         let inverse = lower.solve_lower_triangular(&DMatrix::identity(size, size)).unwrap_or(lower);
         let inverse = (0..size).flat_map(|k| (k..size).map(move |i| (i, k))).map(|at| inverse[at]).collect();
-        Ok(Self { size, inverse, rows })
+        Ok(Self { size, inverse, vectors })
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.inverse[..]) + size_of_val(&self.rows[..])
+        size_of_val(&self.inverse[..]) + size_of_val(&self.vectors[..])
     }
 
     /// The value at a displacement of the parameters that move the rest, and its gradient added to `gradient`.
     pub(super) fn evaluate(&self, level: Level, moved: &[f64], gradient: Option<&mut [f64]>) -> f64 {
-        dispatched!(level, _simd => self.form(moved, gradient))
-    }
-
-    #[inline(always)]
-    fn form(&self, moved: &[f64], gradient: Option<&mut [f64]>) -> f64 {
-        let filled = vectors(self.size) * LANES;
-        with_buffer(filled, 0.0f64, |u| {
-            let mut rest = &self.inverse[..];
-            for (k, &h) in moved.iter().enumerate() {
-                let (column, after) = rest.split_at(self.size - k);
-                rest = after;
-                u[k..].iter_mut().zip(column).for_each(|(u, entry)| *u += h * entry);
-            }
-            let (u, _) = u.as_chunks::<LANES>();
-            match gradient {
-                None => self.value(u) / 6.0,
-                Some(gradient) => with_buffer(filled, 0.0f64, |slope| {
-                    let value = self.slopes(u, slope);
-                    // ∇ by θ is C⁻ᵀ times that by u.
-                    let mut rest = &self.inverse[..];
-                    for (k, slot) in gradient.iter_mut().enumerate() {
-                        let (column, after) = rest.split_at(self.size - k);
-                        rest = after;
-                        *slot += dot(column, &slope[k..self.size]) / 6.0;
-                    }
-                    value / 6.0
-                }),
-            }
+        // Buffers are made out here: closures inside would not be compiled for the instruction set at hand.
+        let filled = self.size.next_multiple_of(LANES);
+        with_buffer(filled, 0.0f64, |u| match gradient {
+            None => dispatched!(level, _simd => self.value(moved, u)),
+            Some(gradient) => with_buffer(filled, 0.0f64, |slope| {
+                with_buffer(
+                    self.size,
+                    [0.0f64; LANES],
+                    |middle| dispatched!(level, _simd => self.slopes(moved, u, slope, middle, gradient)),
+                )
+            }),
         })
     }
 
-    /// T[u, u, u].
+    /// u = C⁻¹ `moved`, whole vectors of it.
     #[inline(always)]
-    fn value(&self, u: &[[f64; LANES]]) -> f64 {
+    fn whiten<'u>(&self, moved: &[f64], u: &'u mut [f64]) -> &'u [[f64; LANES]] {
+        let mut rest = &self.inverse[..];
+        for (k, &h) in moved.iter().enumerate() {
+            let (column, after) = rest.split_at(self.size - k);
+            rest = after;
+            u[k..].iter_mut().zip(column).for_each(|(u, entry)| *u += h * entry);
+        }
+        u.as_chunks::<LANES>().0
+    }
+
+    /// T[u, u, u]/6.
+    #[inline(always)]
+    fn value(&self, moved: &[f64], u: &mut [f64]) -> f64 {
+        let u = self.whiten(moved, u);
         let flat = u.as_flattened();
-        let mut rows = self.rows.iter();
+        let mut rest = &self.vectors[..];
         let mut total = [0.0; LANES];
         for (b, &ub) in flat[..self.size].iter().enumerate() {
             let mut inner = [0.0; LANES];
-            for (c, &uc) in flat[..=b].iter().enumerate() {
-                let mut sum = [0.0; LANES];
-                for (place, row) in rows.by_ref().take(vectors(c + 1)).enumerate() {
-                    add_product(&mut sum, row, &u[place]);
-                }
-                add_multiple(&mut inner, &sum, uc);
+            for (eight, own) in u[..=b / LANES].iter().enumerate() {
+                let factors = &flat[eight * LANES..=b];
+                let (vectors, after) = rest.split_at(factors.len());
+                rest = after;
+                add_product(&mut inner, &combined(vectors, factors), own);
             }
             add_multiple(&mut total, &inner, ub);
         }
-        total.iter().sum()
+        total.iter().sum::<f64>() / 6.0
     }
 
-    /// T[u, u, u], and its gradient by u.
+    /// The same, with its gradient by θ added to `gradient`. `slope` and `middle` are zeros.
     #[inline(always)]
-    fn slopes(&self, u: &[[f64; LANES]], slope: &mut [f64]) -> f64 {
+    fn slopes(
+        &self,
+        moved: &[f64],
+        u: &mut [f64],
+        slope: &mut [f64],
+        middle: &mut [[f64; LANES]],
+        gradient: &mut [f64],
+    ) -> f64 {
+        let u = self.whiten(moved, u);
         let flat = u.as_flattened();
-        let mut rows = self.rows.iter();
+        let mut rest = &self.vectors[..];
         let mut total = [0.0; LANES];
-        // Partial sums of the slopes of the largest and of the middle index; those of the smallest are whole.
-        with_buffer(self.size, [0.0f64; LANES], |middle| {
-            let (smallest, _) = slope.as_chunks_mut::<LANES>();
-            for (b, &ub) in flat[..self.size].iter().enumerate() {
-                let mut inner = [0.0; LANES];
-                for (c, &uc) in flat[..=b].iter().enumerate() {
-                    let mut sum = [0.0; LANES];
-                    for (place, row) in rows.by_ref().take(vectors(c + 1)).enumerate() {
-                        add_product(&mut sum, row, &u[place]);
-                        add_multiple(&mut smallest[place], row, ub * uc);
-                    }
-                    add_multiple(&mut inner, &sum, uc);
-                    add_multiple(&mut middle[c], &sum, ub);
+        // Slopes by the smallest of the three indices are whole; those by the other two are partial sums in `middle`.
+        let (smallest, _) = slope.as_chunks_mut::<LANES>();
+        for (b, &ub) in flat[..self.size].iter().enumerate() {
+            let mut inner = [0.0; LANES];
+            for (eight, own) in u[..=b / LANES].iter().enumerate() {
+                let factors = &flat[eight * LANES..=b];
+                let (vectors, after) = rest.split_at(factors.len());
+                rest = after;
+                let sum = combined(vectors, factors);
+                add_product(&mut inner, &sum, own);
+                add_multiple(&mut smallest[eight], &sum, ub);
+                let own: [f64; LANES] = std::array::from_fn(|lane| ub * own[lane]);
+                for (middle, vector) in middle[eight * LANES..].iter_mut().zip(vectors) {
+                    add_product(middle, vector, &own);
                 }
-                add_multiple(&mut total, &inner, ub);
-                add_multiple(&mut middle[b], &inner, 1.0);
             }
-            for (slot, sums) in slope.iter_mut().zip(middle) {
-                *slot += sums.iter().sum::<f64>();
-            }
-        });
-        total.iter().sum()
+            add_multiple(&mut total, &inner, ub);
+            add_multiple(&mut middle[b], &inner, 1.0);
+        }
+        slope.iter_mut().zip(middle).for_each(|(slot, sums)| *slot += sums.iter().sum::<f64>());
+        // By θ it is C⁻ᵀ times that by u.
+        let mut rest = &self.inverse[..];
+        for (k, slot) in gradient.iter_mut().enumerate() {
+            let (column, after) = rest.split_at(self.size - k);
+            rest = after;
+            *slot += dot(column, &slope[k..self.size]) / 6.0;
+        }
+        total.iter().sum::<f64>() / 6.0
     }
 }
 
-/// A vector of at most eight numbers.
-fn filled_up(numbers: &[f64]) -> [f64; LANES] {
-    std::array::from_fn(|lane| numbers.get(lane).copied().unwrap_or(0.0))
+/// Σ factor·vector, in four sums: one alone would wait for every addition.
+#[inline(always)]
+fn combined(vectors: &[[f64; LANES]], factors: &[f64]) -> [f64; LANES] {
+    let mut sums = [[0.0; LANES]; 4];
+    let (whole, left) = vectors.as_chunks::<4>();
+    let (factors, rest) = factors.as_chunks::<4>();
+    for (vectors, factors) in whole.iter().zip(factors) {
+        for k in 0..4 {
+            add_multiple(&mut sums[k], &vectors[k], factors[k]);
+        }
+    }
+    for (k, (vector, &factor)) in left.iter().zip(rest).enumerate() {
+        add_multiple(&mut sums[k], vector, factor);
+    }
+    std::array::from_fn(|lane| (sums[0][lane] + sums[2][lane]) + (sums[1][lane] + sums[3][lane]))
 }
 
 #[inline(always)]

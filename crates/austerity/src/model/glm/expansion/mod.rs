@@ -47,7 +47,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Line};
 use super::{Family, Glm};
-use crate::check::blindness::Stratum;
+use crate::check::blindness::{Stratum, SurrogateSettings};
 use crate::error::Result;
 use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion, posterior_differences};
@@ -82,7 +82,10 @@ pub struct ExpansionReport {
     pub extra_rows: usize,
     /// Columns that are not zero outside the stratum.
     pub sampled_columns: usize,
-    /// Predicted standard error of a total at the first look.
+    /// Rows that the first look of a test should have; 64 before this was reported.
+    #[serde(default = "usual_look")]
+    pub first_look: usize,
+    /// Predicted standard error of a total after 64 rows.
     pub standard_error: f64,
     /// Rows sampled until the predicted standard error is the tolerance.
     pub rows_to_tolerance: f64,
@@ -146,6 +149,7 @@ impl ExpansionReport {
             replicated: 0,
             extra_rows: 0,
             sampled_columns: 0,
+            first_look: usual_look(),
             standard_error: stratum.standard_error,
             rows_to_tolerance: stratum.rows_to_tolerance,
             missed: stratum.blindness.missed,
@@ -155,6 +159,10 @@ impl ExpansionReport {
             seconds: 0.0,
         }
     }
+}
+
+fn usual_look() -> usize {
+    SurrogateSettings::default().first
 }
 
 /// The expansion of a [`Glm`].
@@ -272,25 +280,29 @@ impl<F: Family> GlmExpansion<F> {
                     value
                 }),
             });
-            third + dispatched!(self.level(), _simd => self.polynomial(moved, gradient))
+            // The buffer is made out here: closures inside would not be compiled for the instruction set at hand.
+            third
+                + with_buffer(
+                    moved.len(),
+                    0.0f64,
+                    |curve| dispatched!(self.level(), _simd => self.polynomial(moved, curve, gradient)),
+                )
         })
     }
 
-    /// The part of the first two orders, at a displacement of the active parameters.
+    /// The part of the first two orders, at a displacement of the active parameters; `curve` is zeros.
     #[inline(always)]
-    fn polynomial(&self, moved: &[f64], mut gradient: Option<&mut [f64]>) -> f64 {
-        with_buffer(moved.len(), 0.0f64, |curve| {
-            // H is symmetric: sums of its rows need no sums across a row.
-            for (row, &h) in self.quadratic.chunks_exact(moved.len().max(1)).zip(moved) {
-                curve.iter_mut().zip(row).for_each(|(sum, entry)| *sum += h * entry);
+    fn polynomial(&self, moved: &[f64], curve: &mut [f64], gradient: Option<&mut [f64]>) -> f64 {
+        // H is symmetric: sums of its rows need no sums across a row.
+        for (row, &h) in self.quadratic.chunks_exact(moved.len().max(1)).zip(moved) {
+            curve.iter_mut().zip(row).for_each(|(sum, entry)| *sum += h * entry);
+        }
+        if let Some(gradient) = gradient {
+            for ((&i, linear), curve) in self.active.iter().zip(&self.linear).zip(&*curve) {
+                gradient[i as usize] += linear + curve;
             }
-            if let Some(gradient) = &mut gradient {
-                for ((&i, linear), curve) in self.active.iter().zip(&self.linear).zip(&*curve) {
-                    gradient[i as usize] += linear + curve;
-                }
-            }
-            dot(moved, &self.linear) + 0.5 * dot(moved, curve)
-        })
+        }
+        dot(moved, &self.linear) + 0.5 * dot(moved, curve)
     }
 
     /// The column of a coefficient that is certain, and a step of it in the units of the storage: such columns are not centred.

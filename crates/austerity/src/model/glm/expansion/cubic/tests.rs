@@ -14,9 +14,10 @@ fn model(rows: usize, columns: usize) -> Glm<Logistic> {
     Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; columns + 1]).unwrap()
 }
 
-fn expanded(model: &Glm<Logistic>, settings: ExpansionSettings) -> GlmExpansion<Logistic> {
+fn expanded(model: &Glm<Logistic>, settings: &ExpansionSettings) -> GlmExpansion<Logistic> {
     let start = vec![0.0; model.parameters()];
-    GlmExpansion::new(model, &start, &ExpansionSettings { stratum_rows: Some(0), ..settings }).unwrap()
+    GlmExpansion::new(model, &start, &ExpansionSettings { stratum_rows: Some(0), ..settings.clone() })
+        .unwrap()
 }
 
 fn third() -> ExpansionSettings {
@@ -36,7 +37,7 @@ fn near(expansion: &GlmExpansion<Logistic>, seed: u64, size: f64) -> Vec<f64> {
 fn the_form_is_the_sum_over_rows() {
     for columns in [1, 6, 7, 8, 20] {
         let model = model(3_000, columns);
-        let expansion = expanded(&model, third());
+        let expansion = expanded(&model, &third());
         let cubic = expansion.cubic.as_deref().unwrap();
         for seed in 0..3 {
             let state = near(&expansion, seed, 1.0);
@@ -63,7 +64,7 @@ fn the_form_is_the_sum_over_rows() {
 fn the_gradient_is_that_of_the_value() {
     for columns in [1, 7, 8, 19, 40] {
         let model = model(2_000, columns);
-        let expansion = expanded(&model, third());
+        let expansion = expanded(&model, &third());
         let cubic = expansion.cubic.as_deref().unwrap();
         let state = near(&expansion, 1, 1.0);
         let moved: Vec<f64> = state.iter().zip(expansion.centre()).map(|(s, c)| s - c).collect();
@@ -96,8 +97,8 @@ fn spread(surrogate: &Surrogate<GlmExpansion<Logistic>>) -> f64 {
 fn residuals_shrink_with_another_root_of_n() {
     let gain = |rows: usize| {
         let model = model(rows, 5);
-        let second = spread(&Surrogate::new(expanded(&model, ExpansionSettings::default())));
-        second / spread(&Surrogate::new(expanded(&model, third())))
+        let second = spread(&Surrogate::new(expanded(&model, &ExpansionSettings::default())));
+        second / spread(&Surrogate::new(expanded(&model, &third())))
     };
     let (few, many) = (gain(1_000), gain(100_000));
     assert!(few > 3.0 && (5.0..20.0).contains(&(many / few)), "{few} {many}");
