@@ -17,6 +17,7 @@ use crate::error::{Error, Result, setting};
 use crate::proposal::Proposal;
 use crate::proposal::random_walk::factor_of;
 use crate::rng::Rng;
+use crate::simd::eight::{LANES, add_matrix_product, strips};
 use crate::simd::{detected, dispatched, dot};
 
 /// Steps that leave a normal distribution as it is.
@@ -28,6 +29,11 @@ pub struct CrankNicolson {
     /// ρ and √(1 − ρ²).
     correlation: f64,
     rest: f64,
+    /// L in strips of eight rows, and room for a candidate.
+    #[serde(skip)]
+    strips: Vec<[f64; LANES]>,
+    #[serde(skip)]
+    room: Vec<[f64; LANES]>,
     /// The last current state and candidate, whitened.
     #[serde(skip)]
     here: Whitened,
@@ -58,6 +64,8 @@ impl CrankNicolson {
             factor: columns(mean.len(), &factor_of(mean.len(), covariance)?),
             correlation,
             rest: (1.0 - correlation * correlation).sqrt(),
+            strips: Vec::new(),
+            room: Vec::new(),
             here: Whitened::default(),
             there: Whitened::default(),
         })
@@ -102,17 +110,6 @@ fn columns(d: usize, rows: &[f64]) -> Vec<f64> {
     (0..d).flat_map(|j| (j..d).map(move |i| rows[i * (i + 1) / 2 + j])).collect()
 }
 
-/// Adds L·y: column by column, so that nothing is summed across.
-#[inline(always)]
-fn add_product(to: &mut [f64], factor: &[f64], y: &[f64]) {
-    let mut rest = factor;
-    for (j, y) in y.iter().enumerate() {
-        let (column, tail) = rest.split_at(to.len() - j);
-        rest = tail;
-        to[j..].iter_mut().zip(column).for_each(|(to, l)| *to += y * l);
-    }
-}
-
 impl Proposal<Vec<f64>> for CrankNicolson {
     fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
         self.begin(from)?;
@@ -123,11 +120,22 @@ impl Proposal<Vec<f64>> for CrankNicolson {
             *y = self.correlation * here + self.rest * z;
         }
         *square = dot(y, y);
-        state.clone_from(&self.mean);
-        let (state, y, factor) = (&mut state[..], &y[..], &self.factor[..]);
-        dispatched!(detected(), _simd => add_product(state, factor, y));
+        let d = self.mean.len();
+        if self.strips.is_empty() {
+            // Column j of the triangle begins after those of d, d − 1, … numbers.
+            let entry =
+                |i: usize, j: usize| if i < j { 0.0 } else { self.factor[j * d - j * (j + 1) / 2 + i] };
+            self.strips = strips(d, d, entry);
+            self.room = vec![[0.0; LANES]; d.div_ceil(LANES)];
+        }
+        self.room.as_flattened_mut()[..d].copy_from_slice(&self.mean);
+        let (room, y, strips) = (&mut self.room[..], &y[..], &self.strips[..]);
+        dispatched!(detected(), _simd => add_matrix_product(room, strips, y));
+        let candidate = &self.room.as_flattened()[..d];
+        state.clear();
+        state.extend_from_slice(candidate);
         to.clear();
-        to.extend_from_slice(state);
+        to.extend_from_slice(candidate);
         Ok(0.5 * (*square - self.here.square))
     }
 }

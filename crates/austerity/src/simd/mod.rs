@@ -7,6 +7,7 @@
 //! | [`mod@log1p`] | log(1 + x) without cancellation |
 //! | [`mod@sigmoid`] | 1/(1 + e^−x) without overflow |
 //! | [`mod@dot`] | Σ a_i·b_i in f64 |
+//! | [`eight`] | products with small matrices in f64 |
 //! | [`mod@reduce`] | sixteen lanes brought together |
 //! | [`prefetch`] | asking for memory before it is needed |
 //!
@@ -18,6 +19,7 @@
 //! other to the last bit, SSE2 rounds once more per multiply-add. All are within 4 ulp.
 
 pub mod dot;
+pub mod eight;
 pub mod exp;
 pub mod expm1;
 pub mod log1p;

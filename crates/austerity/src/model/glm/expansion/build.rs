@@ -20,6 +20,7 @@ use crate::model::glm::{Family, Glm};
 use crate::population::relocated;
 use crate::rng::{Role, stream};
 use crate::simd::dispatched;
+use crate::simd::eight::strips;
 
 /// Decisions that read no more rows than this are cheap enough without copies, which would cost certain coefficients their own exact steps.
 const WORTH: f64 = 30_000.0;
@@ -291,8 +292,8 @@ fn assemble<F: Family>(
         })
         .collect();
     let linear = active.iter().map(|&i| gradient[i as usize]).collect();
-    let entry = |&i: &u32, &k: &u32| if order >= 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
-    let quadratic = active.iter().flat_map(|i| active.iter().map(move |k| entry(i, k))).collect();
+    let entry = |i: u32, k: u32| if order >= 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
+    let quadratic = strips(active.len(), active.len(), |i, k| entry(active[i], active[k]));
     Ok(GlmExpansion {
         model: model.clone(),
         order,

@@ -9,10 +9,10 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use crate::model::glm::blocks::{BLOCK, Line};
-use crate::model::glm::kernel::{self, Rows, column};
+use crate::model::glm::blocks::BLOCK;
+use crate::model::glm::kernel::{self, Pair, Rows, column};
 use crate::model::glm::{Family, Glm};
-use crate::simd::{Lanes, Level, lanes_sum};
+use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 
 /// Where a state lies, as seen from the centre, in the units of the storage.
 #[derive(Debug)]
@@ -107,13 +107,21 @@ impl<F: Family> CertainRows<F> {
         to.extra.clear();
         to.extra.extend_from_slice(displacement.extra);
         to.eta.clone_from(&self.eta);
+        dispatched!(self.level(), simd => self.add_displacement(simd, displacement, &mut to.eta));
+    }
+
+    #[inline(always)]
+    fn add_displacement<S: Simd>(&self, simd: S, displacement: &Displacement<'_, F>, eta: &mut [f32]) {
         let view = self.model.blocks().view();
-        for (block, eta) in to.eta.chunks_exact_mut(BLOCK).enumerate() {
-            eta.iter_mut().for_each(|eta| *eta += displacement.constant);
+        for (block, eta) in eta.chunks_exact_mut(BLOCK).enumerate() {
+            let lines = view.block(block);
+            let mut sums = [Lanes::splat(simd, displacement.constant); 2];
             for &j in &self.columns[self.starts[block]..self.starts[block + 1]] {
-                let coefficient = displacement.coefficients[j as usize];
-                add_column(view.block(block), j as usize, coefficient, eta);
+                let coefficient = Lanes::splat(simd, displacement.coefficients[j as usize]);
+                let x = column(simd, lines, j as usize);
+                sums = [x[0].mul_add(coefficient, sums[0]), x[1].mul_add(coefficient, sums[1])];
             }
+            add_lanes(simd, eta, sums);
         }
     }
 
@@ -124,10 +132,17 @@ impl<F: Family> CertainRows<F> {
 
     /// Moves it.
     pub(super) fn take(&self, at: &mut Predictors, column: usize, by: f32) {
+        dispatched!(self.level(), simd => self.add_step(simd, column, by, &mut at.eta));
+    }
+
+    #[inline(always)]
+    fn add_step<S: Simd>(&self, simd: S, place: usize, by: f32, eta: &mut [f32]) {
         let view = self.model.blocks().view();
-        for &block in &self.blocks[column] {
-            let eta = &mut at.eta[block as usize * BLOCK..][..BLOCK];
-            add_column(view.block(block as usize), column, by, eta);
+        let by = Lanes::splat(simd, by);
+        for &block in &self.blocks[place] {
+            let eta = &mut eta[block as usize * BLOCK..][..BLOCK];
+            let x = column(simd, view.block(block as usize), place);
+            add_lanes(simd, eta, [x[0] * by, x[1] * by]);
         }
     }
 
@@ -137,10 +152,12 @@ impl<F: Family> CertainRows<F> {
     }
 }
 
-/// η += coefficient·x of 32 rows.
-fn add_column(lines: &[Line], column: usize, coefficient: f32, eta: &mut [f32]) {
-    let values = lines[2 * column..2 * column + 2].iter().flat_map(|line| &line.0);
-    eta.iter_mut().zip(values).for_each(|(eta, x)| *eta += coefficient * x);
+/// η += moved, of 32 rows.
+#[inline(always)]
+fn add_lanes<S: Simd>(simd: S, eta: &mut [f32], moved: Pair<S>) {
+    for (half, moved) in eta.chunks_exact_mut(16).zip(moved) {
+        (Lanes::from_slice(simd, half) + moved).store_slice(half);
+    }
 }
 
 /// The exact change of the log-likelihood when one coefficient moves.

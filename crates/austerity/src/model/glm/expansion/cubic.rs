@@ -20,13 +20,11 @@ use super::{GlmExpansion, dot, with_buffer};
 use crate::error::Result;
 use crate::model::glm::Family;
 use crate::model::glm::blocks::BLOCK;
+use crate::simd::eight::{LANES, add_multiple, add_product, combined, filled};
 use crate::simd::{Level, dispatched};
 
 /// Parameters up to which the term is built.
 pub(super) const LARGEST: usize = 64;
-/// Numbers of a vector.
-const LANES: usize = 8;
-
 /// The cubic form of an expansion.
 #[derive(Clone, Debug)]
 pub(super) struct Cubic {
@@ -83,7 +81,7 @@ impl Cubic {
     /// The value at a displacement of the parameters that move the rest, and its gradient added to `gradient`.
     pub(super) fn evaluate(&self, level: Level, moved: &[f64], gradient: Option<&mut [f64]>) -> f64 {
         // Buffers are made out here: closures inside would not be compiled for the instruction set at hand.
-        let filled = self.size.next_multiple_of(LANES);
+        let filled = filled(self.size);
         with_buffer(filled, 0.0f64, |u| match gradient {
             None => dispatched!(level, _simd => self.value(moved, u)),
             Some(gradient) => with_buffer(filled, 0.0f64, |slope| {
@@ -170,37 +168,6 @@ impl Cubic {
             *slot += dot(column, &slope[k..self.size]) / 6.0;
         }
         total.iter().sum::<f64>() / 6.0
-    }
-}
-
-/// Σ factor·vector, in four sums: one alone would wait for every addition.
-#[inline(always)]
-fn combined(vectors: &[[f64; LANES]], factors: &[f64]) -> [f64; LANES] {
-    let mut sums = [[0.0; LANES]; 4];
-    let (whole, left) = vectors.as_chunks::<4>();
-    let (factors, rest) = factors.as_chunks::<4>();
-    for (vectors, factors) in whole.iter().zip(factors) {
-        for k in 0..4 {
-            add_multiple(&mut sums[k], &vectors[k], factors[k]);
-        }
-    }
-    for (k, (vector, &factor)) in left.iter().zip(rest).enumerate() {
-        add_multiple(&mut sums[k], vector, factor);
-    }
-    std::array::from_fn(|lane| (sums[0][lane] + sums[2][lane]) + (sums[1][lane] + sums[3][lane]))
-}
-
-#[inline(always)]
-fn add_product(sum: &mut [f64; LANES], a: &[f64; LANES], b: &[f64; LANES]) {
-    for lane in 0..LANES {
-        sum[lane] += a[lane] * b[lane];
-    }
-}
-
-#[inline(always)]
-fn add_multiple(sum: &mut [f64; LANES], a: &[f64; LANES], times: f64) {
-    for lane in 0..LANES {
-        sum[lane] += a[lane] * times;
     }
 }
 

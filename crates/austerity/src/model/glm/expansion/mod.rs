@@ -52,6 +52,7 @@ use crate::error::Result;
 use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion, posterior_differences};
 use crate::model::{Model as _, Parameters as _};
+use crate::simd::eight::{LANES, add_matrix_product, filled};
 use crate::simd::{Level, dispatched, dot};
 
 pub use bound::{Bounds, CertificateSettings};
@@ -176,9 +177,9 @@ pub struct GlmExpansion<F: Family> {
     covariance: Vec<f64>,
     /// Parameters that move the rest.
     active: Vec<u32>,
-    /// g and H of the rest, of the active parameters.
+    /// g and H of the rest, of the active parameters; H in strips of eight rows.
     linear: Vec<f64>,
-    quadratic: Vec<f64>,
+    quadratic: Vec<[f64; LANES]>,
     /// The term of the third order.
     cubic: Option<Arc<Cubic>>,
     stratum: Option<CertainRows<F>>,
@@ -239,7 +240,7 @@ impl<F: Family> GlmExpansion<F> {
     #[doc(hidden)]
     #[must_use]
     pub fn with_wrong_curvature(mut self, factor: f64) -> Self {
-        self.quadratic.iter_mut().for_each(|entry| *entry *= factor);
+        self.quadratic.as_flattened_mut().iter_mut().for_each(|entry| *entry *= factor);
         self
     }
 
@@ -281,22 +282,19 @@ impl<F: Family> GlmExpansion<F> {
                 }),
             });
             // The buffer is made out here: closures inside would not be compiled for the instruction set at hand.
-            third
-                + with_buffer(
-                    moved.len(),
-                    0.0f64,
-                    |curve| dispatched!(self.level(), _simd => self.polynomial(moved, curve, gradient)),
-                )
+            let rest = with_buffer(
+                filled(moved.len()),
+                0.0f64,
+                |curve| dispatched!(self.level(), _simd => self.polynomial(moved, curve, gradient)),
+            );
+            third + rest
         })
     }
 
     /// The part of the first two orders, at a displacement of the active parameters; `curve` is zeros.
     #[inline(always)]
     fn polynomial(&self, moved: &[f64], curve: &mut [f64], gradient: Option<&mut [f64]>) -> f64 {
-        // H is symmetric: sums of its rows need no sums across a row.
-        for (row, &h) in self.quadratic.chunks_exact(moved.len().max(1)).zip(moved) {
-            curve.iter_mut().zip(row).for_each(|(sum, entry)| *sum += h * entry);
-        }
+        add_matrix_product(curve.as_chunks_mut().0, &self.quadratic, moved);
         if let Some(gradient) = gradient {
             for ((&i, linear), curve) in self.active.iter().zip(&self.linear).zip(&*curve) {
                 gradient[i as usize] += linear + curve;
