@@ -82,7 +82,7 @@ impl ColumnSummary {
     /// were equally frequent.
     #[must_use]
     pub fn half_range(&self) -> Option<f64> {
-        self.two_valued.then(|| 0.5 * (self.maximum - self.minimum))
+        self.two_valued.then_some(0.5 * (self.maximum - self.minimum))
     }
 
     /// Refuses what is not finite, and what is too large to be squared.
