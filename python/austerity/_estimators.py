@@ -65,7 +65,7 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
 
     Parameters
     ----------
-    prior : prior, default: normal with sd 2.5 divided by each column's sd
+    prior : prior, default: normal with sd 2.5 divided by each column's sd; of two-valued columns, 5 divided by their range
     draws, chains, tolerance, threads
         As of :func:`austerity.sample`.
     fit_intercept : bool

@@ -11,7 +11,7 @@ import weakref
 import zipfile
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -61,10 +61,16 @@ class Fit:
         Whether the draws may be trusted, and why not.
     """
 
-    def __init__(self, path: Path, names: Optional[Sequence[str]] = None, keep: Optional[Temporary] = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        names: Optional[Sequence[str]] = None,
+        keep: Optional[Temporary] = None,
+        told: Optional[Tuple[str, str, List[str]]] = None,
+    ) -> None:
         self.path = Path(path)
         self._names = list(names) if names is not None else None
-        text, self._tables, sentences = _austerity.overview(self.path)
+        text, self._tables, sentences = told if told is not None else _austerity.overview(self.path)
         self._overview: Dict[str, Any] = json.loads(text)
         self._sentences: List[str] = [one for one in sentences if "`austerity" not in one]
         if self.trusted:

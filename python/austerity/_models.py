@@ -23,7 +23,8 @@ class Regression:
     y : array
         The response.
     prior : Normal, Laplace, StudentT or Flat
-        Of every coefficient but the intercept. Default: normal with sd 2.5 divided by each column's sd.
+        Of every coefficient but the intercept. Default: normal with sd 2.5 divided by each column's sd; of a
+        column of two values, such as 0 and 1, with sd 5 divided by their distance, however rare one of them is.
     prior_intercept : prior
         Default: ``Normal(10)``.
     priors : dict

@@ -182,7 +182,8 @@ class Run:
         except BaseException as error:
             self._error = error
             raise
-        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned)
+        told = self._handle.overview()
+        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, told=told)
         for text in self._handle.warnings():
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         if failure is not None:

@@ -1,6 +1,7 @@
 """Families, priors, options: what is drawn is the posterior of the model that was asked for."""
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -147,6 +148,27 @@ def test_resume_goes_on_to_what_one_run_would_have_drawn(logistic, tmp_path):
         au.sample(model, draws=10, out=tmp_path / "a", progress=False)
     with pytest.raises(ValueError, match="differ"):
         au.sample(au.Logistic(X, 1 - y), draws=900, out=tmp_path / "a", resume=True, progress=False)
+
+
+def test_the_summary_is_made_once_and_anew_where_the_folder_has_changed(logistic, tmp_path, monkeypatch):
+    from austerity import _austerity
+
+    model = au.Logistic(*logistic)
+    real, made = _austerity.overview, []
+    monkeypatch.setattr(_austerity, "overview", lambda path: made.append(path) or real(path))
+    fit = au.sample(model, draws=300, out=tmp_path / "a", progress=False)
+    assert made == []
+    opened = au.open(tmp_path / "a")
+    assert len(made) == 1
+    assert str(fit) == str(opened) and fit.diagnose() == opened.diagnose()
+    assert fit.summary().equals(opened.summary())
+    # A run that another session went on with before anybody asked for its fit.
+    run = au.sample(model, draws=300, out=tmp_path / "b", blocking=False)
+    while not run.progress["ended"]:
+        time.sleep(0.02)
+    au.sample(model, draws=400, out=tmp_path / "b", resume=True, progress=False)
+    assert len(made) == 1
+    assert run.wait().n_draws == 400 and len(made) == 2
 
 
 def test_theory(logistic):

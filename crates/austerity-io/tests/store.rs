@@ -6,7 +6,7 @@ mod common;
 
 use std::path::Path;
 
-use austerity::model::{Glm, Logistic, Model as _, ResponseKind};
+use austerity::model::{Data, Glm, Logistic, Model as _, Prior, ResponseKind, Store};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::store::{ConvertOptions, Created, Progress, create, is_store, open as open_store};
@@ -86,6 +86,61 @@ fn a_store_holds_the_rows_of_the_table() {
         assert_eq!(bytes(&out), bytes(&again));
         std::fs::remove_dir_all(&again).unwrap();
     }
+}
+
+/// Numbers of two values, of three, levels; standardised or not: in memory, on disk, from arrays.
+#[test]
+fn default_priors_do_not_depend_on_the_way() {
+    let folder = Folder::new("store-priors");
+    let rows = 3001;
+    let rare = |i: usize| i % 1000 == 7;
+    let numbers = |value: &dyn Fn(usize) -> f64| (0..rows).map(value).collect::<Vec<f64>>();
+    let levels = |code: &dyn Fn(usize) -> bool, labels: [&str; 2]| Column::Levels {
+        codes: (0..rows).map(|i| u32::from(code(i))).collect(),
+        labels: labels.map(String::from).to_vec(),
+    };
+    let dummy = numbers(&|i| f64::from(u8::from(rare(i))));
+    let signs = numbers(&|i| if i % 50 == 0 { 1.0 } else { -1.0 });
+    let three = numbers(&|i| (i % 3) as f64);
+    let response = numbers(&|i| f64::from(u8::from(i * 7 % 11 < 5)));
+    let columns = vec![
+        Column::Numbers(response.clone()),
+        Column::Numbers(dummy.clone()),
+        Column::Numbers(signs.clone()),
+        Column::Numbers(three.clone()),
+        levels(&|i| i % 2 == 0, ["even", "odd"]),
+        levels(&|i| rare(i + 2), ["common", "odd"]),
+    ];
+    let names = ["y", "dummy", "signs", "three", "parity", "level"].map(String::from).to_vec();
+    let source = Source::of_table(Table { file: "two.csv".into(), names, columns, rows });
+    let sd = |prior: &Prior| if let Prior::Normal { sd } = prior { *sd } else { panic!("{prior:?}") };
+    let of = |store: &Store| store.default_priors().iter().map(sd).collect::<Vec<f64>>();
+    let mut found = Vec::new();
+    for (name, standardize) in [("plain", false), ("standard", true)] {
+        let design = DesignOptions { standardize, ..DesignOptions::new("y") };
+        let loaded = load(&source, &design, None, SEED, &LoadOptions::default()).unwrap();
+        let out = folder.path(name);
+        let how = ConvertOptions { memory: 1 << 24, shards: 1 };
+        create(&source, (&design, None), SEED, &out, &how, &mut |_| {}).unwrap();
+        let stored = open_store(&out).unwrap();
+        assert_eq!(stored.store.description().columns, loaded.store.description().columns);
+        assert_eq!(of(&stored.store), of(&loaded.store));
+        found.push((of(&stored.store), loaded));
+    }
+    let [(plain, of_plain), (standard, _)] = found.try_into().unwrap();
+    let spread = (2.0f64 / 3.0).sqrt();
+    for (found, wanted) in plain.iter().zip([10.0, 5.0, 2.5, 2.5 / spread, 5.0, 5.0]) {
+        assert!((found - wanted).abs() < 1e-3, "{plain:?}");
+    }
+    // The same effect is expected of a standardised column: its coefficient is that of the plain one times its sd. Levels stay as they are.
+    for (j, column) in of_plain.store.description().columns.iter().enumerate() {
+        let scale = if column.name.contains('=') { 1.0 } else { column.sd };
+        let ratio = standard[j + 1] / (plain[j + 1] * scale);
+        assert!((ratio - 1.0).abs() < 1e-9, "{}: {ratio}", column.name);
+    }
+    let arrays = Data::new(["dummy", "signs", "three"], vec![dummy, signs, three], response);
+    let arrays = arrays.check(ResponseKind::Binary).unwrap().default_priors();
+    assert_eq!(arrays.iter().map(sd).collect::<Vec<f64>>(), plain[..4]);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! A run on a thread of its own, which Python watches, pauses and ends without holding the interpreter's lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
 use austerity_fit::fit::{self as fitting, Host, Own};
@@ -17,6 +18,7 @@ use crate::callback::{Functions, Given, Trouble};
 use crate::derivatives::Differentiable;
 use crate::error::{exception, python_words};
 use crate::native::{Compiled, Native};
+use crate::reading::{Said, said};
 use crate::table::{Columns, source};
 
 /// What a run tells while it goes on.
@@ -27,8 +29,29 @@ struct Told {
     warnings: Vec<String>,
     progress: Option<Progress>,
     bounded: bool,
-    /// How it ended: nothing, what a chain failed of, or what came before the chains.
-    ended: Option<Result<Option<String>, PyErr>>,
+    /// How it ended: with draws, or of what came before the chains.
+    ended: Option<Result<Ending, PyErr>>,
+}
+
+/// A run that is over.
+struct Ending {
+    /// What a chain failed of.
+    failure: Option<String>,
+    /// What was said of the run at its end: making it costs a pass over all draws.
+    said: Said,
+    /// The folder then.
+    stamp: Option<Stamp>,
+}
+
+/// When the files that every session writes were written, and their lengths.
+type Stamp = [(SystemTime, u64); 2];
+
+fn stamp(folder: &Path) -> Option<Stamp> {
+    let of = |name: &str| {
+        let known = folder.join(name).metadata().ok()?;
+        Some((known.modified().ok()?, known.len()))
+    };
+    Some([of("run.toml")?, of("checkpoint")?])
 }
 
 /// What the run's thread and Python share.
@@ -86,6 +109,7 @@ impl Host for Watcher {
 #[pyclass(frozen)]
 pub(crate) struct Handle {
     shared: Arc<Shared>,
+    folder: PathBuf,
     trouble: Trouble,
     /// Threads do not survive a fork.
     process: u32,
@@ -100,11 +124,16 @@ impl Handle {
         let control = Control::new();
         let shared = Arc::new(Shared { control, told: Mutex::default(), over: Condvar::new() });
         let mine = shared.clone();
+        let folder = call.options.out.clone();
         thread::Builder::new().name("austerity".into()).spawn(move || {
             let mut watcher = Watcher(mine.clone());
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&call, &mut watcher)));
             mine.told().ended = Some(match outcome {
-                Ok(Ok(overview)) => Ok(overview.failure().map(python_words)),
+                Ok(Ok(overview)) => Ok(Ending {
+                    failure: overview.failure().map(python_words),
+                    said: said(&overview),
+                    stamp: stamp(&call.options.out),
+                }),
                 Ok(Err(failure)) => Err(exception(&failure)),
                 Err(_) => {
                     Err(PyRuntimeError::new_err("a bug in austerity: the run panicked; please report it"))
@@ -112,7 +141,7 @@ impl Handle {
             });
             mine.over.notify_all();
         })?;
-        Ok(Self { shared, trouble, process: std::process::id() })
+        Ok(Self { shared, folder, trouble, process: std::process::id() })
     }
 }
 
@@ -153,9 +182,16 @@ impl Handle {
         }
         match &self.shared.told().ended {
             Some(Err(error)) => Err(error.clone_ref(py)),
-            Some(Ok(failure)) => Ok(failure.clone()),
+            Some(Ok(ending)) => Ok(ending.failure.clone()),
             None => Ok(None),
         }
+    }
+
+    /// What `overview` would say of the folder; nothing where another session may have been there since the end.
+    fn overview(&self) -> Option<Said> {
+        let told = self.shared.told();
+        let Some(Ok(ending)) = &told.ended else { return None };
+        (ending.stamp.is_some() && ending.stamp == stamp(&self.folder)).then(|| ending.said.clone())
     }
 
     fn pause(&self) {

@@ -23,11 +23,18 @@ fn raise(error: impl Into<Failure>) -> PyErr {
 }
 
 /// The JSON of `summary --json`, the tables, and the sentences.
-#[pyfunction]
-pub(crate) fn overview(py: Python<'_>, run: PathBuf) -> PyResult<(String, String, Vec<String>)> {
-    let overview = py.detach(|| Overview::open(&run)).map_err(raise)?;
+pub(crate) type Said = (String, String, Vec<String>);
+
+/// What can be said of a run, in Python's words.
+pub(crate) fn said(overview: &Overview) -> Said {
     let sentences = overview.sentences().iter().map(|sentence| python_words(sentence)).collect();
-    Ok((python_words(&overview.json().to_string()), overview.tables(), sentences))
+    (python_words(&overview.json().to_string()), overview.tables(), sentences)
+}
+
+/// The same of a run on disk.
+#[pyfunction]
+pub(crate) fn overview(py: Python<'_>, run: PathBuf) -> PyResult<Said> {
+    py.detach(|| Overview::open(&run).map(|overview| said(&overview))).map_err(raise)
 }
 
 fn stacked<'py>(py: Python<'py>, chains: Vec<Vec<f64>>) -> PyResult<Shaped<'py>> {

@@ -56,7 +56,7 @@ fn main() {
             Some(problem) => {
                 let (outcome, panel) = compare(name, &problem, times, replicates);
                 outcomes.push(outcome);
-                panels.push(panel);
+                panels.extend(panel);
             }
             None => println!("\n{name}: its file is not at hand, skipped"),
         }
@@ -71,11 +71,18 @@ fn main() {
     }
 }
 
-/// All settings and the planner on one problem.
-fn compare(name: &str, problem: &Problem, times: &[f64], replicates: u64) -> (Value, Panel) {
+/// All settings and the planner on one problem; no panel where there is no truth to compare with.
+fn compare(name: &str, problem: &Problem, times: &[f64], replicates: u64) -> (Value, Option<Panel>) {
     println!("\n{name}: {} rows, {} parameters", problem.rows(), problem.names().len());
     let longest = times.last().copied().unwrap_or(1.0);
-    let truth = fixed::truth(problem, TRUTH * longest);
+    let Some(truth) = fixed::truth(problem, TRUTH * longest) else {
+        let why = format!(
+            "no truth to compare with: {} s were too few for draws on the surrogate",
+            TRUTH * longest
+        );
+        println!("  {why}");
+        return (json!({"problem": name, "error": why}), None);
+    };
     let settings = grid(problem.rows());
     // risks[setting][time]
     let risks: Vec<Vec<f64>> =
@@ -130,7 +137,7 @@ fn compare(name: &str, problem: &Problem, times: &[f64], replicates: u64) -> (Va
         Curve { label: "best fixed setting".into(), points: finite(&best_curve) },
         Curve { label: "exact random walk".into(), points: finite(&exact) },
     ]);
-    (json!({"problem": name, "times": rows, "settings": table}), panel)
+    (json!({"problem": name, "times": rows, "settings": table}), Some(panel))
 }
 
 /// Mean risk of a setting at each time.

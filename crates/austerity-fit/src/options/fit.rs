@@ -69,7 +69,7 @@ pub struct FitOptions {
 #[serde(default)]
 pub struct ShapeOptions {
     /// Prior of every coefficient but the intercept: normal:SD, laplace:SCALE, student:DF,SCALE or flat. [default: normal:2.5
-    /// divided by each column's sd]
+    /// divided by each column's sd; of a column of two values, such as 0 and 1, normal:5 divided by their distance]
     #[arg(long, value_name = "PRIOR", help_heading = "Model")]
     pub prior: Option<String>,
     /// Prior of the intercept. [default: normal:10]

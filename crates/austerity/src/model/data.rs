@@ -301,12 +301,16 @@ impl CheckedData {
         intercept.into_iter().chain(self.names.iter().cloned()).collect()
     }
 
-    /// The priors of a user who named none: normal with sd 10 for the intercept and 2.5 divided by the
-    /// column's standard deviation (1 for a constant column) for the others.
+    /// The priors of a user who named none: normal with sd 10 for the intercept and 2.5 divided by the column's standard
+    /// deviation for the others. For a column of two values that is 5 divided by their distance, as if both were equally
+    /// frequent: a rare level is no reason to expect a large effect. For a constant column it is 2.5.
     #[must_use]
     pub fn default_priors(&self) -> Vec<Prior> {
         let intercept = self.intercept.then_some(Prior::Normal { sd: 10.0 });
-        let others = self.columns.iter().map(|column| default_prior(ColumnSummary::of(column).sd));
+        let others = self.columns.iter().map(|column| {
+            let summary = ColumnSummary::of(column);
+            default_prior(summary.sd, summary.half_range())
+        });
         intercept.into_iter().chain(others).collect()
     }
 
@@ -328,9 +332,10 @@ impl CheckedData {
     }
 }
 
-/// The default prior of a column with this standard deviation.
-pub(crate) fn default_prior(sd: f64) -> Prior {
-    Prior::Normal { sd: 2.5 / if sd > 0.0 { sd } else { 1.0 } }
+/// The default prior of a column with this standard deviation and, where it has two values, half their distance.
+pub(crate) fn default_prior(sd: f64, half_range: Option<f64>) -> Prior {
+    let unit = half_range.unwrap_or(sd);
+    Prior::Normal { sd: 2.5 / if unit > 0.0 { unit.max(f64::MIN_POSITIVE) } else { 1.0 } }
 }
 
 /// A random number for every row, in turn: rows in the order of their numbers are in a uniformly random order. Unlike

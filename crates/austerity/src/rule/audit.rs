@@ -11,7 +11,9 @@
 //!   behind it. What is missing, the *defect*, is rounding; a mistake in the sums of the surrogate shows nowhere else.
 //!
 //! Cost: a full pass per audited decision (two for a surrogate), many of them together in one pass over memory, so [`rate`] spends at most a tenth
-//! of the decisions' own time, besides a batch of [`SET_UP`] pairs per chain in warm-up and one at the beginning of sampling.
+//! of the decisions' own time, besides the audits of the set-up: [`SET_UP`] pairs per chain in warm-up and at the beginning of sampling, and up to
+//! [`IN_DOUBT`] where those speak against the prediction. Bets on the prediction ([`crate::run::Tally`]) may go on for as long as one likes, so looking
+//! further where there is doubt accuses no honest run more often, and an honest run pays for a quarter of the audits.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +25,10 @@ pub const MOST: f64 = 0.01;
 /// Share of the time that audits may add.
 pub const SPENT: f64 = 0.1;
 /// Audits of every chain in warm-up, and again at the beginning of sampling, however small the rate: counted as set-up. Four chains
-/// make 32 of each. Never a function of the number of chains, since what a chain draws is none.
-pub const SET_UP: u64 = 8;
+/// make eight of each. Never a function of the number of chains, since what a chain draws is none.
+pub const SET_UP: u64 = 2;
+/// Audits of a chain whose first ones speak against the prediction ([`crate::run::Tally::is_doubtful`]), before it goes on at its rate.
+pub const IN_DOUBT: u64 = 8;
 /// Least standard error of a total log ratio that a deviation is measured by: errors below are harmless, and rounding is not far.
 const LEAST_ERROR: f64 = 1e-4;
 /// Deviations beyond this are all the same.

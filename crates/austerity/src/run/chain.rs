@@ -3,8 +3,9 @@
 //! `step` makes one step; during warm-up the kernel learns, afterwards every `thin` steps make a draw. The streams are repositioned at every
 //! step, so the step counter, the state and the proposal are all there is to know about where a chain stands.
 //!
-//! Audited decisions wait until there are enough of them ([`crate::run::auditor`]). In warm-up a contradiction makes the test stricter
-//! ([`RuleSettings::tightened`]) and counting begins anew; afterwards nothing changes any more, and the verdict on the run speaks of it.
+//! Audited decisions wait until there are enough of them ([`crate::run::auditor`]); those of the set-up are completed as soon as they are enough to
+//! tell whether more are needed. In warm-up a contradiction makes the test stricter ([`RuleSettings::tightened`]) and counting begins anew; afterwards
+//! nothing changes any more, and the verdict on the run speaks of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +15,12 @@ use crate::model::Model;
 use crate::population::BlockOrder;
 use crate::proposal::Proposal;
 use crate::rng::Streams;
-use crate::rule::audit::SET_UP;
+use crate::rule::audit::{IN_DOUBT, SET_UP};
 use crate::rule::{AnyRule, Audit, Decision, RuleSettings, Stopped, certified};
 use crate::run::auditor::{Auditor, TOGETHER};
 use crate::run::{ChainCheckpoint, Contradiction, Settings, Tally, Tightened};
 
-/// Steps within which the audits of the set-up are to be expected, at half of them.
+/// Steps within which all audits of a set-up in doubt are to be expected, at half of them.
 const SET_UP_STEPS: u64 = 1024;
 
 /// What steps have cost and how they ended.
@@ -121,6 +122,8 @@ pub struct Chain<'m, M: Model, P> {
     rule: RuleSettings,
     audit: f64,
     auditor: Auditor<'m, M>,
+    /// Audits that the set-up asks for, as far as is known.
+    wanted: u64,
     tightened: Vec<Tightened>,
     /// Counts of the warm-up.
     warmup: Counters,
@@ -141,7 +144,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
         let followed = settings.rule.tightened(tightened.len());
         let rule = if tightened.is_empty() { rule } else { followed.build(model.len())? };
         let order = BlockOrder::new(model.len(), settings.rule.block_rows(), settings.seed, number)?;
-        Ok(Self {
+        let mut chain = Self {
             number,
             rows: model.len(),
             kernel: Metropolis::new(model, proposal, rule, order, &state)?,
@@ -153,10 +156,13 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             rule: settings.rule.clone(),
             audit: settings.audit,
             auditor: Auditor::new(model, followed)?,
+            wanted: SET_UP,
             tightened,
             warmup,
             sampling,
-        })
+        };
+        chain.look_at_audits();
+        Ok(chain)
     }
 
     /// Makes one step. In warm-up the proposal learns from it.
@@ -180,7 +186,8 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             let cost = self.auditor.put_aside(pair, &decision, draw);
             let counters = if warming { &mut self.warmup } else { &mut self.sampling };
             counters.audit_evaluations += cost;
-            if self.auditor.waiting() >= TOGETHER {
+            let made = counters.audits.audited + self.auditor.waiting() as u64;
+            if in_set_up(made) || self.auditor.waiting() >= TOGETHER {
                 self.settle()?;
             }
         }
@@ -190,7 +197,8 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
         Ok(decision)
     }
 
-    /// Share of the decisions to be audited now: more than asked for until the audits of the set-up are made.
+    /// Share of the decisions to be audited now: more than asked for until the audits of the set-up are made. While these can tell whether
+    /// more are wanted none waits, so the share depends on the audited steps alone.
     fn audited_share(&self) -> f64 {
         if self.audit == 0.0 {
             return 0.0;
@@ -200,7 +208,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             false => (&self.sampling, SET_UP_STEPS),
         };
         let made = counters.audits.audited + self.auditor.waiting() as u64;
-        let soon = if made < SET_UP { 2.0 * SET_UP as f64 / steps as f64 } else { 0.0 };
+        let soon = if made < self.wanted { 2.0 * IN_DOUBT as f64 / steps as f64 } else { 0.0 };
         soon.max(self.audit).min(1.0)
     }
 
@@ -208,14 +216,22 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
     pub fn settle(&mut self) -> Result<()> {
         let warming = self.step <= self.warmup_steps;
         let counters = if warming { &mut self.warmup } else { &mut self.sampling };
-        self.auditor.settle(&mut counters.audits)
+        self.auditor.settle(&mut counters.audits)?;
+        self.look_at_audits();
+        Ok(())
     }
 
-    /// In warm-up, after as many audits as the set-up has and at the end: audits that contradict the prediction make the test stricter.
+    /// Decides how many audits the set-up of the next step's phase asks for.
+    fn look_at_audits(&mut self) {
+        let counters = if self.warming() { &self.warmup } else { &self.sampling };
+        self.wanted = if counters.audits.is_doubtful() { IN_DOUBT } else { SET_UP };
+    }
+
+    /// In warm-up, after every audit of the set-up, every eighth and at the end: audits that contradict the prediction make the test stricter.
     /// When that is depends on the audited steps alone.
     fn review(&mut self) -> Result<()> {
         let made = self.warmup.audits.audited + self.auditor.waiting() as u64;
-        if self.step < self.warmup_steps && !made.is_multiple_of(SET_UP) {
+        if self.step < self.warmup_steps && !in_set_up(made) && !made.is_multiple_of(IN_DOUBT) {
             return Ok(());
         }
         self.settle()?;
@@ -231,6 +247,7 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
         self.warmup.audits = Tally::default();
         self.kernel.replace_rule(next.build(self.rows)?);
         self.auditor.follow(next);
+        self.look_at_audits();
         Ok(())
     }
 
@@ -304,4 +321,9 @@ impl<'m, M: Model, P: Proposal<M::State>> Chain<'m, M, P> {
             tightened: self.tightened.clone(),
         }
     }
+}
+
+/// Whether so many audits can tell whether the set-up needs more.
+fn in_set_up(made: u64) -> bool {
+    (SET_UP..=IN_DOUBT).contains(&made)
 }

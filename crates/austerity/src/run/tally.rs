@@ -182,6 +182,13 @@ impl Tally {
         }
     }
 
+    /// Whether something speaks against the prediction, though it need not contradict it: a reason to audit more.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        let wrong = || self.disagreed > 0 && excess(self.disagreed, SLACK * self.predicted) > 0.0;
+        self.defects > 0 || self.log_wealth() > 0.0 || wrong()
+    }
+
     /// The contradiction in a sentence.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {

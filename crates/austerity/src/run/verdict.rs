@@ -137,11 +137,18 @@ impl Verdict {
 
     fn audits(&mut self, evidence: &Evidence<'_>) {
         self.reasons.extend(evidence.counters.audits.sentence());
-        if evidence.tightened > 0 {
-            self.remarks.push(format!(
-                "Audits in warm-up contradicted the test of {} of {} chains, which then read more rows; the draws were made after that. \
-                 A larger first look or the exact rule would have done so from the start.",
-                evidence.tightened, evidence.chains
+        let Evidence { tightened, chains, .. } = evidence;
+        if tightened == chains {
+            self.remarks.push(
+                "Audits in warm-up contradicted the test of every chain, which then read more rows; the draws were made after that. \
+                 A larger first look or the exact rule would have done so from the start."
+                    .into(),
+            );
+        } else if *tightened > 0 {
+            // All chains had the same test, and few audits each to find out.
+            self.reasons.push(format!(
+                "Audits in warm-up contradicted the test of {tightened} of {chains} chains, which then read more rows; the others went on with \
+                 it. Use a larger first look or the exact rule."
             ));
         }
     }
@@ -194,6 +201,14 @@ mod tests {
     }
 
     fn biased(change: impl Fn(&mut Vec<Summary>, &mut Counters), inflation: Option<f64>) -> Verdict {
+        after(change, inflation, 0)
+    }
+
+    fn after(
+        change: impl Fn(&mut Vec<Summary>, &mut Counters),
+        inflation: Option<f64>,
+        tightened: usize,
+    ) -> Verdict {
         let (mut summary, mut counters) = good();
         change(&mut summary, &mut counters);
         let rule = RuleSettings::Sequential(SequentialSettings::constant(32, 0.01));
@@ -204,7 +219,7 @@ mod tests {
             chains: 4,
             rule: &rule,
             ended: None,
-            tightened: 0,
+            tightened,
             predicted_inflation: inflation,
             draws: 500,
         })
@@ -228,6 +243,10 @@ mod tests {
         for (inflation, trusted) in [(1.04, true), (1.06, false), (0.9, false), (f64::INFINITY, false)] {
             assert_eq!(biased(|_, _| {}, Some(inflation)).trusted(), trusted, "{inflation}");
         }
+        let some = after(|_, _| {}, None, 1);
+        assert!(some.reasons.len() == 1 && some.reasons[0].contains("1 of 4 chains"), "{some:?}");
+        let all = after(|_, _| {}, None, 4);
+        assert!(all.trusted() && all.remarks[0].contains("every chain"), "{all:?}");
         reason(&|_, c| c.accepted = 0, "not moved");
         reason(&|_, c| c.steps = 0, "warm-up");
         let audits = |disagreed, predicted| Tally { audited: 100, disagreed, predicted, ..Tally::default() };

@@ -12,6 +12,7 @@ use std::time::Instant;
 use austerity::design::budget::{Effort, Estimates, Prices, Setting, plan, walks};
 use austerity::model::glm::expansion::ExpansionReport;
 use austerity::proposal::{AnyProposal, Laplace, RandomWalk, RobustAdaptive};
+use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
 use austerity::theory::noise_inflation;
@@ -91,8 +92,9 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
             base.overhead = (seen.cost - price * seen.evaluations).max(0.05 * seen.cost);
             estimates.prices.block = (seen.cost - base.overhead) / seen.evaluations.max(1.0);
         }
-        // Eight pairs of every chain in warm-up and eight afterwards, each about the model and the residuals.
-        let audits = 16.0 * 3.0 * rows * price * f64::from(settings.chains) / settings.workers() as f64;
+        // Some pairs of every chain in warm-up and as many afterwards, each about the model and the residuals.
+        let audits =
+            2.0 * SET_UP as f64 * 3.0 * rows * price * f64::from(settings.chains) / settings.workers() as f64;
         let audit = if seconds && audits > AUDITS * budget.left() { 0.0 } else { decided.audit };
         let set_up = if audit > 0.0 && seconds { audits } else { 0.0 };
         for tau in TOLERANCES {

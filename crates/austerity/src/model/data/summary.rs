@@ -33,6 +33,8 @@ pub struct ColumnSummary {
     pub maximum: f64,
     /// Whether all values are whole numbers.
     pub whole: bool,
+    /// Whether there are exactly two different values.
+    pub two_valued: bool,
     /// Mean.
     pub mean: f64,
     /// Standard deviation, divisor N.
@@ -61,7 +63,7 @@ impl ColumnSummary {
         let running = Running { count: ones as u64, mean: f64::from(u8::from(ones > 0)), squares: 0.0 };
         let fingerprint = weight.wrapping_mul(u128::from(1f64.to_bits()));
         let minimum = if ones == rows { 1.0 } else { 0.0 };
-        running.summary(rows, (minimum, running.mean), true, fingerprint, None)
+        running.summary(rows, (minimum, running.mean), (true, true), fingerprint, None)
     }
 
     /// Whether few values differ from 0.
@@ -74,6 +76,13 @@ impl ColumnSummary {
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.minimum == self.maximum
+    }
+
+    /// Half the distance of the two values of a column that has no others: the standard deviation it would have if both
+    /// were equally frequent.
+    #[must_use]
+    pub fn half_range(&self) -> Option<f64> {
+        self.two_valued.then_some(0.5 * (self.maximum - self.minimum))
     }
 
     /// Refuses what is not finite, and what is too large to be squared.
@@ -100,6 +109,8 @@ pub struct Summarizer {
     running: Running,
     range: (f64, f64),
     whole: bool,
+    /// Whether all values so far are one of the ends of the range.
+    at_ends: bool,
     fingerprint: u128,
     unfit: Option<(usize, f64)>,
 }
@@ -112,6 +123,7 @@ impl Default for Summarizer {
             running: Running::default(),
             range: (f64::INFINITY, f64::NEG_INFINITY),
             whole: true,
+            at_ends: true,
             fingerprint: 0,
             unfit: None,
         }
@@ -145,12 +157,16 @@ impl Summarizer {
         if !rest.is_empty() {
             self.run(&rest);
         }
-        self.running.summary(rows, self.range, self.whole, self.fingerprint, self.unfit)
+        self.running.summary(rows, self.range, (self.whole, self.at_ends), self.fingerprint, self.unfit)
     }
 
     fn run(&mut self, run: &[f64]) {
         let Seen { low, high, fit, nonzeros, running } = dispatched!(detected(), _simd => Seen::of(run));
-        self.range = (self.range.0.min(low), self.range.1.max(high));
+        let (from, to) = self.range;
+        self.range = (from.min(low), to.max(high));
+        self.at_ends = self.at_ends
+            && (self.runs == 0 || [from, to, low, high].iter().all(|&end| is_end(end, self.range)))
+            && run.iter().all(|&v| is_end(v, (low, high)));
         if !fit && self.unfit.is_none() {
             let at = run.iter().position(|v| !matches!(v.abs(), size if size <= LARGEST)).unwrap_or(0);
             self.unfit = Some((self.runs * RUN + at, run[at]));
@@ -263,6 +279,10 @@ pub(crate) fn is_whole(value: f64) -> bool {
     value.abs() >= 9_007_199_254_740_992.0 || (value as i64) as f64 == value
 }
 
+fn is_end(value: f64, (from, to): (f64, f64)) -> bool {
+    value == from || value == to
+}
+
 /// Count, mean and Σ(x − mean)².
 #[derive(Clone, Copy, Debug, Default)]
 struct Running {
@@ -289,7 +309,7 @@ impl Running {
         &self,
         rows: usize,
         (minimum, maximum): (f64, f64),
-        whole: bool,
+        (whole, at_ends): (bool, bool),
         fingerprint: u128,
         unfit: Option<(usize, f64)>,
     ) -> ColumnSummary {
@@ -305,6 +325,7 @@ impl Running {
             minimum,
             maximum,
             whole,
+            two_valued: at_ends && minimum < maximum,
             mean: all.mean,
             sd: if minimum == maximum { 0.0 } else { sd(&all) },
             // Equal values must not differ by the rounding of their mean.
@@ -362,6 +383,31 @@ mod tests {
         assert_eq!(found, ColumnSummary::of(&column));
         let all = ColumnSummary::of_indicator(rows, rows, weight(&mut (0..rows)));
         assert_eq!(all, ColumnSummary::of(&vec![1.0; rows]));
+    }
+
+    #[test]
+    fn two_values_are_told_from_three() {
+        let half_range = |values: &[f64]| ColumnSummary::of(values).half_range();
+        let rows = 3 * RUN + 5;
+        let mut column = vec![0.0; rows];
+        assert_eq!(half_range(&column), None);
+        column[2 * RUN + 7] = -0.0;
+        assert_eq!(half_range(&column), None);
+        // One of a kind, in any run, also far from 0 where moments could not tell.
+        for (off, row) in [(0.0, 0), (0.0, RUN), (0.0, rows - 1), (1e12, 2 * RUN)] {
+            let mut column: Vec<f64> = column.iter().map(|v| v + off).collect();
+            column[row] += 3.0;
+            assert_eq!(half_range(&column), Some(1.5), "{off} {row}");
+            // A third value in the same run or another, between, below or above.
+            for (other, third) in [(row / RUN * RUN + 1, 1.0), (RUN + 3, -1.0), (3 * RUN + 1, 4.0)] {
+                let mut column = column.clone();
+                column[other] += third;
+                assert_eq!(half_range(&column), None, "{off} {row} {other}");
+            }
+        }
+        // Each run constant.
+        let stairs = |most: usize| (0..rows).map(|i| (i / RUN).min(most) as f64).collect::<Vec<f64>>();
+        assert_eq!((half_range(&stairs(1)), half_range(&stairs(2))), (Some(0.5), None));
     }
 
     #[test]

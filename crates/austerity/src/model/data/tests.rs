@@ -118,7 +118,31 @@ fn dense_columns_are_centred_and_rare_ones_only_scaled() {
     let priors = checked.default_priors();
     assert_eq!(priors[0], Prior::Normal { sd: 10.0 });
     let Prior::Normal { sd } = priors[2] else { panic!("{priors:?}") };
-    assert!((sd - 2.5 / (9.0f64 * 0.1 * 0.9).sqrt()).abs() < 1e-12);
+    assert_eq!(sd, 5.0 / 3.0);
+}
+
+/// How rare a level is says nothing about its effect.
+#[test]
+fn default_priors_of_two_values_follow_their_distance() {
+    let n = 581_012;
+    let column = |value: &dyn Fn(usize) -> f64| (0..n).map(value).collect::<Vec<f64>>();
+    let rare = column(&|i| f64::from(u8::from(i % 200_000 == 7)));
+    let signs = column(&|i| if i % 50 == 0 { 1.0 } else { -1.0 });
+    let dates = column(&|i| if i % 1000 == 0 { 2024.0 } else { 1999.0 });
+    let mut three = rare.clone();
+    three[99] = 0.5;
+    let response = vec![0.5; n];
+    let names = ["rare", "signs", "dates", "three"];
+    let data = Data::new(names, vec![rare, signs, dates, three.clone()], response);
+    let checked = data.check(ResponseKind::Real).unwrap();
+    let sd = |prior: &Prior| if let Prior::Normal { sd } = prior { *sd } else { panic!("{prior:?}") };
+    let found: Vec<f64> = checked.default_priors().iter().map(sd).collect();
+    assert_eq!(found[..4], [10.0, 5.0, 2.5, 0.2]);
+    // One row with a third value, and the standard deviation counts.
+    assert_eq!(found[4], 2.5 / ColumnSummary::of(&three).sd);
+    assert!(found[4] > 1000.0, "{found:?}");
+    let constant = Data::new(["c"], vec![vec![3.0; 4]], vec![0.5; 4]).intercept(false);
+    assert_eq!(constant.check(ResponseKind::Real).unwrap().default_priors(), [Prior::Normal { sd: 2.5 }]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Planned {
         summary.check(name)?;
         let transform = transform_of(name, summary, intercept)?;
         Ok(Self {
-            column: StoredColumn { name: name.into(), transform, sd: summary.sd },
+            column: StoredColumn::new(name, transform, summary),
             fingerprint: Some(summary.fingerprint),
             rounding: Some(Rounding::of_column(summary, transform)),
         })
@@ -64,7 +64,8 @@ impl Blueprint {
         check_rows(sides.rows)?;
         check_not_empty(columns, intercept)?;
         let transform = Transform { shift: 0.0, scale: 1.0 };
-        let unnamed = |j: usize| StoredColumn { name: format!("x{}", j + 1), transform, sd: 0.0 };
+        let unnamed =
+            |j: usize| StoredColumn { name: format!("x{}", j + 1), transform, sd: 0.0, half_range: None };
         let columns =
             (0..columns).map(|j| Planned { column: unnamed(j), fingerprint: None, rounding: None }).collect();
         let told = sides.constant_warning().into_iter().collect();

@@ -174,8 +174,8 @@ impl StoreBuilder {
         blueprint.adopt_warnings(&data.warnings);
         for (j, (name, column)) in data.names.iter().zip(&data.columns).enumerate() {
             let transform = Transform { shift: data.shift[j], scale: data.scale[j] };
-            let sd = ColumnSummary::of(column).sd;
-            blueprint.adopt(j, StoredColumn { name: name.clone(), transform, sd });
+            let summary = ColumnSummary::of(column);
+            blueprint.adopt(j, StoredColumn::new(name, transform, &summary));
         }
         let mut builder = Self::new(blueprint);
         let shuffler = builder.shuffler();

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::model::data::summary::ColumnSummary;
 use crate::model::data::{Transform, check_length, default_prior, storage_order};
 use crate::model::glm::blocks::{Blocks, Layout, Memory};
 use crate::model::{CheckedData, Prior, ResponseKind};
@@ -37,6 +38,16 @@ pub struct StoredColumn {
     pub transform: Transform,
     /// Standard deviation on the user's scale (divisor N): the default prior follows from it.
     pub sd: f64,
+    /// Half the distance of the values of a column that has two, which then takes the place of `sd` there. Unknown of
+    /// stores made before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_range: Option<f64>,
+}
+
+impl StoredColumn {
+    fn new(name: &str, transform: Transform, summary: &ColumnSummary) -> Self {
+        Self { name: name.into(), transform, sd: summary.sd, half_range: summary.half_range() }
+    }
 }
 
 /// In which order the rows are stored.
@@ -204,12 +215,12 @@ impl Store {
         intercept.into_iter().chain(self.description.columns.iter().map(|c| c.name.clone())).collect()
     }
 
-    /// The priors of a user who named none: normal with sd 10 for the intercept and 2.5 divided by the
-    /// column's standard deviation (1 for a constant column) for the others.
+    /// The priors of a user who named none: see [`CheckedData::default_priors`].
     #[must_use]
     pub fn default_priors(&self) -> Vec<Prior> {
         let intercept = self.description.intercept.then_some(Prior::Normal { sd: 10.0 });
-        let others = self.description.columns.iter().map(|column| default_prior(column.sd));
+        let columns = self.description.columns.iter();
+        let others = columns.map(|column| default_prior(column.sd, column.half_range));
         intercept.into_iter().chain(others).collect()
     }
 

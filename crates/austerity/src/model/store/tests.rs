@@ -93,6 +93,23 @@ fn streamed_and_whole_stores_have_the_same_bits() {
     }
 }
 
+/// Stores made before the distance of two values was kept have priors by the standard deviation, as they had.
+#[test]
+fn older_descriptions_are_read() {
+    let column = vec![0.0, 0.0, 0.0, 1.0];
+    let checked = Data::new(["x"], vec![column], vec![0.5; 4]).check(ResponseKind::Real).unwrap();
+    let store = Store::new(&checked, ResponseKind::Real).unwrap();
+    assert_eq!(store.default_priors()[1], Prior::Normal { sd: 5.0 });
+    let mut text = serde_json::to_value(store.description()).unwrap();
+    assert_eq!(serde_json::from_value::<Description>(text.clone()).unwrap(), *store.description());
+    text["columns"][0].as_object_mut().unwrap().remove("half_range").unwrap();
+    let older: Description = serde_json::from_value(text).unwrap();
+    let list: RowList = Arc::new((0..4).collect::<Vec<u32>>());
+    let memory = Arc::new(store.blocks().lines().to_vec());
+    let older = Store::mapped(older, memory, list).unwrap();
+    assert_eq!(older.default_priors()[1], Prior::Normal { sd: 2.5 / (3.0f64 / 16.0).sqrt() });
+}
+
 #[test]
 fn every_row_is_where_the_storage_order_says() {
     let checked = data(77, ResponseKind::Binary, true).check(ResponseKind::Binary).unwrap();
