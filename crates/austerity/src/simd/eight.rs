@@ -1,12 +1,10 @@
-//! Sums of multiples of short vectors, kept in registers: what products with small matrices (eight f64) and tensors (sixteen f32) are made of.
+//! Sums of multiples of vectors of eight f64, kept in registers: what products with small matrices are made of.
 //!
 //! A matrix stands in strips of eight rows, each strip column by column, filled up with zeros: no loop has a tail, and nothing is summed across.
 //! Plain multiplications and additions in a fixed order, so that every instruction set gives the same bits. To be called under
 //! [`dispatched`](super::dispatched), and not from closures inside, which would be compiled without it.
 
-use std::ops::{Add, Mul};
-
-/// Numbers of a vector of f64.
+/// Numbers of a vector.
 pub const LANES: usize = 8;
 
 /// `len` filled up to whole vectors.
@@ -15,33 +13,27 @@ pub const fn filled(len: usize) -> usize {
     len.next_multiple_of(LANES)
 }
 
-/// Numbers that can be summed and multiplied: f32 and f64.
-pub trait Number: Copy + Default + Add<Output = Self> + Mul<Output = Self> {}
-
-impl Number for f32 {}
-impl Number for f64 {}
-
 /// sum += a·b, number by number.
 #[inline(always)]
-pub fn add_product<T: Number, const L: usize>(sum: &mut [T; L], a: &[T; L], b: &[T; L]) {
-    for lane in 0..L {
-        sum[lane] = sum[lane] + a[lane] * b[lane];
+pub fn add_product(sum: &mut [f64; LANES], a: &[f64; LANES], b: &[f64; LANES]) {
+    for lane in 0..LANES {
+        sum[lane] += a[lane] * b[lane];
     }
 }
 
 /// sum += times·a.
 #[inline(always)]
-pub fn add_multiple<T: Number, const L: usize>(sum: &mut [T; L], a: &[T; L], times: T) {
-    for lane in 0..L {
-        sum[lane] = sum[lane] + a[lane] * times;
+pub fn add_multiple(sum: &mut [f64; LANES], a: &[f64; LANES], times: f64) {
+    for lane in 0..LANES {
+        sum[lane] += a[lane] * times;
     }
 }
 
 /// Σ factor·vector, in four sums: one alone would wait for every addition.
 #[inline(always)]
 #[must_use]
-pub fn combined<T: Number, const L: usize>(vectors: &[[T; L]], factors: &[T]) -> [T; L] {
-    let mut sums = [[T::default(); L]; 4];
+pub fn combined(vectors: &[[f64; LANES]], factors: &[f64]) -> [f64; LANES] {
+    let mut sums = [[0.0; LANES]; 4];
     let (whole, left) = vectors.as_chunks::<4>();
     let (factors, rest) = factors.as_chunks::<4>();
     for (vectors, factors) in whole.iter().zip(factors) {

@@ -85,13 +85,14 @@ impl Family for Binomial {
 
     #[inline(always)]
     fn derivatives<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
-        let half = |i: usize| {
+        let mut all = Derivatives { first: rows.eta, second: rows.eta, extra: None };
+        for i in 0..2 {
             let (y, t) = (rows.response[i], rows.trials[i]);
             let (p, q) = (sigmoid(simd, rows.eta[i]), sigmoid(simd, -rows.eta[i]));
-            (y * q - (t - y) * p, -t * p * q)
-        };
-        let (low, high) = (half(0), half(1));
-        Derivatives { first: [low.0, high.0], second: [low.1, high.1], extra: None }
+            all.first[i] = y * q - (t - y) * p;
+            all.second[i] = -t * p * q;
+        }
+        all
     }
 
     fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {

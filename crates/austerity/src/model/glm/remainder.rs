@@ -105,8 +105,8 @@ pub(super) fn logistic<S: Simd>(
     }
     if !near {
         for (i, (p, q)) in [low, high].into_iter().enumerate() {
-            let of = |h: Lanes<S>| logistic_far(simd, (p, q), &series[i], known[i], h);
-            values[i] = of(to[i]) - of(from[i]);
+            values[i] = logistic_far(simd, (p, q), &series[i], known[i], to[i])
+                - logistic_far(simd, (p, q), &series[i], known[i], from[i]);
         }
     }
     Some(values)
@@ -177,8 +177,8 @@ pub(super) fn poisson<S: Simd>(
     }
     let mut values = mean;
     for i in 0..2 {
-        let of = |h: Lanes<S>| exponential(simd, h, near, third);
-        values[i] = mean[i] * (of(from[i]) - of(to[i]));
+        let before = exponential(simd, from[i], near, third);
+        values[i] = mean[i] * (before - exponential(simd, to[i], near, third));
     }
     Some(values)
 }

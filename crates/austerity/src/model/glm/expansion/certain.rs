@@ -152,6 +152,13 @@ impl<F: Family> CertainRows<F> {
     }
 }
 
+/// `value` times `weight`; a missing row must not bring ∞·0.
+#[inline(always)]
+fn weighted<S: Simd>(simd: S, value: Lanes<S>, weight: Lanes<S>) -> Lanes<S> {
+    let zero = Lanes::splat(simd, 0.0);
+    weight.simd_eq(zero).select(zero, value * weight)
+}
+
 /// η += moved, of 32 rows.
 #[inline(always)]
 fn add_lanes<S: Simd>(simd: S, eta: &mut [f32], moved: Pair<S>) {
@@ -247,13 +254,12 @@ pub fn pass<S: Simd, F: Family>(
                 *weight *= Lanes::from_slice(simd, &present[16 * half..][..16]);
             }
         }
-        // A missing row must not bring ∞·0.
-        let weighted =
-            |value: Lanes<S>, half: usize| weight[half].simd_eq(zero).select(zero, value * weight[half]);
-        let first = [weighted(all.first[0], 0), weighted(all.first[1], 1)];
+        let first = [weighted(simd, all.first[0], weight[0]), weighted(simd, all.first[1], weight[1])];
         slopes.constant += f64::from(lanes_sum(first[0] + first[1]));
         if let Some([extra, ..]) = all.extra {
-            slopes.extra += f64::from(lanes_sum(weighted(extra[0], 0) + weighted(extra[1], 1)));
+            slopes.extra += f64::from(lanes_sum(
+                weighted(simd, extra[0], weight[0]) + weighted(simd, extra[1], weight[1]),
+            ));
         }
         for &j in used {
             let x = column(simd, lines, j as usize);

@@ -5,24 +5,25 @@
 //! that read more than their first look: up to some 10⁵ rows, or many coefficients; [`super::build`] weighs that.
 //!
 //! The different coefficients a ≤ c ≤ b, d(d+1)(d+2)/6 of them times the number of their orders, stand in vectors of sixteen a, of every b and c below it, so that
-//! value and gradient are vertical multiply-adds in loops over c: in f32 for one b, in f64 over all of them. Entries are of one size in these coordinates, so that rounding
+//! value and gradient are vertical multiply-adds in loops over c, in f32. Entries are of one size in these coordinates, so that rounding
 //! costs some 10⁻⁷ of the term. The polynomial has no largest value: far away it is no density, and
 //! leapfrog paths that go there are refused by the decision about residuals, which are then as large.
 //!
 //! Cost: one pass of d³/6 multiply-adds a row; d³/6 numbers (4 bytes) and as many multiply-adds per value, twice as many with the gradient. Not for
 //! more than 64 parameters, nor for families with extra parameters.
 
+use fearless_simd::{Simd, prelude::*};
 use nalgebra::DMatrix;
 
 use super::passes::in_pieces;
 use super::scores::{Spread, factor};
 use super::tensor::{PANEL, Panel, Sums};
-use super::{GlmExpansion, with_buffer};
+use super::{GlmExpansion, Line, with_buffer};
 use crate::error::Result;
 use crate::model::glm::Family;
 use crate::model::glm::blocks::BLOCK;
-use crate::simd::eight::{LANES, add_matrix_product, add_multiple, add_product, combined, strips};
-use crate::simd::{Level, dispatched};
+use crate::simd::eight::{LANES, add_matrix_product, add_product, strips};
+use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 
 /// Parameters up to which the term is built.
 pub(super) const LARGEST: usize = 64;
@@ -35,7 +36,7 @@ pub(super) struct Cubic {
     /// C⁻¹ in strips of eight rows.
     inverse: Vec<[f64; LANES]>,
     /// T times the number of orders: of every b, of every sixteen a up to it, of every c from the first of them to b; 0 where a > c.
-    vectors: Vec<[f32; WIDE]>,
+    vectors: Vec<Line>,
 }
 
 impl Cubic {
@@ -69,7 +70,7 @@ impl Cubic {
         for b in 0..size {
             for first in (0..=b).step_by(WIDE) {
                 vectors.extend(
-                    (first..=b).map(|c| std::array::from_fn(|lane| entry(first + lane, c, b) as f32)),
+                    (first..=b).map(|c| Line(std::array::from_fn(|lane| entry(first + lane, c, b) as f32))),
                 );
             }
         }
@@ -89,12 +90,13 @@ impl Cubic {
         let wide = self.size.next_multiple_of(WIDE);
         with_buffer(wide, 0.0f64, |exact| {
             with_buffer(wide, 0.0f32, |u| match gradient {
-                None => dispatched!(level, _simd => self.value(moved, exact, u)),
-                Some(gradient) => with_buffer(
-                    self.size,
-                    [0.0f32; WIDE],
-                    |middle| dispatched!(level, _simd => self.slopes(moved, exact, u, middle, gradient)),
-                ),
+                None => dispatched!(level, simd => self.value(simd, moved, exact, u)),
+                Some(gradient) => with_buffer(wide, 0.0f32, |smallest| {
+                    with_buffer(self.size, [0.0f32; WIDE], |middle| {
+                        let sums = (smallest, middle);
+                        dispatched!(level, simd => self.slopes(simd, moved, exact, u, sums, gradient))
+                    })
+                }),
             })
         })
     }
@@ -109,79 +111,101 @@ impl Cubic {
 
     /// T[u, u, u]/6.
     #[inline(always)]
-    fn value(&self, moved: &[f64], exact: &mut [f64], u: &mut [f32]) -> f64 {
+    fn value<S: Simd>(&self, simd: S, moved: &[f64], exact: &mut [f64], u: &mut [f32]) -> f64 {
         let u = self.whiten(moved, exact, u);
         let flat = u.as_flattened();
         let mut rest = &self.vectors[..];
-        let mut total = [0.0; WIDE];
+        let mut total = Lanes::splat(simd, 0.0);
         for (b, &ub) in flat[..self.size].iter().enumerate() {
-            let mut inner = [0.0; WIDE];
+            let mut inner = Lanes::splat(simd, 0.0);
             for (strip, own) in u[..=b / WIDE].iter().enumerate() {
                 let factors = &flat[strip * WIDE..=b];
                 let (vectors, after) = rest.split_at(factors.len());
                 rest = after;
-                add_product(&mut inner, &combined(vectors, factors), own);
+                let own = Lanes::load_array_ref(simd, own);
+                inner = combined(simd, vectors, factors).mul_add(own, inner);
             }
-            add_wide(&mut total, &inner, ub);
+            total = inner.mul_add(Lanes::splat(simd, ub), total);
         }
-        total.iter().sum::<f64>() / 6.0
+        f64::from(lanes_sum(total)) / 6.0
     }
 
-    /// The same, with its gradient by θ added to `gradient`. `middle` is zeros.
+    /// The same, with its gradient by θ added to `gradient`. The sums are zeros at first: slopes by the smallest of the three indices, which are
+    /// whole, and by the other two, which are partial.
     #[inline(always)]
-    fn slopes(
+    fn slopes<S: Simd>(
         &self,
+        simd: S,
         moved: &[f64],
         slope: &mut [f64],
         u: &mut [f32],
-        middle: &mut [[f32; WIDE]],
+        (smallest, middle): (&mut [f32], &mut [[f32; WIDE]]),
         gradient: &mut [f64],
     ) -> f64 {
         let u = self.whiten(moved, slope, u);
-        slope.fill(0.0);
         let flat = u.as_flattened();
         let mut rest = &self.vectors[..];
-        let mut total = [0.0; WIDE];
-        // Slopes by the smallest of the three indices are whole; those by the other two are partial sums in `middle`.
-        let (smallest, _) = slope.as_chunks_mut::<WIDE>();
+        let mut total = Lanes::splat(simd, 0.0);
         for (b, &ub) in flat[..self.size].iter().enumerate() {
-            let mut inner = [0.0; WIDE];
+            let times = Lanes::splat(simd, ub);
+            let mut inner = Lanes::splat(simd, 0.0);
             for (strip, own) in u[..=b / WIDE].iter().enumerate() {
                 let factors = &flat[strip * WIDE..=b];
                 let (vectors, after) = rest.split_at(factors.len());
                 rest = after;
-                let sum = combined(vectors, factors);
-                add_product(&mut inner, &sum, own);
-                add_wide(&mut smallest[strip], &sum, ub);
-                let own: [f32; WIDE] = std::array::from_fn(|lane| ub * own[lane]);
-                for (middle, vector) in middle[strip * WIDE..].iter_mut().zip(vectors) {
-                    add_product(middle, vector, &own);
+                let own = Lanes::load_array_ref(simd, own);
+                let sum = combined(simd, vectors, factors);
+                inner = sum.mul_add(own, inner);
+                let slot = &mut smallest[strip * WIDE..][..WIDE];
+                sum.mul_add(times, Lanes::from_slice(simd, slot)).store_slice(slot);
+                let own = own * times;
+                for (slot, vector) in middle[strip * WIDE..].iter_mut().zip(vectors) {
+                    let vector = Lanes::load_array_ref(simd, &vector.0);
+                    vector.mul_add(own, Lanes::load_array_ref(simd, slot)).store_slice(slot);
                 }
             }
-            add_wide(&mut total, &inner, ub);
-            add_multiple(&mut middle[b], &inner, 1.0);
+            total = inner.mul_add(times, total);
+            (Lanes::load_array_ref(simd, &middle[b]) + inner).store_slice(&mut middle[b]);
         }
-        let partial = |sums: &[f32; WIDE]| sums.iter().map(|&sum| f64::from(sum)).sum::<f64>();
-        slope.iter_mut().zip(middle).for_each(|(slot, sums)| *slot += partial(sums));
+        for ((slot, &whole), partial) in slope.iter_mut().zip(&*smallest).zip(middle) {
+            *slot = f64::from(whole) + f64::from(lanes_sum(Lanes::load_array_ref(simd, partial)));
+        }
+        slope[self.size..].fill(0.0);
         // By θ it is C⁻ᵀ times that by u.
-        for (k, slot) in gradient.iter_mut().enumerate() {
-            let mut sum = 0.0;
-            for (strip, slopes) in self.inverse.chunks_exact(self.size).zip(slope.as_chunks::<LANES>().0) {
-                sum += strip[k].iter().zip(slopes).map(|(entry, slope)| entry * slope).sum::<f64>();
+        for (strip, slopes) in self.inverse.chunks_exact(self.size).zip(slope.as_chunks::<LANES>().0) {
+            for (slot, entries) in gradient.iter_mut().zip(strip) {
+                let mut sum = [0.0; LANES];
+                add_product(&mut sum, entries, slopes);
+                *slot += sum.iter().sum::<f64>() / 6.0;
             }
-            *slot += sum / 6.0;
         }
-        total.iter().sum::<f64>() / 6.0
+        f64::from(lanes_sum(total)) / 6.0
     }
 }
 
-/// sum += times·a, in f64.
+/// Σ factor·vector, in four sums: one alone would wait for every addition.
 #[inline(always)]
-fn add_wide(sum: &mut [f64; WIDE], a: &[f32; WIDE], times: f32) {
-    let times = f64::from(times);
-    for lane in 0..WIDE {
-        sum[lane] += f64::from(a[lane]) * times;
+fn combined<S: Simd>(simd: S, vectors: &[Line], factors: &[f32]) -> Lanes<S> {
+    let zero = Lanes::splat(simd, 0.0);
+    let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
+    let (whole, left) = vectors.as_chunks::<4>();
+    let (factors, rest) = factors.as_chunks::<4>();
+    for (vectors, factors) in whole.iter().zip(factors) {
+        a = term(simd, &vectors[0], factors[0], a);
+        b = term(simd, &vectors[1], factors[1], b);
+        c = term(simd, &vectors[2], factors[2], c);
+        d = term(simd, &vectors[3], factors[3], d);
     }
+    for (vector, &factor) in left.iter().zip(rest) {
+        a = term(simd, vector, factor, a);
+    }
+    (a + b) + (c + d)
+}
+
+/// sum + factor·vector.
+#[inline(always)]
+fn term<S: Simd>(simd: S, vector: &Line, factor: f32, sum: Lanes<S>) -> Lanes<S> {
+    Lanes::load_array_ref(simd, &vector.0).mul_add(Lanes::splat(simd, factor), sum)
 }
 
 /// Takes in some blocks, weighted with the third derivatives of their rows.
