@@ -68,7 +68,15 @@ fn what_cannot_be_is_said() {
     let folder = Scratch::new("surrogate-refused");
     folder.done("generate student --rows 3000 --features 2 --out real.csv");
     folder.done("generate logistic --rows 3000 --features 2 --out data.csv");
-    folder.refused_with("fit data.csv --response y --out a --surrogate taylor3", &["taylor3", "taylor2"]);
+    folder.refused_with("fit data.csv --response y --out a --surrogate taylor4", &["taylor4", "taylor3"]);
+    folder.refused_with(
+        "fit real.csv --response y --family student --out a --surrogate taylor3",
+        &["student", "logistic, binomial and poisson"],
+    );
+    folder.refused_with(
+        "fit data.csv --response y --out a --surrogate taylor3 --rule certified",
+        &["order of an expansion with a certificate"],
+    );
     folder.refused_with(
         "fit real.csv --response y --family student --out b --rule certified",
         &["logistic, binomial, poisson"],

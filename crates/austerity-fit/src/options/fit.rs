@@ -106,7 +106,7 @@ pub struct ShapeOptions {
     /// Mean error of the acceptance probability that is allowed. [default: 0.01]
     #[arg(long, value_name = "D", allow_hyphen_values = true, help_heading = "Decision")]
     pub tolerance: Option<f64>,
-    /// What decisions are about: residuals of an expansion of the likelihood (taylor1, taylor2), the rows themselves (none), or what
+    /// What decisions are about: residuals of an expansion of the likelihood (taylor1, taylor2, taylor3), the rows themselves (none), or what
     /// serves better (auto). [default: auto]
     #[arg(long, value_name = "SURROGATE", help_heading = "Decision")]
     pub surrogate: Option<String>,
