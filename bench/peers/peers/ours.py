@@ -7,7 +7,7 @@ import numpy as np
 
 CHAINS = 4
 #: Draws in all; beyond, only the reference's own error would be measured.
-MOST = 200_000
+MOST = 1_000_000
 
 
 def applies(work, name):

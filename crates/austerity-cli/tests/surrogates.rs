@@ -6,14 +6,14 @@ mod common;
 
 use common::{Scratch, text};
 
-/// Plain columns: independent draws, a share of the data that is hardly any, and the same posterior as exact decisions, within 5 Monte-Carlo standard errors
+/// Plain columns: draws from the normal approximation, a share of the data that is hardly any, and the same posterior as exact decisions, within 5 Monte-Carlo standard errors
 /// of each of 5 means.
 #[test]
 fn the_default_reads_hardly_any_rows_and_agrees_with_exact() {
     let folder = Scratch::new("surrogate-default");
     folder.done("generate logistic --rows 50000 --features 4 --seed 3 --out data.csv");
     let said = folder.done("fit data.csv --response y --out run --draws 3000 --chains 2");
-    assert!(said.contains("second-order surrogate") && said.contains("independent draws"), "{said}");
+    assert!(said.contains("second-order surrogate") && said.contains("draws from the normal approximation"), "{said}");
     folder
         .done("fit data.csv --response y --out exact --surrogate none --rule exact --draws 3000 --chains 2");
     let (sampled, exact) = (folder.json("summary run"), folder.json("summary exact"));
