@@ -13,7 +13,10 @@ fn the_default_reads_hardly_any_rows_and_agrees_with_exact() {
     let folder = Scratch::new("surrogate-default");
     folder.done("generate logistic --rows 50000 --features 4 --seed 3 --out data.csv");
     let said = folder.done("fit data.csv --response y --out run --draws 3000 --chains 2");
-    assert!(said.contains("second-order surrogate") && said.contains("draws from the normal approximation"), "{said}");
+    assert!(
+        said.contains("second-order surrogate") && said.contains("draws from the normal approximation"),
+        "{said}"
+    );
     folder
         .done("fit data.csv --response y --out exact --surrogate none --rule exact --draws 3000 --chains 2");
     let (sampled, exact) = (folder.json("summary run"), folder.json("summary exact"));

@@ -2,7 +2,7 @@
 //!
 //! A matrix stands in strips of eight rows, each strip column by column, filled up with zeros: no loop has a tail, and nothing is summed across.
 //! Plain multiplications and additions in a fixed order, so that every instruction set gives the same bits. To be called under
-//! [`dispatched`](super::dispatched), and not from closures inside, which would be compiled without it.
+//! `dispatched!`, and not from closures inside, which would be compiled without it.
 
 /// Numbers of a vector.
 pub const LANES: usize = 8;
