@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 CHAINS = 4
-#: Draws in all; beyond, only the reference's own error would be measured.
+#: Draws in all, if the time allows: a rate over fewer would mostly be that of the first audits.
 MOST = 1_000_000
 
 

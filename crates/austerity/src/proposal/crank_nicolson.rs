@@ -153,7 +153,7 @@ mod tests {
             let (a, b) = (x[0] - 1.0, x[1] + 2.0);
             -0.5 * (a * a - 2.4 * a * b + 4.0 * b * b) / 2.56
         };
-        for correlation in [0.0, 0.7] {
+        for correlation in [0.0, 0.7, -0.4] {
             let mut proposal = CrankNicolson::new(&[1.0, -2.0], &covariance, correlation).unwrap();
             let mut rng = stream(3, 0, Role::Proposal);
             let (mut from, mut to) = (vec![0.5, 0.5], vec![0.0; 2]);

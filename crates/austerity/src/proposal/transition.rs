@@ -191,8 +191,13 @@ impl TransitionPlan {
         };
         match self.kind {
             TransitionKind::Independent => format!(
-                "draws from the normal approximation, whose log density is off by {:.2} (sd), each leaning to the other side of the mean than the last{sweeps}",
-                self.spread
+                "draws from the normal approximation, whose log density is off by {:.2} (sd){}{sweeps}",
+                self.spread,
+                if self.correlation < 0.0 {
+                    ", each leaning to the other side of the mean than the last"
+                } else {
+                    ""
+                }
             ),
             TransitionKind::Hamiltonian => format!(
                 "Hamiltonian steps on the surrogate ({} to {} leapfrogs of {:.2}), since the posterior is not normal (log density off by {:.1}){sweeps}",
@@ -346,4 +351,32 @@ fn spread<E: Expansion>(expansion: &E, mode: &[f64], covariance: &[f64], rng: &m
         let _: f64 = rng.random();
     }
     Ok(if weights.m2.is_finite() { weights.sd() } else { f64::INFINITY })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::glm::expansion::{ExpansionSettings, GlmExpansion};
+    use crate::model::{Glm, Logistic, Prior, ResponseKind, generate};
+
+    /// A surrogate of the third order is skewed, and draws around its mean weigh more evenly than around its mode; of the second order with normal priors it is
+    /// normal, and stays where it is.
+    #[test]
+    fn a_skewed_surrogate_is_drawn_from_around_its_mean() {
+        let data = generate::logistic(3_000, 20).build().unwrap().data.check(ResponseKind::Binary).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 21]).unwrap();
+        for order in [2, 3] {
+            let settings = ExpansionSettings { order, stratum_rows: Some(0), ..ExpansionSettings::default() };
+            let expansion = GlmExpansion::new(&model, &[0.0; 21], &settings).unwrap();
+            let (mode, covariance) = (expansion.mode(), expansion.covariance());
+            let at_mode = spread(&expansion, mode, covariance, &mut stream(9, 0, Role::Proposal)).unwrap();
+            let plan = TransitionPlan::pilot(&expansion, mode, covariance, None, 1).unwrap();
+            assert_eq!(plan.kind, TransitionKind::Independent);
+            if order == 3 {
+                assert!(plan.spread < 0.7 * at_mode && plan.mean != mode, "{} {at_mode}", plan.spread);
+            } else {
+                assert!(at_mode < WORTH_MOVING && plan.mean == mode, "{at_mode}");
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@ use fearless_simd::{Simd, prelude::*};
 use nalgebra::DMatrix;
 
 use super::passes::in_pieces;
-use super::scores::{Spread, factor};
+use super::scores::{Spread, factor, not_definite};
 use super::tensor::{PANEL, Panel, Sums};
 use super::{GlmExpansion, Line, with_buffer};
 use crate::error::Result;
@@ -74,7 +74,8 @@ impl Cubic {
                 );
             }
         }
-        let inverse = lower.solve_lower_triangular(&DMatrix::identity(size, size)).unwrap_or(lower);
+        let inverse =
+            lower.solve_lower_triangular(&DMatrix::identity(size, size)).ok_or_else(not_definite)?;
         let inverse = strips(size, size, |i, k| inverse[(i, k)]);
         Ok(Self { size, inverse, vectors })
     }

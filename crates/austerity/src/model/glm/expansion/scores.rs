@@ -125,10 +125,15 @@ impl Spread {
 /// The lower factor of a covariance at the centre.
 pub(super) fn factor(covariance: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     let lower = covariance.clone().cholesky().map(nalgebra::Cholesky::unpack);
-    lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(|| Error::NotPositiveDefinite {
+    lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(not_definite)
+}
+
+/// What there is to say of a covariance at the centre that has no factor, or one that cannot be inverted.
+pub(super) fn not_definite() -> Error {
+    Error::NotPositiveDefinite {
         what: "the covariance at the centre".into(),
         remedy: "give every coefficient a proper prior".into(),
-    })
+    }
 }
 
 /// The score of a row by its fourth derivative; `None` of a family without bounds.

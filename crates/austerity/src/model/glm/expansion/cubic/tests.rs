@@ -120,6 +120,10 @@ fn the_order_is_raised_where_it_saves_reading() {
     assert!(small.sentence().starts_with("third-order surrogate"));
     let large = of(300_000, 3);
     assert_eq!(large.order, 2, "{large:?}");
+    // And half the first look where that is predicted to reach the tolerance.
+    assert_eq!(large.first_look, 32, "{large:?}");
+    let second = expanded(&model(10_000, 20), &ExpansionSettings::default()).report().clone();
+    assert_eq!(second.first_look, 64, "{second:?}");
     let wide = model(2_000, 70);
     let start = vec![0.0; wide.parameters()];
     assert!(GlmExpansion::new(&wide, &start, &third()).is_err());
