@@ -37,10 +37,9 @@ pub(crate) fn overview(py: Python<'_>, run: PathBuf) -> PyResult<Said> {
     py.detach(|| Overview::open(&run).map(|overview| said(&overview))).map_err(raise)
 }
 
-fn stacked<'py>(py: Python<'py>, chains: Vec<Vec<f64>>) -> PyResult<Shaped<'py>> {
+fn stacked<'py>(py: Python<'py>, chains: &[Vec<f64>]) -> PyResult<Shaped<'py>> {
     let (count, draws) = (chains.len(), chains.first().map_or(0, Vec::len));
-    let flat: Vec<f64> = chains.into_iter().flat_map(|chain| chain.into_iter().take(draws)).collect();
-    Ok(PyArray1::from_vec(py, flat).reshape([count, draws])?.into_any())
+    Ok(PyArray1::from_vec(py, chains.concat()).reshape([count, draws])?.into_any())
 }
 
 /// Names, how many of them are coefficients, and one array (chain, draw) for each.
@@ -50,16 +49,17 @@ pub(crate) fn draws<'py>(
     py: Python<'py>,
     run: PathBuf,
 ) -> PyResult<(Vec<String>, Vec<String>, Vec<Shaped<'py>>)> {
-    let (names, coefficients, values) = py
+    let (reader, values) = py
         .detach(|| {
             let reader = DrawsReader::open(run.join("draws.zarr"))?;
-            let names = reader.names();
-            let values: Result<Vec<_>, _> = (0..names.len()).map(|index| reader.parameter(index)).collect();
-            Ok((names, reader.coefficient_names().to_vec(), values?))
+            let values = reader.parameters(0..reader.names().len())?;
+            Ok((reader, values))
         })
         .map_err(|error: austerity_io::Error| raise(error))?;
-    let arrays = values.into_iter().map(|chains| stacked(py, chains)).collect::<PyResult<_>>()?;
-    Ok((names, coefficients, arrays))
+    let shape = [reader.chains(), reader.draws()];
+    let array = |values| Ok(PyArray1::from_vec(py, values).reshape(shape)?.into_any());
+    let arrays = values.into_iter().map(array).collect::<PyResult<_>>()?;
+    Ok((reader.names(), reader.coefficient_names().to_vec(), arrays))
 }
 
 /// What is known of each draw's decision, by name.
@@ -72,7 +72,7 @@ pub(crate) fn statistics<'py>(py: Python<'py>, run: PathBuf) -> PyResult<Vec<(St
             reader.statistic_names().into_iter().map(read).collect::<Result<Vec<_>, _>>()
         })
         .map_err(raise)?;
-    made.into_iter().map(|(name, chains)| Ok((name, stacked(py, chains)?))).collect()
+    made.into_iter().map(|(name, chains)| Ok((name, stacked(py, &chains)?))).collect()
 }
 
 /// Writes the page.

@@ -4,6 +4,7 @@ use austerity::diagnostics::Summary;
 use austerity::parallel;
 use austerity::rule::{Law, RuleSettings};
 use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
+use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
 use super::{Folder, RunFile, Saved, scales};
@@ -11,6 +12,9 @@ use crate::fit::budget::BudgetPlan;
 use crate::fit::progress::duration;
 use crate::output::Failure;
 use crate::table::table;
+
+/// Numbers of draws in memory at once, per thread.
+const TOGETHER: usize = 1 << 23;
 
 /// What is known of a run.
 pub struct Overview {
@@ -27,6 +31,24 @@ pub struct Overview {
     pub(crate) standardized: Vec<Summary>,
 }
 
+/// Summaries of all parameters, as many at a time as [`TOGETHER`] allows.
+fn summaries(reader: &DrawsReader) -> Result<Vec<Summary>, austerity_io::Error> {
+    let (names, draws) = (reader.names(), reader.draws());
+    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    let some = (TOGETHER / (draws * reader.chains()).max(1)).clamp(1, names.len().div_ceil(threads).max(1));
+    let groups: Vec<&[String]> = names.chunks(some).collect();
+    let summaries = parallel::each(threads, &groups, |index, names| {
+        let columns = reader.parameters(index * some..index * some + names.len())?;
+        let each = names.iter().zip(&columns).map(|(name, column)| {
+            let chains: Vec<&[f64]> =
+                (0..reader.chains()).map(|i| &column[i * draws..(i + 1) * draws]).collect();
+            Summary::new(name, &chains)
+        });
+        Ok(each.collect::<Vec<_>>())
+    })?;
+    Ok(summaries.concat())
+}
+
 impl Overview {
     /// Reads the run at `path`.
     pub fn open(path: &std::path::Path) -> Result<Self, Failure> {
@@ -38,13 +60,7 @@ impl Overview {
         let run = folder.read_run()?;
         let (saved, lost) = folder.saved_or_lost(&run);
         let reader = folder.reader()?;
-        let names = reader.names();
-        let threads = std::thread::available_parallelism().map_or(1, Into::into);
-        let summary = parallel::each(threads, &names, |index, name| {
-            let chains = reader.parameter(index)?;
-            let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
-            Ok::<_, austerity_io::Error>(Summary::new(name, &chains))
-        })?;
+        let summary = summaries(&reader)?;
         let counters = saved.counters();
         let standardized =
             if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };

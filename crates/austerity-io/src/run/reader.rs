@@ -4,7 +4,8 @@
 //! still going can be read. Every chunk read is checked (length, checksum, draws held); damage is
 //! [`Error::DrawsDamaged`], which names the file, the chain and the draws lost.
 //!
-//! Cost: a parameter among the coefficients reads the chunks of the up to 256 that share them.
+//! Cost: a parameter among the coefficients reads the chunks of the up to 256 that share them, so several are best asked for together
+//! ([`DrawsReader::parameters`]).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,9 @@ use super::plan::{Block, Plan};
 use super::zarr::NumberType;
 use crate::error::{Error, Result};
 use crate::table::names;
+
+/// Records that are transposed together.
+const TOGETHER: usize = 64;
 
 /// Reads a store of draws.
 #[derive(Debug)]
@@ -103,13 +107,41 @@ impl DrawsReader {
 
     /// The draws of the parameter at a position of [`names`](Self::names), one entry per chain.
     pub fn parameter(&self, index: usize) -> Result<Vec<Vec<f64>>> {
-        let holds = |block: &&Block| (block.first..block.first + block.columns).contains(&index);
-        let block = self.plan.posterior().iter().find(holds).ok_or_else(|| {
-            let what = format!("parameters (position {index} was asked for)");
-            let source = austerity::Error::Dimension { what, expected: self.plan.parameters(), found: index };
-            Error::Data { file: self.path.clone(), source }
-        })?;
-        self.column(block, index - block.first)
+        let draws = self.draws();
+        let mut columns = self.parameters(index..index + 1)?;
+        let column = columns.pop().unwrap_or_default();
+        let chain = |chain: usize| column[chain * draws..(chain + 1) * draws].to_vec();
+        Ok((0..self.plan.chains).map(chain).collect())
+    }
+
+    /// The draws of consecutive parameters, every chunk read once: one entry per parameter, in it chain after chain [`draws`](Self::draws) numbers.
+    pub fn parameters(&self, range: Range<usize>) -> Result<Vec<Vec<f64>>> {
+        if range.end > self.plan.parameters() {
+            let what = format!("parameters (position {} was asked for)", range.end - 1);
+            let (expected, found) = (self.plan.parameters(), range.end - 1);
+            let source = austerity::Error::Dimension { what, expected, found };
+            return Err(Error::Data { file: self.path.clone(), source });
+        }
+        let (draws, chains) = (self.draws(), self.plan.chains);
+        let mut columns: Vec<Vec<f64>> = range.clone().map(|_| Vec::with_capacity(chains * draws)).collect();
+        for block in self.plan.posterior() {
+            let from = block.first.max(range.start);
+            let until = (block.first + block.columns).min(range.end);
+            if from >= until {
+                continue;
+            }
+            let wanted = &mut columns[from - range.start..until - range.start];
+            for chain in 0..chains {
+                let (mut first, mut held) = (0, None);
+                while first < draws {
+                    let content = self.chunk(block, chain, first as u64, self.draws, &mut held)?;
+                    let take = (draws - first).min(block.chunk_draws);
+                    transposed(block, from - block.first, &content[..take * block.record()], wanted);
+                    first += take;
+                }
+            }
+        }
+        Ok(columns)
     }
 
     /// A statistic of every decision, one entry per chain.
@@ -226,6 +258,17 @@ impl DrawsReader {
         };
         let values = (0..self.plan.chains).map(one).collect::<Result<_>>()?;
         Ok(Thinned { draws, values })
+    }
+}
+
+/// Appends columns of whole records, the first at `column` of the block; some records at a time, so that each is brought to the processor once.
+fn transposed(block: &Block, column: usize, records: &[u8], out: &mut [Vec<f64>]) {
+    let bytes = block.number.bytes();
+    for some in records.chunks(TOGETHER * block.record()) {
+        for (place, out) in (column..).zip(&mut *out) {
+            let each = some.chunks_exact(block.record());
+            out.extend(each.map(|record| block.number.decode(&record[place * bytes..])));
+        }
     }
 }
 

@@ -57,8 +57,8 @@ impl Moments {
         }
     }
 
-    fn merge_all(parts: &[Self]) -> Self {
-        parts.iter().fold(Self::default(), |all, &part| all.merge(part))
+    fn merge_all(parts: impl Iterator<Item = Self>) -> Self {
+        parts.fold(Self::default(), Self::merge)
     }
 
     /// NaN with fewer than two values.
@@ -86,8 +86,9 @@ pub struct Streaming {
     batch_length: u64,
     /// Full batches; the same for all parameters, because draws arrive for all at once.
     full: usize,
-    /// [`BATCHES`] per parameter, parameter after parameter; the one at `full` is being filled.
-    batches: Vec<Moments>,
+    /// Means and sums of squared deviations, batch after batch all parameters; the batch at `full` is being filled.
+    means: Vec<f64>,
+    squares: Vec<f64>,
 }
 
 impl Streaming {
@@ -99,7 +100,8 @@ impl Streaming {
             draws: 0,
             batch_length: 1,
             full: 0,
-            batches: vec![Moments::default(); parameters * BATCHES],
+            means: vec![0.0; parameters * BATCHES],
+            squares: vec![0.0; parameters * BATCHES],
         }
     }
 
@@ -111,11 +113,18 @@ impl Streaming {
         if self.full == BATCHES {
             self.merge_neighbours();
         }
-        let values = draw.iter().copied().chain(std::iter::repeat(f64::NAN));
-        for (batches, value) in self.batches.chunks_exact_mut(BATCHES).zip(values) {
-            batches[self.full].push(value);
-        }
         self.draws += 1;
+        let share = 1.0 / self.count(self.full);
+        let place = self.full * self.parameters..(self.full + 1) * self.parameters;
+        let (means, squares) = (&mut self.means[place.clone()], &mut self.squares[place]);
+        for ((mean, squares), value) in means.iter_mut().zip(&mut *squares).zip(draw) {
+            let difference = value - *mean;
+            *mean += difference * share;
+            *squares += difference * (value - *mean);
+        }
+        let missing = draw.len().min(means.len());
+        means[missing..].fill(f64::NAN);
+        squares[missing..].fill(f64::NAN);
         if self.draws == self.batch_length * (self.full as u64 + 1) {
             self.full += 1;
         }
@@ -142,14 +151,14 @@ impl Streaming {
     /// Mean of one parameter; NaN without draws or for a parameter that does not exist.
     #[must_use]
     pub fn mean(&self, parameter: usize) -> f64 {
-        let all = Moments::merge_all(self.batches(parameter));
+        let all = self.all(parameter);
         if all.count > 0.0 { all.mean } else { f64::NAN }
     }
 
     /// Standard deviation of one parameter; NaN with fewer than two draws.
     #[must_use]
     pub fn sd(&self, parameter: usize) -> f64 {
-        Moments::merge_all(self.batches(parameter)).variance().sqrt()
+        self.all(parameter).variance().sqrt()
     }
 
     /// Effective sample size of one parameter in this chain alone, see [`RunningSummary::ess`].
@@ -159,24 +168,43 @@ impl Streaming {
     }
 
     fn merge_neighbours(&mut self) {
-        for batches in self.batches.chunks_exact_mut(BATCHES) {
-            for index in 0..BATCHES / 2 {
-                batches[index] = batches[2 * index].merge(batches[2 * index + 1]);
+        for index in 0..BATCHES / 2 {
+            for parameter in 0..self.parameters {
+                let batch = self.batch(2 * index, parameter).merge(self.batch(2 * index + 1, parameter));
+                self.means[index * self.parameters + parameter] = batch.mean;
+                self.squares[index * self.parameters + parameter] = batch.squares;
             }
-            batches[BATCHES / 2..].fill(Moments::default());
         }
+        let rest = BATCHES / 2 * self.parameters;
+        self.means[rest..].fill(0.0);
+        self.squares[rest..].fill(0.0);
         self.full = BATCHES / 2;
         self.batch_length *= 2;
     }
 
-    /// All batches of a parameter, the unfinished one included; none if it does not exist.
-    fn batches(&self, parameter: usize) -> &[Moments] {
-        self.batches.chunks_exact(BATCHES).nth(parameter).unwrap_or(&[])
+    /// Draws of a batch.
+    fn count(&self, index: usize) -> f64 {
+        (self.draws - (index as u64 * self.batch_length).min(self.draws)).min(self.batch_length) as f64
     }
 
-    fn full_batches(&self, parameter: usize) -> &[Moments] {
-        let batches = self.batches(parameter);
-        &batches[..self.full.min(batches.len())]
+    fn batch(&self, index: usize, parameter: usize) -> Moments {
+        let place = index * self.parameters + parameter;
+        Moments { count: self.count(index), mean: self.means[place], squares: self.squares[place] }
+    }
+
+    /// The first batches of a parameter; none if it does not exist.
+    fn first(&self, batches: usize, parameter: usize) -> Vec<Moments> {
+        let batches = if parameter < self.parameters { batches } else { 0 };
+        (0..batches).map(|index| self.batch(index, parameter)).collect()
+    }
+
+    /// All draws of a parameter.
+    fn all(&self, parameter: usize) -> Moments {
+        Moments::merge_all(self.first(BATCHES, parameter).into_iter())
+    }
+
+    fn full_batches(&self, parameter: usize) -> Vec<Moments> {
+        self.first(self.full, parameter)
     }
 }
 
@@ -213,8 +241,7 @@ pub fn combine(chains: &[&Streaming]) -> Vec<RunningSummary> {
 }
 
 fn overall(chains: &[&Streaming], parameter: usize) -> Moments {
-    let merged = chains.iter().map(|chain| Moments::merge_all(chain.batches(parameter)));
-    merged.fold(Moments::default(), Moments::merge)
+    Moments::merge_all(chains.iter().map(|chain| chain.all(parameter)))
 }
 
 fn effective_size(chains: &[&Streaming], parameter: usize) -> f64 {
@@ -250,7 +277,7 @@ fn split_rhat(chains: &[&Streaming], parameter: usize) -> f64 {
         let batches = chain.full_batches(parameter);
         let half = batches.len() / 2;
         for part in [&batches[..half], &batches[batches.len() - half..]] {
-            let sequence = Moments::merge_all(part);
+            let sequence = Moments::merge_all(part.iter().copied());
             between.push(sequence.mean);
             within.push(sequence.variance());
             length.push(sequence.count);

@@ -43,7 +43,7 @@ fn batches_stay_between_half_and_all_and_cover_the_draws() {
         assert!(index < 32 || streaming.full >= BATCHES / 2);
     }
     assert!(streaming.full_batches(0).iter().all(|batch| batch.count == streaming.batch_length() as f64));
-    assert_eq!(streaming.batches.capacity(), 2 * BATCHES);
+    assert_eq!(streaming.means.capacity(), 2 * BATCHES);
 }
 
 #[test]
