@@ -19,51 +19,51 @@ const WARMUP: u64 = 20;
 const SAMPLE: usize = 1 << 16;
 
 /// How candidates are made.
-#[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    Walk,
+    Walk(RuleSettings),
+    /// Independent draws, decided exactly.
     Independent,
-    Surrogate,
+    /// With a term of the third order where that pays, or without; the tolerance of the test on residuals.
+    Surrogate {
+        raise: bool,
+        tau: f64,
+    },
 }
 
 /// A setting of the grid.
 pub(crate) struct Fixed {
     pub(crate) name: String,
     kind: Kind,
-    rule: RuleSettings,
 }
 
 /// All settings for so many rows; the first is the exact random walk.
 pub(crate) fn grid(rows: usize) -> Vec<Fixed> {
-    let new = |name: String, kind, rule| Fixed { name, kind, rule };
-    let exact = RuleSettings::default;
+    let new = |name: String, kind| Fixed { name, kind };
     let mut all = vec![
-        new("walk, exact".into(), Kind::Walk, exact()),
-        new("independent draws, exact".into(), Kind::Independent, exact()),
+        new("walk, exact".into(), Kind::Walk(RuleSettings::default())),
+        new("independent draws, exact".into(), Kind::Independent),
     ];
     for part in [100, 25, 10] {
         for epsilon in [0.2, 0.1, 0.05, 0.01] {
             let test = SequentialSettings::constant((rows / part).max(32), epsilon);
-            all.push(new(
-                format!("walk, m = N/{part}, eps {epsilon}"),
-                Kind::Walk,
-                RuleSettings::Sequential(test),
-            ));
+            let rule = RuleSettings::Sequential(test);
+            all.push(new(format!("walk, m = N/{part}, eps {epsilon}"), Kind::Walk(rule)));
         }
     }
-    for tau in [0.1, 0.03, 0.01, 0.003] {
-        all.push(new(format!("surrogate, tau {tau}"), Kind::Surrogate, residuals(tau)));
+    for (order, raise, tolerances) in [
+        ("second order", false, &[0.1, 0.03][..]),
+        ("third where it pays", true, &[0.3, 0.1, 0.03, 0.01, 0.003][..]),
+    ] {
+        for &tau in tolerances {
+            all.push(new(format!("{order}, tau {tau}"), Kind::Surrogate { raise, tau }));
+        }
     }
     all
 }
 
-fn residuals(tau: f64) -> RuleSettings {
-    RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..SequentialSettings::residuals() })
-}
-
 /// The truth, by a long run on the surrogate; nothing where that had no time for draws.
 pub(crate) fn truth(problem: &Problem, seconds: f64) -> Option<Estimate> {
-    let setting = Fixed { name: "truth".into(), kind: Kind::Surrogate, rule: residuals(0.01) };
+    let setting = Fixed { name: "truth".into(), kind: Kind::Surrogate { raise: true, tau: 0.01 } };
     setting.run(problem, &[seconds], 1_000).pop().flatten()
 }
 
@@ -74,12 +74,6 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// Of some of the parameters.
-    pub(crate) fn at(&self, places: &[usize]) -> Self {
-        let pick = |values: &[f64]| places.iter().map(|&place| values[place]).collect();
-        Self { mean: pick(&self.mean), sd: pick(&self.sd) }
-    }
-
     /// Mean squared error of means and sds, in posterior variances.
     pub(crate) fn risk(&self, truth: &Self) -> f64 {
         let each = self.mean.iter().zip(&self.sd).zip(truth.mean.iter().zip(&truth.sd));
@@ -144,67 +138,69 @@ impl Fixed {
         });
         let starts: Vec<Vec<f64>> = starts.collect();
         let clock = (begun, times);
-        match self.kind {
-            Kind::Walk => {
+        match &self.kind {
+            Kind::Walk(rule) => {
                 let walk = RandomWalk::for_posterior(mode.state.len(), &mode.covariance).expect("a walk");
-                self.chains(model, &AnyProposal::from(walk), &starts, seed, clock)
+                chains(model, &AnyProposal::from(walk), rule, &starts, seed, clock)
             }
             Kind::Independent => {
                 let draws = Laplace::new(&mode.state, &mode.covariance).expect("draws");
-                self.chains(model, &AnyProposal::from(draws), &starts, seed, clock)
+                chains(model, &AnyProposal::from(draws), &RuleSettings::default(), &starts, seed, clock)
             }
-            Kind::Surrogate => {
-                let expansion = GlmExpansion::new(model, &mode.state, &ExpansionSettings::default())
-                    .expect("an expansion");
+            &Kind::Surrogate { raise, tau } => {
+                let how = ExpansionSettings { raise, ..ExpansionSettings::default() };
+                let expansion = GlmExpansion::new(model, &mode.state, &how).expect("an expansion");
                 let plan =
                     TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), None, seed);
                 let surrogate = Surrogate::new(expansion);
                 let stored = AnyProposal::Transition(plan.expect("a transition"));
                 let proposal = Transition::restored(surrogate.expansion(), stored).expect("a transition");
-                self.chains(&surrogate, &proposal, &starts, seed, clock)
+                let usual = SequentialSettings::residuals_from(surrogate.expansion().report().first_look);
+                let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..usual });
+                chains(&surrogate, &proposal, &rule, &starts, seed, clock)
             }
         }
     }
+}
 
-    fn chains<M, P>(
-        &self,
-        model: &M,
-        proposal: &P,
-        starts: &[Vec<f64>],
-        seed: u64,
-        (begun, times): (Instant, &[f64]),
-    ) -> Vec<Option<Estimate>>
-    where
-        M: Model<State = Vec<f64>> + Sync,
-        P: Proposal<Vec<f64>> + Clone + Send + Sync,
-    {
-        let settings =
-            Settings { rule: self.rule.clone(), warmup: 0, chains: CHAINS, seed, ..Settings::default() };
-        let one = |number: u32| {
-            let rule = self.rule.build(model.len()).expect("a rule");
-            let start = starts[number as usize].clone();
-            let d = start.len();
-            let mut sums = Sums { count: 0.0, mean: vec![0.0; d], squares: vec![0.0; d] };
-            let checkpoint = ChainCheckpoint::start(start, proposal.clone());
-            let mut chain = Chain::new(model, &settings, rule, number, checkpoint).expect("a chain");
-            let mut seen: Vec<Sums> = Vec::new();
-            while seen.len() < times.len() {
-                if begun.elapsed().as_secs_f64() >= times[seen.len()] {
-                    seen.push(sums.clone());
-                    continue;
-                }
-                chain.step().expect("a step");
-                if chain.steps() > WARMUP {
-                    sums.push(chain.state());
-                }
+/// Two chains, looked at at the times.
+fn chains<M, P>(
+    model: &M,
+    proposal: &P,
+    rule: &RuleSettings,
+    starts: &[Vec<f64>],
+    seed: u64,
+    (begun, times): (Instant, &[f64]),
+) -> Vec<Option<Estimate>>
+where
+    M: Model<State = Vec<f64>> + Sync,
+    P: Proposal<Vec<f64>> + Clone + Send + Sync,
+{
+    let settings = Settings { rule: rule.clone(), warmup: 0, chains: CHAINS, seed, ..Settings::default() };
+    let one = |number: u32| {
+        let rule = rule.build(model.len()).expect("a rule");
+        let start = starts[number as usize].clone();
+        let d = start.len();
+        let mut sums = Sums { count: 0.0, mean: vec![0.0; d], squares: vec![0.0; d] };
+        let checkpoint = ChainCheckpoint::start(start, proposal.clone());
+        let mut chain = Chain::new(model, &settings, rule, number, checkpoint).expect("a chain");
+        let mut seen: Vec<Sums> = Vec::new();
+        while seen.len() < times.len() {
+            if begun.elapsed().as_secs_f64() >= times[seen.len()] {
+                seen.push(sums.clone());
+                continue;
             }
-            seen
-        };
-        let one = &one;
-        let all: Vec<Vec<Sums>> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..CHAINS).map(|number| scope.spawn(move || one(number))).collect();
-            workers.into_iter().map(|worker| worker.join().expect("a chain")).collect()
-        });
-        all[0].iter().zip(&all[1]).map(|(a, b)| Sums::pooled(a, b)).collect()
-    }
+            chain.step().expect("a step");
+            if chain.steps() > WARMUP {
+                sums.push(chain.state());
+            }
+        }
+        seen
+    };
+    let one = &one;
+    let all: Vec<Vec<Sums>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..CHAINS).map(|number| scope.spawn(move || one(number))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a chain")).collect()
+    });
+    all[0].iter().zip(&all[1]).map(|(a, b)| Sums::pooled(a, b)).collect()
 }

@@ -1,20 +1,23 @@
-//! The problems: rows in memory, as a table for `fit` and as a model.
+//! The problems: rows in memory, as a table for `fit` with the options that say what they mean, and as a model.
 //!
 //! Files are looked for in `AUSTERITY_DATA` or in `../shared/data` beside the repository.
 
 use std::path::PathBuf;
 
-use austerity::model::{Data, Glm, Logistic, Parameters as _, ResponseKind};
+use austerity::model::{Data, Glm, Logistic, Parameters as _, Prior, ResponseKind};
 use austerity_io::table::{Column, Source, Table, open};
 
 /// A logistic regression on real rows.
 pub(crate) struct Problem {
     table: Source,
     model: Glm<Logistic>,
+    /// Options of `fit` that make the same model.
+    pub(crate) options: Vec<String>,
 }
 
 impl Problem {
-    fn new(name: &str, response: &str, positive: f64) -> Option<Self> {
+    /// The rows of a file whose response is `positive` against the others; all coefficients and no intercept with a normal prior of `sd`, or the defaults.
+    fn new(name: &str, (response, positive): (&str, f64), sd: Option<f64>) -> Option<Self> {
         let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
         let folder = std::env::var_os("AUSTERITY_DATA").map_or(here, PathBuf::from);
         let path = Some(folder.join(name)).filter(|path| path.exists())?;
@@ -32,9 +35,17 @@ impl Problem {
                 Column::Levels { .. } => panic!("{name} holds no numbers"),
             })
             .unzip();
-        let data = Data::new(names, values, labels).check(ResponseKind::Binary).expect("checked data");
-        let model = Glm::new(Logistic, &data, data.default_priors()).expect("a model");
-        Some(Self { table: Source::of_table(table), model })
+        let data = Data::new(names, values, labels).intercept(sd.is_none());
+        let data = data.check(ResponseKind::Binary).expect("checked data");
+        let (priors, options) = match sd {
+            Some(sd) => (
+                vec![Prior::Normal { sd }; data.coefficients()],
+                vec!["--no-intercept".into(), "--prior".into(), format!("normal:{sd}")],
+            ),
+            None => (data.default_priors(), Vec::new()),
+        };
+        let model = Glm::new(Logistic, &data, priors).expect("a model");
+        Some(Self { table: Source::of_table(table), model, options })
     }
 
     pub(crate) fn table(&self) -> &Source {
@@ -54,12 +65,12 @@ impl Problem {
     }
 }
 
-/// 7 against 9, 50 components.
+/// 7 against 9, 50 components, with the paper's prior precision of 10.
 pub(crate) fn mnist() -> Option<Problem> {
-    Problem::new("mnist79_pca50_train.parquet", "label", 1.0)
+    Problem::new("mnist79_pca50_train.parquet", ("label", 1.0), Some(0.1f64.sqrt()))
 }
 
 /// Class 2 against the rest, all columns: rank-deficient, so that the prior has a say.
 pub(crate) fn covertype() -> Option<Problem> {
-    Problem::new("covtype.parquet", "Cover_Type", 2.0)
+    Problem::new("covtype.parquet", ("Cover_Type", 2.0), None)
 }
