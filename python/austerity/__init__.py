@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, List
 
 from ._austerity import __version__
 from ._fit import Fit, NotTrustedWarning, SamplingError, open  # noqa: A004
+from ._generate import Generated, generate
 from ._models import Binomial, Linear, Logistic, Poisson, Regression, Student
 from ._own import JaxModel, Model, NumbaModel
 from ._priors import Flat, Laplace, Normal, StudentT
@@ -25,6 +26,7 @@ __all__ = [
     "Binomial",
     "Fit",
     "Flat",
+    "Generated",
     "JaxModel",
     "Laplace",
     "Linear",
@@ -43,6 +45,7 @@ __all__ = [
     "analyze",
     "check",
     "design",
+    "generate",
     "open",
     "sample",
 ]

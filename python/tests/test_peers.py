@@ -109,7 +109,8 @@ def test_bars_pass_and_miss(bench):
     assert bars.verdicts("student", [dict(ours, verdict="wrong"), fast], {})[0].startswith("**missed**")
     slow = dict(peer="nutpie", verdict="unfinished", unfinished=dict(rate_at_most=4.0, setup_at_least=90.0))
     curved = dict(ours, curve=[dict(cpu=2.0, variance=1.0, quantile=1.0)])
-    first, _, risks, *_ = bars.verdicts("hard", [curved, slow], dict(ess=100))
+    first, second, _, risks, *_ = bars.verdicts("hard", [curved, slow], dict(ess=100))
     assert first.startswith("PASS") and "≥ 1,250 ×" in first and risks.startswith("PASS")
+    assert second.startswith("not decided: at least 4,000 × NUTS")
     better = dict(fast, curve=[dict(cpu=3.0, variance=0.5, quantile=2.0)])
-    assert "numpyro-hmcecs at 3 s on variances" in bars.verdicts("hard", [curved, slow, better], dict(ess=100))[2]
+    assert "numpyro-hmcecs at 3 s on variances" in bars.verdicts("hard", [curved, slow, better], dict(ess=100))[3]

@@ -1,6 +1,5 @@
 //! `austerity generate`: data with known coefficients.
 
-use austerity::model::generate;
 use austerity_io::write::{Field, TableWriter};
 use serde_json::json;
 
@@ -10,13 +9,9 @@ use austerity_fit::output::{Failure, json as print_json, say};
 
 /// Writes the file and tells the coefficients.
 pub(crate) fn run(common: &Common, options: &GenerateOptions) -> Result<(), Failure> {
-    let family = match options.family {
-        FamilyChoice::Logistic => generate::logistic,
-        FamilyChoice::Linear => generate::linear,
-        FamilyChoice::Poisson => generate::poisson,
-        FamilyChoice::Student => generate::student,
-    };
-    let made = family(options.rows, options.features)
+    let made = options
+        .family
+        .generate(options.rows, options.features)
         .rare(options.rare)
         .correlated(options.correlated)
         .seed(common.seed())

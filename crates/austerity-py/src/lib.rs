@@ -5,6 +5,7 @@
 //! | `arguments` | keyword arguments, which are the options of the program |
 //! | `error` | errors as Python exceptions, in Python's words |
 //! | `table` | arrays as a table in memory |
+//! | `generate` | data with known coefficients |
 //! | `handle` | a run on a thread of its own: watched, paused, ended |
 //! | `callback` | a user's model as Python functions, called with the interpreter's lock |
 //! | `derivatives` | the same with gradients and Hessians |
@@ -20,6 +21,7 @@ mod arguments;
 mod callback;
 mod derivatives;
 mod error;
+mod generate;
 mod handle;
 mod lock;
 mod native;
@@ -47,6 +49,7 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reading::report, module)?)?;
     module.add_function(wrap_pyfunction!(reading::export, module)?)?;
     module.add_function(wrap_pyfunction!(reading::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
     module.add_function(wrap_pyfunction!(theory::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(theory::design, module)?)?;
     module.add_function(wrap_pyfunction!(theory::check, module)?)?;

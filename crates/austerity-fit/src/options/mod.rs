@@ -9,6 +9,7 @@
 
 use std::path::PathBuf;
 
+use austerity::model::generate::{self, Generate};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,20 @@ pub enum FamilyChoice {
     Poisson,
     /// Real response, Student-t noise with 4 degrees of freedom.
     Student,
+}
+
+impl FamilyChoice {
+    /// Data of this family with known coefficients.
+    #[must_use]
+    pub fn generate(self, rows: usize, features: usize) -> Generate {
+        let family = match self {
+            Self::Logistic => generate::logistic,
+            Self::Linear => generate::linear,
+            Self::Poisson => generate::poisson,
+            Self::Student => generate::student,
+        };
+        family(rows, features)
+    }
 }
 
 /// Where the data are and which column is what.

@@ -1,0 +1,43 @@
+//! Data with known coefficients: the command `generate` as arrays.
+
+use austerity_fit::options::FamilyChoice;
+use austerity_fit::output::Failure;
+use clap::ValueEnum;
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::error::exception;
+
+/// Names of the features, those as an array (feature, row), the response, the coefficients.
+type Made<'py> = (Vec<String>, Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<f64>);
+
+/// Makes the data of a family: as many dense features as said, then rare ones.
+#[pyfunction]
+pub(crate) fn generate<'py>(
+    py: Python<'py>,
+    family: &str,
+    size: (usize, usize, usize),
+    correlated: bool,
+    seed: u64,
+) -> PyResult<Made<'py>> {
+    let (rows, features, rare) = size;
+    let made = py.detach(|| {
+        let family = FamilyChoice::from_str(family, false).map_err(|_| unknown(family))?;
+        let made = family.generate(rows, features).rare(rare).correlated(correlated).seed(seed).build();
+        made.map_err(Failure::from)
+    });
+    let made = made.map_err(|failure| exception(&failure))?;
+    let data = &made.data;
+    let columns = PyArray1::from_vec(py, data.columns().concat()).reshape([data.columns().len(), rows])?;
+    let response = PyArray1::from_slice(py, data.response());
+    Ok((data.column_names().to_vec(), columns.into_any(), response.into_any(), made.coefficients))
+}
+
+fn unknown(family: &str) -> Failure {
+    let known: Vec<String> = FamilyChoice::value_variants()
+        .iter()
+        .filter_map(ValueEnum::to_possible_value)
+        .map(|v| v.get_name().into())
+        .collect();
+    Failure::Usage(format!("family {family:?}: known are {}", known.join(", ")))
+}
