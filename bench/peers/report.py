@@ -13,6 +13,8 @@ TITLES = {
     "logistic-1e6": "Logistic regression, 10⁶ rows",
     "logistic-5e6": "Logistic regression, 5·10⁶ rows",
     "hard": "Rare features (the hard case)",
+    "hard-2": "Rare features, other data",
+    "hard-3": "Rare features, other data again",
     "covertype": "Covertype",
     "student": "Student-t regression with outliers",
     "laplace-prior": "Laplace prior, coefficients on the kink",
