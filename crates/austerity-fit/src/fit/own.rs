@@ -263,7 +263,7 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
         None => begin.proposal.build(mode)?,
     };
     let decided = begin.wanted.residuals(&report)?;
-    let record = SurrogateRecord { start: mode.state.clone(), report };
+    let record = SurrogateRecord { start: mode.state.clone(), walk: None, report };
     let surrogate = Surrogate::new(expansion);
     let proposal = Transition::restored(surrogate.expansion(), stored.clone())?;
     let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };

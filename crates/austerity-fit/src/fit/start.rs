@@ -191,6 +191,14 @@ impl ProposalChoice {
         (self == Self::SurrogateHmc).then_some(TransitionKind::Hamiltonian)
     }
 
+    /// The width of a walk that was asked for.
+    pub(super) fn width(self) -> Option<f64> {
+        match self {
+            Self::RandomWalk(sd) => Some(sd),
+            _ => None,
+        }
+    }
+
     /// The proposal, and how to call it.
     pub(super) fn build(self, mode: &Mode) -> Result<(AnyProposal, String), Failure> {
         let dimension = mode.state.len();

@@ -52,6 +52,9 @@ impl SurrogateChoice {
 pub(crate) struct SurrogateRecord {
     /// Where the search for the centre begins.
     pub(crate) start: Vec<f64>,
+    /// The sd of the random walk it was made for, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) walk: Option<f64>,
     pub(crate) report: ExpansionReport,
 }
 
@@ -98,7 +101,8 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
     };
     let asked = choice != SurrogateChoice::Auto;
     let raise = choice == SurrogateChoice::Auto && !wanted.certified();
-    let how = ExpansionSettings { raise, ..settings(order, threads) };
+    let walk = proposal.width();
+    let how = ExpansionSettings { raise, walk, ..settings(order, threads) };
     let expansion = match GlmExpansion::new(model, &mode.state, &how) {
         Ok(expansion) => expansion,
         Err(error) if asked => return Err(error.into()),
@@ -126,7 +130,7 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
         None => 0.33 / model.parameters() as f64,
     };
     let decided = wanted.residuals(&report)?;
-    let record = SurrogateRecord { start: mode.state.clone(), report };
+    let record = SurrogateRecord { start: mode.state.clone(), walk, report };
     Ok(Ok(Box::new(Prepared { model: Surrogate::new(expansion), plan, decided, record, worth })))
 }
 
@@ -141,7 +145,7 @@ pub(super) fn restore<F: Family>(
     bounds: bool,
     threads: usize,
 ) -> Result<Surrogate<GlmExpansion<F>>, Failure> {
-    let settings = settings(record.report.order, threads);
+    let settings = ExpansionSettings { walk: record.walk, ..settings(record.report.order, threads) };
     let expansion = GlmExpansion::new(model, &record.start, &settings)?;
     Ok(Surrogate::new(if bounds { certified(expansion, threads)? } else { expansion }))
 }

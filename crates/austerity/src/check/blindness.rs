@@ -16,6 +16,9 @@
 //! rows read:   n_τ(K) = the n ≥ m with se_n(K) ≤ τ;    K minimises g·K + n_τ(K) among those that are not blind
 //! ```
 //!
+//! 30 is that of two independent draws; short moves change h³ less. With e the mean square of a step per direction, in posterior variances, E(h'³ − h³)² is about 27·e·lev⁶
+//! and, of the h⁴ that a third order leaves, 240·e·lev⁸ where independent draws have 192: at most 1.25·e of what those have ([`SurrogateSettings::for_walk`]).
+//!
 //! **Raw differences** under steps ρ·C z of a random walk, ρ = 2.38/√d: the difference of row i is about l'·(x·step), of sd
 //! v = ρ·slope·lev. Hence κ ≈ √Σv², se_n = √(N·Σ_rest v²/n·(1 − n/N)), and blind_n = Σ v over the N/n largest. By
 //! Cauchy & Schwarz blind_n/se_n is at most √(h/(1−h)) (up to the finite-population factor), h the share of Σv² in those
@@ -30,7 +33,9 @@ use crate::error::{Result, setting};
 use crate::rule::Looks;
 
 /// E of the squared difference of h³ at two states, in units of lev⁶: 2·15.
-pub(super) const CUBES: f64 = 30.0;
+const CUBES: f64 = 30.0;
+/// What a walk with steps of one posterior variance per direction has of that, at most.
+const WALK: f64 = 1.25;
 /// Share of Σv² that a first look may miss.
 const SHARE_LIMIT: f64 = 0.2;
 /// Growth of the looks at which a raw test is looked at.
@@ -49,11 +54,20 @@ pub struct SurrogateSettings {
     pub evaluations: f64,
     /// Most rows of a stratum.
     pub largest_stratum: usize,
+    /// Mean square of what a move changes, in units of that between independent draws.
+    pub moves: f64,
 }
 
 impl Default for SurrogateSettings {
     fn default() -> Self {
-        Self { first: 64, growth: 1.5, tolerance: 0.03, evaluations: 5.0, largest_stratum: 20_000 }
+        Self {
+            first: 64,
+            growth: 1.5,
+            tolerance: 0.03,
+            evaluations: 5.0,
+            largest_stratum: 20_000,
+            moves: 1.0,
+        }
     }
 }
 
@@ -167,7 +181,7 @@ impl Falling {
 
     fn rows_to_tolerance(&self, apart: usize, settings: &SurrogateSettings) -> f64 {
         let left = (self.rows - apart) as f64;
-        let squares = CUBES * self.tails.squares[apart];
+        let squares = settings.variance() * self.tails.squares[apart];
         let wanted = left * squares / (settings.tolerance * settings.tolerance + squares);
         wanted.max(settings.first as f64).min(left)
     }
@@ -177,12 +191,12 @@ impl Falling {
         Stratum {
             rows: apart,
             standard_error: standard_error(
-                CUBES * self.tails.squares[apart],
+                settings.variance() * self.tails.squares[apart],
                 self.rows - apart,
                 settings.first,
             ),
             rows_to_tolerance: self.rows_to_tolerance(apart, settings),
-            blindness: self.tails.worst(looks, self.rows, apart, CUBES, settings.tolerance),
+            blindness: self.tails.worst(looks, self.rows, apart, settings.variance(), settings.tolerance),
         }
     }
 }
@@ -257,13 +271,28 @@ fn standard_error(squares: f64, rows: usize, look: usize) -> f64 {
 }
 
 impl SurrogateSettings {
+    /// The same for a random walk whose steps have the mean square `energy` per direction, in posterior variances: residuals change less, and the stratum is read
+    /// once per candidate.
+    #[must_use]
+    pub fn for_walk(self, energy: f64) -> Self {
+        Self { moves: (WALK * energy).min(1.0), evaluations: 1.0, ..self }
+    }
+
+    /// Variance of what a move changes, per unit of squared score.
+    pub(super) fn variance(&self) -> f64 {
+        CUBES * self.moves
+    }
+
     fn looks(&self, rows: usize) -> Result<Vec<usize>> {
-        let Self { first, growth, tolerance, evaluations, .. } = *self;
+        let Self { first, growth, tolerance, evaluations, moves, .. } = *self;
         if !(tolerance > 0.0 && tolerance.is_finite()) {
             return Err(setting("tolerance (tau)", tolerance, "a positive finite number"));
         }
         if !(evaluations >= 0.0 && evaluations.is_finite()) {
             return Err(setting("evaluations of the stratum", evaluations, "a finite number, 0 or more"));
+        }
+        if !(moves > 0.0 && moves.is_finite()) {
+            return Err(setting("mean square of a move", moves, "a positive finite number"));
         }
         Looks::Growing { first, growth }.schedule(rows, 1)
     }

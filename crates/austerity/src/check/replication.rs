@@ -10,7 +10,7 @@
 //!
 //! Cost: a pass over the scores per s* and stratum, about a hundred at most, and a copy of the scores. Not for few heavy rows: those are cheaper in the stratum.
 
-use super::blindness::{CUBES, Falling, Stratum, SurrogateSettings};
+use super::blindness::{Falling, Stratum, SurrogateSettings};
 use crate::error::Result;
 
 /// Costs within this factor of the least are as good.
@@ -76,7 +76,7 @@ impl Plan {
 
     /// Rows read per decision beside the stratum.
     fn rows_to_tolerance(&self, settings: &SurrogateSettings) -> f64 {
-        let squares = CUBES * self.squares;
+        let squares = settings.variance() * self.squares;
         let wanted = self.rows as f64 * squares / (settings.tolerance.powi(2) + squares);
         wanted.max(settings.first as f64).min(self.rows as f64)
     }

@@ -83,6 +83,7 @@ fn limits() {
     }
     assert!(of(&[1.0], &SurrogateSettings { evaluations: f64::NAN, ..settings }).is_err());
     assert!(of(&[1.0], &SurrogateSettings { first: 0, ..settings }).is_err());
+    assert!(of(&[1.0], &SurrogateSettings { moves: 0.0, ..settings }).is_err());
     assert!(raw(&[1.0], 1, 0).is_err());
 }
 

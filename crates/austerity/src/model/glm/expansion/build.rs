@@ -37,6 +37,8 @@ pub struct ExpansionSettings {
     pub raise: bool,
     /// The test that the stratum is made for.
     pub stratum: SurrogateSettings,
+    /// The sd of the isotropic random walk whose steps are decided about, instead of independent draws: residuals change less, and fewer rows need to be apart.
+    pub walk: Option<f64>,
     /// How many rows the stratum has, instead of the number found best. 0 switches it off: for tests and teaching.
     pub stratum_rows: Option<usize>,
     /// Copies of heavy rows, as a share of all rows, that the sampled storage may hold where no stratum within its limit serves, or copies
@@ -54,6 +56,7 @@ impl Default for ExpansionSettings {
             order: 2,
             raise: false,
             stratum: SurrogateSettings::default(),
+            walk: None,
             stratum_rows: None,
             extra_rows: 0.5,
             fixed: false,
@@ -92,6 +95,7 @@ impl<F: Family> GlmExpansion<F> {
         }
         let threads = settings.threads.max(1);
         let centre = centre::find(model, start, settings.fixed, threads)?;
+        let settings = &ExpansionSettings { stratum: moved(settings, &centre), ..settings.clone() };
         let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
         let weighed = |third: bool| -> Result<_> {
             let scores = scores(model, &centre, third, threads)?;
@@ -152,6 +156,12 @@ impl<F: Family> GlmExpansion<F> {
         expansion.report = report;
         Ok(expansion)
     }
+}
+
+/// The test as the moves that are decided about have it.
+fn moved(settings: &ExpansionSettings, centre: &centre::Centre) -> SurrogateSettings {
+    let Some(sd) = settings.walk else { return settings.stratum };
+    settings.stratum.for_walk(sd * sd * centre.mean_precision)
 }
 
 /// Half the usual first look where that is predicted to reach the tolerance and misses nothing that matters.

@@ -19,8 +19,9 @@ use crate::model::glm::{Family, Glm};
 use crate::model::{Mode, find_mode};
 use crate::population::relocated;
 
-/// Rows of the sample.
+/// Rows of the sample, at most and per parameter at least; of few rows a quarter.
 const SAMPLE: usize = 1 << 16;
+const PER_PARAMETER: usize = 64;
 /// A column with fewer non-zeros than this in a sample of that size is thin: all its rows are taken.
 const THIN: f64 = 500.0;
 /// Full passes at most.
@@ -39,6 +40,8 @@ pub(super) struct Centre {
     pub(super) eta: Vec<f32>,
     /// Inverse of the negative Hessian with the (smoothed) prior.
     pub(super) covariance: Vec<f64>,
+    /// Mean of the diagonal of the negative Hessian.
+    pub(super) mean_precision: f64,
     /// The mode as the expansion sees it: a Newton step from the centre.
     pub(super) mode: Vec<f64>,
     /// Full passes made.
@@ -62,7 +65,12 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
     smoothed.priors = model.priors.iter().map(|prior| prior.smooth()).collect();
     let mut state = start.to_vec();
     if !fixed {
-        state = sampled_mode(&smoothed, start, SAMPLE)?.state;
+        let some = (model.blocks().rows() / 4).max(PER_PARAMETER * model.parameters()).min(SAMPLE);
+        state = match sampled_mode(&smoothed, start, some) {
+            // A few rows can be separable where all are not.
+            Err(Error::NoMode { .. }) => find_mode(&smoothed, start)?.state,
+            found => found?.state,
+        };
     }
     snap(model, &mut state);
     let mut eta = filled(model.blocks().count() * BLOCK, 0.0);
@@ -77,12 +85,12 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
                 why: "a derivative of the log-likelihood is not finite at the centre of the expansion".into(),
             });
         }
-        let (covariance, step) = newton(&smoothed, &state, &gradient, &hessian)?;
+        let (covariance, mean_precision, step) = newton(&smoothed, &state, &gradient, &hessian)?;
         let slope = smoothed.priors.iter().zip(&state).map(|(prior, &value)| prior.derivatives(value).0);
         let gain: f64 = gradient.iter().zip(slope).zip(&step).map(|((g, p), s)| (g + p) * s).sum();
         let mode: Vec<f64> = state.iter().zip(&step).map(|(s, d)| s + d).collect();
         if fixed || gain <= CLOSE || passes == PASSES {
-            return Ok(Centre { state, gradient, hessian, eta, covariance, mode, passes });
+            return Ok(Centre { state, gradient, hessian, eta, covariance, mean_precision, mode, passes });
         }
         state = mode;
         snap(model, &mut state);
@@ -112,13 +120,13 @@ fn all_rows<F: Family>(
     Ok((gradient, hessian))
 }
 
-/// Covariance and Newton step, of likelihood and prior. A prior that curves upwards (the flanks of a Student t) counts as flat.
+/// Covariance, mean precision and Newton step, of likelihood and prior. A prior that curves upwards (the flanks of a Student t) counts as flat.
 fn newton<F: Family>(
     model: &Glm<F>,
     state: &[f64],
     gradient: &[f64],
     hessian: &[f64],
-) -> Result<(Vec<f64>, Vec<f64>)> {
+) -> Result<(Vec<f64>, f64, Vec<f64>)> {
     let d = state.len();
     let mut matrix = DMatrix::from_fn(d, d, |i, j| -hessian[i * d + j]);
     let mut slope = DVector::from_column_slice(gradient);
@@ -139,7 +147,8 @@ fn newton<F: Family>(
         })?;
     let covariance = DMatrix::from_fn(d, d, |i, j| inverse[(i, j)] * unit[i] * unit[j]);
     let step = &covariance * slope;
-    Ok((covariance.transpose().as_slice().to_vec(), step.as_slice().to_vec()))
+    let precision = matrix.trace() / d as f64;
+    Ok((covariance.transpose().as_slice().to_vec(), precision, step.as_slice().to_vec()))
 }
 
 /// Moves a state to the nearest one whose coefficients, in the units of the storage, are f32: η̂ is then that of the centre itself.

@@ -50,16 +50,16 @@ impl Cubic {
             expansion.columns.iter().map(|&column| expansion.model.transform[column as usize]).collect();
         let spread = Spread::of(&lower, expansion.model.intercept, &transform, 0.0);
         let parts = in_pieces(expansion.blocks.count(), threads, &mut [], |range, _| {
-            let mut sums = Sums::new(size, true);
+            let mut sums = Sums::third(size);
             let mut panel = Panel::new(&spread);
             let blocks: Vec<u32> = range.map(|block| block as u32).collect();
             for blocks in blocks.chunks(PANEL) {
                 take(expansion, &spread, blocks, &mut panel);
-                sums.push(expansion.level(), &panel);
+                sums.push(expansion.level(), &mut panel);
             }
             Ok(sums)
         })?;
-        let mut sums = Sums::new(size, true);
+        let mut sums = Sums::third(size);
         parts.iter().for_each(|part| sums.add(part));
         sums.complete();
         let entry = |a: usize, c: usize, b: usize| {

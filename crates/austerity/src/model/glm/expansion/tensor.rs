@@ -2,7 +2,7 @@
 //!
 //! With z = Cᵀx of a row, C Cᵀ the covariance, and u = C⁻¹(θ − θ̂), the linear predictor moves by z·u. What bounds a total are quadratic forms
 //! uᵀ(Σ w z zᵀ)u, and what estimates it the cubic form Σ t (z·u)³ with its d(d+1)(d+2)/6 different coefficients. Sums run in f32 over panels of 8 blocks (16
-//! terms per lane), then in f64. In these coordinates Σ_a |z_a u_a| ≤ |z||u|, so rounding costs a form a fraction of Σ|t||z|³|u|³ and not more, however
+//! terms per lane; of the cubic form over 32 rows), then in f64. In these coordinates Σ_a |z_a u_a| ≤ |z||u|, so rounding costs a form a fraction of Σ|t||z|³|u|³ and not more, however
 //! correlated the columns are.
 //!
 //! Cost: d²/2 multiply-adds a row for the coordinates, 3d²/2 for the quadratic forms, d³/6 for the cubic.
@@ -23,6 +23,13 @@ const VECTORS: usize = 2 * PANEL;
 pub(super) const ROWS: usize = BLOCK * PANEL;
 /// Quadratic forms.
 pub(super) const FORMS: usize = 3;
+/// Numbers of a vector.
+const WIDE: usize = 16;
+/// Rows whose cubic terms are added in f32: with as many roundings sums stay as exact as bounds take them to be.
+const TOGETHER: usize = 32;
+/// Directions whose products with all others are summed together, and vectors of those.
+const FACTORS: usize = GROUP;
+const STRIPS: usize = 2;
 
 /// A number of every row of a panel.
 pub(super) type Column = [[f32; 16]; VECTORS];
@@ -32,6 +39,8 @@ pub(super) type Column = [[f32; 16]; VECTORS];
 pub(super) struct Panel {
     /// z, direction by direction.
     coordinates: Vec<Column>,
+    /// The same row by row, in whole vectors: room for the cubic form.
+    turned: Vec<[f32; WIDE]>,
     /// |z|² as computed.
     pub(super) squares: Column,
     /// Σ_j |x_j|·width_j.
@@ -48,6 +57,7 @@ impl Panel {
     pub(super) fn new(spread: &Spread) -> Self {
         Self {
             coordinates: vec![EMPTY; spread.directions()],
+            turned: vec![[0.0; WIDE]; ROWS * spread.directions().div_ceil(WIDE)],
             squares: EMPTY,
             sizes: EMPTY,
             weights: [EMPTY; FORMS],
@@ -67,6 +77,17 @@ impl Panel {
         self.weights = [EMPTY; FORMS];
         self.cubic = EMPTY;
         dispatched!(level, simd => project(simd, self, spread, widths, view, blocks));
+    }
+
+    /// Turns directions into rows.
+    fn turn(&mut self) {
+        let strips = self.coordinates.len().div_ceil(WIDE);
+        for (c, direction) in self.coordinates.iter().enumerate() {
+            let rows = self.turned.chunks_exact_mut(strips);
+            for (row, &value) in rows.zip(direction.as_flattened()) {
+                row[c / WIDE][c % WIDE] = value;
+            }
+        }
     }
 }
 
@@ -106,8 +127,8 @@ fn project<S: Simd>(
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     directions: usize,
+    /// Empty when not wanted, as the cubic form.
     pub(super) forms: [Vec<f64>; FORMS],
-    /// Empty when not wanted.
     pub(super) cubic: Vec<f64>,
 }
 
@@ -121,6 +142,11 @@ impl Sums {
         }
     }
 
+    /// The cubic form alone.
+    pub(super) fn third(directions: usize) -> Self {
+        Self { forms: Default::default(), ..Self::new(directions, true) }
+    }
+
     /// Adds the sums over other rows.
     pub(super) fn add(&mut self, other: &Self) {
         let forms = self.forms.iter_mut().zip(&other.forms);
@@ -130,7 +156,10 @@ impl Sums {
     }
 
     /// Adds the rows of a panel.
-    pub(super) fn push(&mut self, level: Level, panel: &Panel) {
+    pub(super) fn push(&mut self, level: Level, panel: &mut Panel) {
+        if !self.cubic.is_empty() {
+            panel.turn();
+        }
         dispatched!(level, simd => accumulate(simd, panel, self));
     }
 
@@ -139,7 +168,8 @@ impl Sums {
         let mut at = [0; 2];
         for a in 0..self.directions {
             for b in 0..=a {
-                self.forms.iter_mut().for_each(|form| form[at[0]] *= if a == b { 1.0 } else { 2.0 });
+                let entries = self.forms.iter_mut().filter_map(|form| form.get_mut(at[0]));
+                entries.for_each(|entry| *entry *= if a == b { 1.0 } else { 2.0 });
                 at[0] += 1;
                 for c in 0..if self.cubic.is_empty() { 0 } else { b + 1 } {
                     let equal = usize::from(a == b) + usize::from(b == c);
@@ -158,17 +188,67 @@ fn accumulate<S: Simd>(simd: S, panel: &Panel, sums: &mut Sums) {
     for a in 0..sums.directions {
         let first = &panel.coordinates[a];
         for (form, weights) in sums.forms.iter_mut().zip(&panel.weights) {
-            dots(simd, &product(simd, weights, first), &panel.coordinates, &mut form[square..=square + a]);
+            if !form.is_empty() {
+                dots(
+                    simd,
+                    &product(simd, weights, first),
+                    &panel.coordinates,
+                    &mut form[square..=square + a],
+                );
+            }
         }
         square += a + 1;
         if rest.is_empty() {
             continue;
         }
         let weighted = product(simd, &panel.cubic, first);
-        for b in 0..=a {
-            let (row, after) = std::mem::take(&mut rest).split_at_mut(b + 1);
-            rest = after;
-            dots(simd, &product(simd, &weighted, &panel.coordinates[b]), &panel.coordinates, row);
+        let (own, after) = std::mem::take(&mut rest).split_at_mut(square);
+        rest = after;
+        for b in (0..=a).step_by(FACTORS) {
+            // The coordinates are filled up to whole groups.
+            let mut factors = [EMPTY; FACTORS];
+            for (factor, second) in factors.iter_mut().zip(&panel.coordinates[b..b + FACTORS]) {
+                *factor = product(simd, &weighted, second);
+            }
+            for strip in (0..=(b + FACTORS - 1).min(a) / WIDE).step_by(STRIPS) {
+                thirds(simd, panel, &factors, (a, b, strip), own);
+            }
+        }
+    }
+}
+
+/// Adds Σ factor·z to the entries (`b`, c), (`b` + 1, c), … of the triangle of `a`, for the c of some vectors.
+#[inline(always)]
+fn thirds<S: Simd>(
+    simd: S,
+    panel: &Panel,
+    factors: &[Column; FACTORS],
+    (a, b, strip): (usize, usize, usize),
+    triangle: &mut [f64],
+) {
+    let strips = panel.coordinates.len().div_ceil(WIDE);
+    // Where one vector is left it is summed twice, which costs less than code for that.
+    let places = [strip, (strip + 1).min(strips - 1)];
+    let zero = Lanes::splat(simd, 0.0);
+    for start in (0..ROWS).step_by(TOGETHER) {
+        let mut sums = [[zero; STRIPS]; FACTORS];
+        let rows = &panel.turned[start * strips..(start + TOGETHER) * strips];
+        for (i, row) in rows.chunks_exact(strips).enumerate() {
+            let (low, high) = (&row[places[0]], &row[places[1]]);
+            let (low, high) = (Lanes::load_array_ref(simd, low), Lanes::load_array_ref(simd, high));
+            for (sum, factor) in sums.iter_mut().zip(factors) {
+                let factor = Lanes::splat(simd, factor.as_flattened()[start + i]);
+                *sum = [low.mul_add(factor, sum[0]), high.mul_add(factor, sum[1])];
+            }
+        }
+        for (second, sum) in (b..=a).zip(&sums) {
+            let entries = &mut triangle[second * (second + 1) / 2..][..=second];
+            for (place, sum) in (strip..).zip(sum) {
+                let mut values = [0.0f32; WIDE];
+                sum.store_slice(&mut values);
+                let slots = entries.get_mut(place * WIDE..).unwrap_or_default();
+                slots.iter_mut().zip(values).for_each(|(slot, value)| *slot += f64::from(value));
+            }
         }
     }
 }
