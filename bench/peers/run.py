@@ -140,7 +140,7 @@ def main():
     options = arguments()
     sys.path.insert(0, str(HERE))
     from peers.registry import NAMES as PEERS
-    from work import NAMES as WORKS
+    from works import NAMES as WORKS
 
     begin = time.time()
     works = options.works.split(",") if options.works else list(WORKS)

@@ -10,8 +10,6 @@ import numpy as np
 
 from posterior import Posterior, Prior
 
-NAMES = ["mnist", "logistic-1e6", "logistic-5e6", "hard", "hard-2", "hard-3", "covertype", "student", "laplace-prior"]
-
 
 class Skipped(Exception):
     """The data of a work are not there."""

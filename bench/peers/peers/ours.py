@@ -77,9 +77,10 @@ def run(work, recorder, name, cores):
     if fit is None or fit.n_draws < 8 or recorder.setup is None:
         recorder.cannot_finish("warm-up", made[0])
         return
-    draws, about = draws_of(fit)[:, : fit.n_draws], fit.diagnose()
-    # Its own diagnostics are not timed, as nobody's are; reading the draws is.
+    # Its own diagnostics are not timed, as nobody's are, nor is putting arrays together for ArviZ; reading the draws is.
+    fit.draws
     read = tuple(now - before for now, before in zip(recorder.now(), summarised))
+    draws, about = draws_of(fit)[:, : fit.n_draws], fit.diagnose()
     counts = [0] + [count for _, count, when in seen if when > recorder.setup]
     times = np.array([recorder.setup] + [when for _, _, when in seen if when > recorder.setup])
     n = draws.shape[1]

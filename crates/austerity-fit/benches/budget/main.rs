@@ -31,9 +31,9 @@ const QUICK: usize = 4;
 const ALLOWED: f64 = 1.25;
 /// How many of the times all settings see, and how many settings see the others.
 const EARLY: usize = QUICK;
-const FAVOURITES: usize = 4;
+const FAVOURITES: usize = 3;
 /// Replicates of the later times, and how many times as many the early ones have, where few draws make risks uncertain.
-const REPLICATES: u64 = 3;
+const REPLICATES: u64 = 2;
 const MORE: u64 = 4;
 /// Times as long as the longest run for the truth.
 const TRUTH: f64 = 4.0;

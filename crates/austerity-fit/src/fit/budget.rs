@@ -39,10 +39,12 @@ pub(super) use words::too_small;
 
 /// The first stretch ends after this share of the budget.
 const FIRST: f64 = 1.0 / 16.0;
-/// Share of the steps that warm-up takes unless told otherwise, its fewest and most steps.
+/// Share of the steps that warm-up takes unless told otherwise, its fewest and most steps, and the most in steps that are worth an independent draw: those
+/// that are nearly independent forget their start at once.
 const WARMUP: f64 = 0.1;
 const FEWEST_WARMUP: f64 = 20.0;
 const MOST_WARMUP: f64 = 1_000.0;
+const FORGETTING: f64 = 20.0;
 
 /// What a budget is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,7 +208,8 @@ impl BudgetPlan {
         let place = choice.setting?;
         let each = choice.steps / f64::from(settings.chains);
         if !typed_warmup {
-            settings.warmup = (WARMUP * each).clamp(FEWEST_WARMUP, MOST_WARMUP) as u64;
+            let most = (FORGETTING / this.candidates[place].setting.worth).clamp(FEWEST_WARMUP, MOST_WARMUP);
+            settings.warmup = (WARMUP * each).clamp(FEWEST_WARMUP, most) as u64;
         }
         this.expected = choice.risk;
         let now = Now { spent: this.spent, draws: 0, longest: 0, steps: 0, accepted: 0 };

@@ -42,7 +42,7 @@ pub(crate) fn run(quick: bool) {
     // A walk needs an expansion and no more; transitions need a pilot.
     let begun = cpu_time();
     let settings = ExpansionSettings { threads: 1, ..expansion_settings() };
-    let for_walk = ExpansionSettings { walk: Some(STEP), ..settings.clone() };
+    let for_walk = ExpansionSettings { walk: Some(STEP), raise: false, ..settings.clone() };
     let for_walk = GlmExpansion::new(&model, &vec![0.0; d], &for_walk).expect("an expansion");
     let for_walk = Surrogate::new(for_walk);
     let walk_set_up = (cpu_time() - begun).as_secs_f64();

@@ -61,7 +61,7 @@ pub mod walk;
 
 pub use acceptance::{StepError, kappa};
 pub use bias::{Bias, Moves};
-pub use noise::{noise_inflation, noisy_acceptance};
+pub use noise::{noise_bias, noise_inflation, noisy_acceptance, spread_at};
 pub use paper_grid::paper_grid;
 pub use plan::{Plan, Stage};
 pub use predictor::Predictor;

@@ -14,13 +14,23 @@
 //! |sd inflation − 1| ≤ (√2/8)·s²
 //! ```
 //!
-//! Derived for this library; a bound to first order, seldom attained. Not for random walks on the posterior itself, where Λ is the whole ratio and errors add up along
+//! That is one coordinate at its worst. e is one function of all of them: by Bessel's inequality the squares of what it does to the means and sds of d uncorrelated coordinates add up to
+//! var(e) at most, and with 0.4·s·Λ as its largest slope sd(e) ≤ 0.4·s·v too, v the spread of log π/π̃. So the root mean square over coordinates is
+//!
+//! ```text
+//! √(mean over j of Δmean_j² + Δsd_j²) ≤ min(s²/4, 0.4·s·v)/√d        in posterior sds
+//! ```
+//!
+//! Derived for this library; bounds to first order, seldom attained. Not for random walks on the posterior itself, where Λ is the whole ratio and errors add up along
 //! the way: [`ErrorTable::bias`](super::ErrorTable::bias). Cost: none.
 
-use statrs::function::erf::erfc;
+use statrs::function::erf::{erfc, erfc_inv};
 
-/// Largest noise for which the bound is of first order.
+/// Largest noise for which the bounds are of first order.
 const LARGEST: f64 = 1.0;
+
+/// 1/√(2π): the largest share of Λ, in units of the noise, that is lost.
+const SLOPE: f64 = 0.398_942_280_401_432_7;
 
 /// Acceptance probability of a Metropolis decision about `ratio` with noise of standard deviation `noise`.
 #[must_use]
@@ -39,6 +49,22 @@ pub fn noisy_acceptance(ratio: f64, noise: f64) -> f64 {
 #[must_use]
 pub fn noise_inflation(noise: f64) -> f64 {
     if noise <= LARGEST { 1.0 + noise * noise * std::f64::consts::SQRT_2 / 8.0 } else { f64::INFINITY }
+}
+
+/// Root mean square, over `parameters` coordinates, of what such noise does to their means and sds, in posterior sds, at most; `spread` is that of the log density
+/// which the surrogate leaves. Infinite beyond a noise of 1, where nothing is known.
+#[must_use]
+pub fn noise_bias(noise: f64, spread: f64, parameters: usize) -> f64 {
+    if noise > LARGEST {
+        return f64::INFINITY;
+    }
+    (0.25 * noise * noise).min(SLOPE * noise * spread) / (parameters.max(1) as f64).sqrt()
+}
+
+/// Spread of log weights at which independent draws are accepted at this rate: log ratios are then about N(−v², 2v²), and 2Φ(−v/√2) of them accepted.
+#[must_use]
+pub fn spread_at(acceptance: f64) -> f64 {
+    2.0 * erfc_inv(acceptance.clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
@@ -60,6 +86,18 @@ mod tests {
             assert!((found / (sum / weights) - 1.0).abs() < 1e-6, "{ratio} {noise}: {found}");
         }
         assert_eq!(noisy_acceptance(-1.0, 0.0), (-1.0f64).exp());
+    }
+
+    #[test]
+    fn bias_falls_with_the_dimension_and_the_spread() {
+        assert_eq!(noise_bias(0.2, 10.0, 1), 0.01);
+        assert_eq!(noise_bias(0.2, 10.0, 25), 0.002);
+        assert!((noise_bias(0.2, 0.01, 1) - 0.2 * 0.01 * 0.398_942).abs() < 1e-8);
+        assert_eq!(noise_bias(0.0, 1.0, 3), 0.0);
+        assert!(noise_bias(1.5, 0.1, 3).is_infinite());
+        // Φ(−0.5) = 0.3085.
+        assert!((spread_at(0.617_075) - std::f64::consts::FRAC_1_SQRT_2).abs() < 1e-5);
+        assert_eq!(spread_at(1.0), 0.0);
     }
 
     /// Independent draws from a normal surrogate of the wrong width, decided with noise: the stationary distribution of the discretised chain by
@@ -104,6 +142,10 @@ mod tests {
             assert!(off < bound, "{width} {noise}: {off} {bound}");
             // Power: the bound is not idle.
             assert!(off > 0.01 * bound, "{width} {noise}: {off} {bound}");
+            // That of the mean square, of which the sd of a single coordinate has a part.
+            let spread = (1.0 - 1.0 / (width * width)).abs() * std::f64::consts::FRAC_1_SQRT_2;
+            let bound = noise_bias(noise, spread, 1);
+            assert!(off < bound && off > 0.01 * bound, "{width} {noise}: {off} {bound}");
         }
     }
 }

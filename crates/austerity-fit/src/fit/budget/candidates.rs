@@ -2,7 +2,7 @@
 //!
 //! On a surrogate: the test on residuals, stopped at the tolerances τ = 0.3, 0.1, 0.03, 0.01 and 0.003, and exact decisions on all residuals. A pilot tells what steps
 //! cost, how many are accepted and the spread of the residuals; the standard error falls as the root of the rows, so a test reads V/(τ² + V/N) of them, V = (N·sd)². Its noise
-//! widens the draws by at most [`noise_inflation`]; what batches may miss counts as noise too.
+//! moves means and sds by at most [`noise_bias`] (root mean square); what batches may miss counts as noise too.
 //!
 //! On the rows themselves: a random walk decided exactly or by a test of the grid of [`walks`], with steps as long as they are best for exact decisions and half as
 //! long, and independent draws around the mode, decided exactly. A few steps of a pilot tell how many of those are accepted and what a pass costs.
@@ -15,7 +15,7 @@ use austerity::proposal::{AnyProposal, Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
-use austerity::theory::noise_inflation;
+use austerity::theory::{noise_bias, spread_at};
 
 use super::super::choose::{Chooser, Chosen};
 use super::super::decide::{Decided, Wanted};
@@ -100,7 +100,8 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
         for tau in TOLERANCES {
             let noise = tau.min(seen.first_error()).hypot(report.missed.min(tau));
             let block_evaluations = (2.0 * ratio * read(tau)).clamp(2.0 * FIRST_LOOK, 2.0 * rows);
-            let setting = Setting { set_up, block_evaluations, inflation: noise_inflation(noise), ..base };
+            let bias = noise_bias(noise, spread_at(acceptance), question.model.names().len());
+            let setting = Setting { set_up, block_evaluations, inflation: 1.0 + bias, ..base };
             let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..test.clone() });
             found.push(Candidate { setting, rule, audit, acceptance, prediction: None });
         }

@@ -2,7 +2,7 @@
 //!
 //! With z = Cᵀx of a row, C Cᵀ the covariance, and u = C⁻¹(θ − θ̂), the linear predictor moves by z·u. What bounds a total are quadratic forms
 //! uᵀ(Σ w z zᵀ)u, and what estimates it the cubic form Σ t (z·u)³ with its d(d+1)(d+2)/6 different coefficients. Sums run in f32 over panels of 8 blocks (16
-//! terms per lane; of the cubic form over 32 rows), then in f64. In these coordinates Σ_a |z_a u_a| ≤ |z||u|, so rounding costs a form a fraction of Σ|t||z|³|u|³ and not more, however
+//! terms per lane; of the cubic form 32 rows, then 8 such sums), then in f64. In these coordinates Σ_a |z_a u_a| ≤ |z||u|, so rounding costs a form a fraction of Σ|t||z|³|u|³ and not more, however
 //! correlated the columns are.
 //!
 //! Cost: d²/2 multiply-adds a row for the coordinates, 3d²/2 for the quadratic forms, d³/6 for the cubic.
@@ -25,11 +25,10 @@ pub(super) const ROWS: usize = BLOCK * PANEL;
 pub(super) const FORMS: usize = 3;
 /// Numbers of a vector.
 const WIDE: usize = 16;
-/// Rows whose cubic terms are added in f32: with as many roundings sums stay as exact as bounds take them to be.
+/// Rows whose cubic terms are added before those of others: 32 roundings and 8 of such sums are as many as bounds allow.
 const TOGETHER: usize = 32;
-/// Directions whose products with all others are summed together, and vectors of those.
+/// Directions whose products with two vectors of all others are summed together.
 const FACTORS: usize = GROUP;
-const STRIPS: usize = 2;
 
 /// A number of every row of a panel.
 pub(super) type Column = [[f32; 16]; VECTORS];
@@ -206,11 +205,14 @@ fn accumulate<S: Simd>(simd: S, panel: &Panel, sums: &mut Sums) {
         rest = after;
         for b in (0..=a).step_by(FACTORS) {
             // The coordinates are filled up to whole groups.
-            let mut factors = [EMPTY; FACTORS];
-            for (factor, second) in factors.iter_mut().zip(&panel.coordinates[b..b + FACTORS]) {
-                *factor = product(simd, &weighted, second);
-            }
-            for strip in (0..=(b + FACTORS - 1).min(a) / WIDE).step_by(STRIPS) {
+            let z = &panel.coordinates[b..b + FACTORS];
+            let factors = [
+                product(simd, &weighted, &z[0]),
+                product(simd, &weighted, &z[1]),
+                product(simd, &weighted, &z[2]),
+                product(simd, &weighted, &z[3]),
+            ];
+            for strip in (0..=(b + FACTORS - 1).min(a) / WIDE).step_by(2) {
                 thirds(simd, panel, &factors, (a, b, strip), own);
             }
         }
@@ -228,27 +230,36 @@ fn thirds<S: Simd>(
 ) {
     let strips = panel.coordinates.len().div_ceil(WIDE);
     // Where one vector is left it is summed twice, which costs less than code for that.
-    let places = [strip, (strip + 1).min(strips - 1)];
+    let (first, second) = (strip, (strip + 1).min(strips - 1));
     let zero = Lanes::splat(simd, 0.0);
+    let (mut low, mut high) = ([zero; FACTORS], [zero; FACTORS]);
     for start in (0..ROWS).step_by(TOGETHER) {
-        let mut sums = [[zero; STRIPS]; FACTORS];
         let rows = &panel.turned[start * strips..(start + TOGETHER) * strips];
-        for (i, row) in rows.chunks_exact(strips).enumerate() {
-            let (low, high) = (&row[places[0]], &row[places[1]]);
-            let (low, high) = (Lanes::load_array_ref(simd, low), Lanes::load_array_ref(simd, high));
-            for (sum, factor) in sums.iter_mut().zip(factors) {
-                let factor = Lanes::splat(simd, factor.as_flattened()[start + i]);
-                *sum = [low.mul_add(factor, sum[0]), high.mul_add(factor, sum[1])];
+        let factors: [&[f32]; FACTORS] =
+            std::array::from_fn(|k| &factors[k].as_flattened()[start..start + TOGETHER]);
+        let (mut lower, mut higher) = ([zero; FACTORS], [zero; FACTORS]);
+        for i in 0..TOGETHER {
+            let row = &rows[i * strips..(i + 1) * strips];
+            let a = Lanes::load_array_ref(simd, &row[first]);
+            let b = Lanes::load_array_ref(simd, &row[second]);
+            for k in 0..FACTORS {
+                let factor = Lanes::splat(simd, factors[k][i]);
+                lower[k] = a.mul_add(factor, lower[k]);
+                higher[k] = b.mul_add(factor, higher[k]);
             }
         }
-        for (second, sum) in (b..=a).zip(&sums) {
-            let entries = &mut triangle[second * (second + 1) / 2..][..=second];
-            for (place, sum) in (strip..).zip(sum) {
-                let mut values = [0.0f32; WIDE];
-                sum.store_slice(&mut values);
-                let slots = entries.get_mut(place * WIDE..).unwrap_or_default();
-                slots.iter_mut().zip(values).for_each(|(slot, value)| *slot += f64::from(value));
-            }
+        for k in 0..FACTORS {
+            low[k] = low[k] + lower[k];
+            high[k] = high[k] + higher[k];
+        }
+    }
+    for (k, own) in (b..=a).take(FACTORS).enumerate() {
+        let entries = &mut triangle[own * (own + 1) / 2..][..=own];
+        for (place, sum) in [(strip, low[k]), (strip + 1, high[k])] {
+            let mut values = [0.0f32; WIDE];
+            sum.store_slice(&mut values);
+            let slots = entries.get_mut(place * WIDE..).unwrap_or_default();
+            slots.iter_mut().zip(values).for_each(|(slot, value)| *slot += f64::from(value));
         }
     }
 }
