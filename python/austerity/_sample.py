@@ -55,7 +55,8 @@ def sample(
     rule : str
         Who decides: ``auto``, ``exact``, ``sequential`` or ``certified``.
     proposal : str
-        ``auto``, ``laplace``, ``surrogate-hmc``, ``adaptive`` or ``random-walk:SD``.
+        ``auto``, ``laplace``, ``surrogate-hmc``, ``langevin:STEP`` (STEP above 0 and below 2, in posterior standard deviations),
+        ``adaptive`` or ``random-walk:SD``.
     out : path
         The folder of the run, the same that the program ``austerity`` writes and reads. Default: a temporary one that
         lives as long as the fit.

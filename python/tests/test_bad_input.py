@@ -42,6 +42,7 @@ def with_value(value, row=17, column=1):
         (lambda: au.sample(au.Logistic(X, Y), draws=-3), ValueError, "draws"),
         (lambda: au.sample(au.Logistic(X, Y), draws=2.5), ValueError, "draws"),
         (lambda: au.sample(au.Logistic(X, Y), rule="guess"), ValueError, "exact"),
+        (lambda: au.sample(au.Logistic(X, Y), proposal="langevin:0"), ValueError, "above 0 and below 2"),
         (lambda: au.sample(au.Logistic(X, Y), budget="soon"), ValueError, "budget"),
         (lambda: au.sample(au.Logistic(X, Y), epsilon=0.9), ValueError, "epsilon"),
         (lambda: au.sample(au.Logistic(X, Y), seed="a"), TypeError, "seed"),

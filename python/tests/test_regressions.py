@@ -21,7 +21,10 @@ def newton(X, y, sd, steps=30):
     return beta, np.sqrt(np.diag(np.linalg.inv(hessian)))
 
 
-@pytest.mark.parametrize("options", [{}, {"rule": "exact"}, {"rule": "sequential", "draws": 4000}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"rule": "exact"}, {"rule": "sequential", "draws": 4000}, {"proposal": "langevin:1", "draws": 4000}],
+)
 def test_logistic_matches_an_independent_mode_and_curvature(logistic, options):
     X, y = logistic
     options = {"draws": 1500, **options}

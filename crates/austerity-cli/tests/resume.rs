@@ -57,6 +57,8 @@ fn killed_logistic_runs_go_on_to_the_same_draws() {
             "{fit} --epsilon 0.05 --batch 500 --growth 1.5 --audit 0.05 --draws 30000 --standardize --thin 2 --keep x2,intercept"
         ),
     );
+    // Mini-batches for gradients beside those of decisions.
+    killed_and_resumed(&scratch, &format!("{fit} --proposal langevin:1 --draws 15000 --thin 20"));
 }
 
 fn generated(name: &str, family: &str) -> Scratch {

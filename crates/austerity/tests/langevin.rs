@@ -20,7 +20,7 @@ use austerity::model::{
     generate,
 };
 use austerity::population::{Batch, BlockOrder, MiniBatch};
-use austerity::proposal::{FisherScoring, Langevin, Proposal, empirical_information};
+use austerity::proposal::{FisherScoring, Langevin, LangevinPlan, Proposal, empirical_information};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{AnyRule, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Sampler, Settings, Silent};
@@ -237,6 +237,9 @@ fn control_variate_steps_leave_the_logistic_posterior_as_it_is() {
         let langevin = Langevin::preconditioned(&known.model, &covariance, ROWS).unwrap();
         passes("control variates", p_value(&known, &langevin, true));
         passes("control variates, fresh reverse", p_value(&known, &langevin.fresh_reverse(), true));
+        let plan =
+            LangevinPlan::pilot(&known.model, known.model.expansion().mode(), &covariance, 1.2, 1).unwrap();
+        passes("as planned", p_value(&known, &plan.build(&known.model).unwrap(), true));
         let forgetful = Plain { variance: covariance[0], ..Plain::new(&known.model, Mistake::Forgotten) };
         fails("control variates without the density of the reverse", p_value(&known, &forgetful, true));
     }

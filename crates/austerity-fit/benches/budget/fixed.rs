@@ -154,7 +154,7 @@ impl Fixed {
                     TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), None, seed);
                 let surrogate = Surrogate::new(expansion);
                 let stored = AnyProposal::Transition(plan.expect("a transition"));
-                let proposal = Transition::restored(surrogate.expansion(), stored).expect("a transition");
+                let proposal = Transition::restored(&surrogate, stored).expect("a transition");
                 let usual = SequentialSettings::residuals_from(surrogate.expansion().report().first_look);
                 let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..usual });
                 chains(&surrogate, &proposal, &rule, &starts, seed, clock)

@@ -13,9 +13,10 @@ use austerity_io::run::{DrawsWriter, Layout};
 use super::budget::{self, Budget, BudgetPlan, Candidate};
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
+use super::proposal::{Candidates, ProposalChoice};
 use super::sink::Stored;
-use super::start::{FindMode, ProposalChoice, Start, starts, typical};
-use super::surrogate::{self, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
+use super::start::{FindMode, Start, starts, typical};
+use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
 use super::{Asked, Host, Parts, Session, kept, layout, priors, sample, settings, threads, unless_closed};
 use crate::data;
 use crate::model::{Family, Regression, Sampled, Task, with_model};
@@ -142,12 +143,9 @@ impl Task for Begin<'_, '_> {
             }
         };
         let rows = model;
-        let Prepared { model, plan, mut decided, record, worth } = prepared;
-        let (stored, proposal_words) = match &plan {
-            Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
-            None => self.proposal.build(&self.start.mode)?,
-        };
-        let proposal: Steps<'_, F> = Transition::restored(model.expansion(), stored.clone())?;
+        let Prepared { model, candidates, mut decided, record } = prepared;
+        let Candidates { stored, words, worth } = candidates;
+        let proposal: Steps<'_, F> = Transition::restored(&model, stored.clone())?;
         let mut settings = settings(self.asked.common, self.asked.options)?;
         let budgeted = match &self.budget {
             None => None,
@@ -162,6 +160,7 @@ impl Task for Begin<'_, '_> {
                 };
                 let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
                 if self.surrogate == SurrogateChoice::Auto
+                    && !self.proposal.needs_surrogate()
                     && budget::rows_serve(budget, &candidates, &estimates, self.parts.rows)
                 {
                     self.remarks.push(
@@ -179,7 +178,7 @@ impl Task for Begin<'_, '_> {
                 Some(planned)
             }
         };
-        let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
+        let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
         self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
     }
 }
@@ -195,13 +194,7 @@ pub(super) struct Details {
 impl Begin<'_, '_> {
     /// Decisions about the rows themselves.
     pub(super) fn plainly<M: Sampled>(self, model: &M) -> Result<Overview, Failure> {
-        if self.wanted.certified() {
-            let why = self.remarks.last().cloned().unwrap_or_default();
-            return Err(Failure::Usage(format!(
-                "--rule certified needs a surrogate, and there is none here ({why}); use --rule exact, or --surrogate taylor2 with a \
-                 logistic, binomial or Poisson family"
-            )));
-        }
+        self.refuse_without_surrogate()?;
         let mut chooser = Chooser {
             family: self.parts.family,
             wanted: &self.wanted,
@@ -226,6 +219,26 @@ impl Begin<'_, '_> {
         };
         let proposal = chosen.proposal.clone();
         self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+    }
+
+    /// Refuses what only a surrogate can do.
+    fn refuse_without_surrogate(&self) -> Result<(), Failure> {
+        let absence = Absence {
+            choice: self.surrogate,
+            family: self.parts.family,
+            rows: self.parts.rows,
+            paper: self.wanted.is_paper(),
+            hurried: self.start.hurried.is_some(),
+            remarks: &self.remarks,
+        };
+        if self.wanted.certified() {
+            return Err(absence.refuse("--rule certified", "--rule exact"));
+        }
+        if self.proposal.needs_surrogate() {
+            let typed = self.asked.options.shape.proposal.as_deref().unwrap_or_default();
+            return Err(absence.refuse(&format!("--proposal {typed}"), "--proposal laplace"));
+        }
+        Ok(())
     }
 
     /// Writes the folder and samples.

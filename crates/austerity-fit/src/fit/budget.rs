@@ -28,7 +28,7 @@ use austerity::run::{Checkpoint, Settings, UNBOUNDED};
 use serde::{Deserialize, Serialize};
 
 use super::decide::Wanted;
-use super::start::ProposalChoice;
+use super::proposal::ProposalChoice;
 use crate::options::LengthOptions;
 
 pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows, rows_serve};
@@ -68,7 +68,7 @@ impl Budget {
     /// The budget that was typed, where there is one and something to plan: neither rule, law, tolerance nor width of steps were typed, and nothing else
     /// ends the run.
     pub(super) fn read(length: &LengthOptions, wanted: &Wanted, proposal: ProposalChoice) -> Option<Self> {
-        let open = wanted.is_open() && !matches!(proposal, ProposalChoice::RandomWalk(_));
+        let open = wanted.is_open() && !proposal.fixes_steps();
         if !open || length.draws.is_some() || length.target_ess.is_some() {
             return None;
         }

@@ -12,7 +12,8 @@ use austerity::proposal::{AnyProposal, Laplace};
 
 use super::Host;
 use super::decide::{Decided, Wanted};
-use super::start::{INDEPENDENT, ProposalChoice, typical};
+use super::proposal::{INDEPENDENT, ProposalChoice};
+use super::start::typical;
 use crate::model::{Family, Sampled};
 use crate::output::Failure;
 

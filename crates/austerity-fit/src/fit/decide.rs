@@ -175,6 +175,11 @@ impl Wanted {
         open && self.law.is_none() && !self.paper
     }
 
+    /// Whether the paper's own test was asked for.
+    pub(crate) fn is_paper(&self) -> bool {
+        self.paper
+    }
+
     /// Whether nothing at all was typed about the decision: a budget may choose.
     pub(crate) fn is_open(&self) -> bool {
         let untyped = self.test.is_none() && self.law.is_none() && self.stop_at.is_none();

@@ -5,6 +5,7 @@
 //! | `budget` | how a budget is spent: the rule with the least risk at its end |
 //! | `decide` | who decides: the rule, by a pilot and the design module |
 //! | `choose` | proposal and rule of a new run, by pilots |
+//! | `proposal` | where candidates come from, with a surrogate and without |
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `begin`, `resume` | a new run, or going on with one |
@@ -21,6 +22,7 @@ mod host;
 mod numeric;
 mod own;
 pub(crate) mod progress;
+mod proposal;
 mod resume;
 mod sink;
 mod start;

@@ -16,14 +16,15 @@ use austerity::model::{
     Access, Derivatives, FromBatches, Mode, Model as _, RowExpansion, Surrogate, find_mode,
 };
 use austerity::population::Population as _;
-use austerity::proposal::{AnyProposal, Transition, TransitionKind, TransitionPlan};
+use austerity::proposal::Transition;
 use austerity_io::design::{Recipe, ResponseCoding};
 
 use super::begin::{Begin, Details};
 use super::choose::Chosen;
 use super::decide::Wanted;
-use super::start::{ProposalChoice, Start};
-use super::surrogate::{FEWEST_ROWS, SurrogateChoice, SurrogateRecord};
+use super::proposal::{Candidates, ProposalChoice};
+use super::start::Start;
+use super::surrogate::{FEWEST_ROWS, NONE, SurrogateChoice, SurrogateRecord, is_open};
 use super::{Asked, Host, Parts, kept, numeric, resume, settings};
 use crate::model::{Family, Sampled};
 use crate::options::{Common, FitOptions};
@@ -71,19 +72,22 @@ pub fn run_expandable<L: Derivatives>(
         let how = RowExpansionSettings { order: record.report.order, fixed: true, ..Default::default() };
         model.likelihoods().prepare(&record.start)?;
         let surrogate = Surrogate::new(RowExpansion::new(model, &record.start, &how)?);
-        return resumed.go(&surrogate, |stored| Transition::restored(surrogate.expansion(), stored));
+        return resumed.go(&surrogate, |stored| Transition::restored(&surrogate, stored));
     }
     begin(model, own, &asked, &folder, host, expanded)
 }
 
 /// Decisions about the rows themselves.
 fn plain<M: Sampled>(begin: Begin<'_, '_>, model: &M) -> Result<Overview, Failure> {
-    if let SurrogateChoice::Order(_) = begin.surrogate {
-        return Err(Failure::Usage(
-            "--surrogate: an expansion needs gradients and Hessians of the rows, which these functions do not give; drop it, or give \
+    let option = match begin.surrogate {
+        SurrogateChoice::Order(_) => Some("--surrogate"),
+        _ => begin.proposal.needs_surrogate().then_some("--proposal"),
+    };
+    if let Some(option) = option {
+        return Err(Failure::Usage(format!(
+            "{option}: a surrogate needs gradients and Hessians of the rows, which these functions do not give; drop it, or give \
              functions that can be differentiated"
-                .into(),
-        ));
+        )));
     }
     begin.plainly(model)
 }
@@ -204,8 +208,10 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
         SurrogateChoice::None => return begin.plainly(model),
         SurrogateChoice::Order(order) => order,
         SurrogateChoice::Auto => {
-            let open = begin.wanted.open_to_surrogate() && begin.proposal.open_to_surrogate();
-            if !open || begin.wanted.certified() || model.len() < FEWEST_ROWS {
+            if !is_open(&begin.wanted, begin.proposal)
+                || begin.wanted.certified()
+                || model.len() < FEWEST_ROWS
+            {
                 return begin.plainly(model);
             }
             2
@@ -227,46 +233,34 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
         Ok(made) => made,
         Err(error) if asked_for => return Err(error.into()),
         Err(error) => {
-            begin.remarks.push(format!("no surrogate: {error}"));
+            begin.remarks.push(format!("{NONE}{error}"));
             return begin.plainly(model);
         }
     };
     let found = expansion.report().clone();
     if found.doubt().is_some() && !asked_for {
-        begin.remarks.push(format!("no surrogate: {}", found.sentence()));
+        begin.remarks.push(format!("{NONE}{}", found.sentence()));
         return begin.plainly(model);
     }
     let report = report(&found);
     begin.start.mode = mode;
     let mode = &begin.start.mode;
     let seed = begin.asked.common.seed();
-    let plan = if begin.proposal.open_to_surrogate() {
-        let kind = begin.proposal.transition();
-        match TransitionPlan::pilot(&expansion, &mode.state, expansion.covariance(), kind, seed) {
-            Ok(plan) => Some(plan),
-            Err(error) if asked_for => return Err(error.into()),
-            Err(error) => {
-                begin.remarks.push(format!("no surrogate: {error}"));
-                return begin.plainly(model);
-            }
+    let surrogate = Surrogate::new(expansion);
+    let at = (&mode.state[..], surrogate.expansion().covariance());
+    let candidates = match Candidates::find(begin.proposal, &surrogate, at, mode, seed) {
+        Ok(candidates) => candidates,
+        Err(error) if asked_for => return Err(error),
+        Err(error) => {
+            begin.remarks.push(format!("{NONE}{error}"));
+            return begin.plainly(model);
         }
-    } else {
-        None
     };
-    let worth = match plan.as_ref().map(|plan| plan.kind) {
-        Some(TransitionKind::Independent) => 0.9,
-        Some(TransitionKind::Hamiltonian) => 0.2,
-        None => 0.33 / mode.state.len() as f64,
-    };
-    let (stored, proposal_words) = match &plan {
-        Some(plan) => (AnyProposal::Transition(plan.clone()), plan.sentence()),
-        None => begin.proposal.build(mode)?,
-    };
+    let Candidates { stored, words, worth } = candidates;
     let decided = begin.wanted.residuals(&report)?;
     let record = SurrogateRecord { start: mode.state.clone(), walk: None, report };
-    let surrogate = Surrogate::new(expansion);
-    let proposal = Transition::restored(surrogate.expansion(), stored.clone())?;
-    let chosen = Chosen { proposal: stored, proposal_words, decided, pairs: None, worth };
+    let proposal = Transition::restored(&surrogate, stored.clone())?;
+    let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
     let settings = settings(begin.asked.common, begin.asked.options)?;
     begin.go(&surrogate, &proposal, Details { chosen, surrogate: Some(record), plan: None, settings })
 }

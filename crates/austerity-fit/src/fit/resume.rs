@@ -170,7 +170,7 @@ impl Task for Resume<'_> {
         self.host.note("expanding the likelihood as at the beginning");
         let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });
         let model = surrogate::restore(model, &record, bounds, threads(self.asked.common))?;
-        self.go(&model, |stored| Steps::<'_, F>::restored(model.expansion(), stored))
+        self.go(&model, |stored| Steps::<'_, F>::restored(&model, stored))
     }
 }
 

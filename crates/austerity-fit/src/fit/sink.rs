@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use austerity::model::CertainSteps;
+use austerity::model::{CertainSteps, ResidualGradient};
 use austerity::proposal::{AnyProposal, Transition};
 use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_io::design::Recipe;
@@ -28,7 +28,7 @@ impl Stored for AnyProposal {
     }
 }
 
-impl<E: CertainSteps> Stored for Transition<'_, E> {
+impl<E: CertainSteps + ResidualGradient> Stored for Transition<'_, E> {
     fn stored(self) -> AnyProposal {
         Transition::stored(self)
     }

@@ -7,10 +7,7 @@
 use austerity::model::glm::expansion::sampled_mode;
 use austerity::model::{Access, Glm, Mode, Model as _, Prior, find_mode};
 use austerity::population::Population as _;
-use austerity::proposal::{
-    AnyProposal, Laplace, Mixture, Proposal as _, RandomWalk, RobustAdaptive, TransitionKind,
-    adaptive::TARGET_ACCEPTANCE,
-};
+use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
 
 use super::budget::{Budget, Hurried, hurry};
@@ -141,94 +138,6 @@ fn spread(prior: &Prior) -> Option<f64> {
         Prior::Normal { sd } => Some(sd),
         Prior::Laplace { scale } | Prior::RoundedLaplace { scale } => Some(scale * std::f64::consts::SQRT_2),
         Prior::Student { scale, .. } => Some(scale),
-    }
-}
-
-/// What was typed as `--proposal`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum ProposalChoice {
-    /// What a pilot finds better.
-    Auto,
-    /// A walk that learns its shape.
-    Adaptive,
-    /// Independent draws around the mode, and now and then a step of a walk.
-    Laplace,
-    /// A walk of one width.
-    RandomWalk(f64),
-    /// Hamiltonian steps on a surrogate.
-    SurrogateHmc,
-}
-
-/// Share of independent draws in their mixture with a walk.
-pub(super) const INDEPENDENT: f64 = 0.8;
-
-impl ProposalChoice {
-    pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
-        let wrong = |text: &str| {
-            Failure::Usage(format!(
-                "--proposal {text}: known are auto, laplace, surrogate-hmc, adaptive and random-walk:SD (such as random-walk:0.01)"
-            ))
-        };
-        match text {
-            None | Some("auto") => Ok(Self::Auto),
-            Some("adaptive") => Ok(Self::Adaptive),
-            Some("laplace") => Ok(Self::Laplace),
-            Some("surrogate-hmc") => Ok(Self::SurrogateHmc),
-            Some(text) => match text.strip_prefix("random-walk:").map(str::parse) {
-                Some(Ok(sd)) if sd > 0.0 && f64::is_finite(sd) => Ok(Self::RandomWalk(sd)),
-                _ => Err(wrong(text)),
-            },
-        }
-    }
-
-    /// Whether a surrogate may make the candidates.
-    pub(super) fn open_to_surrogate(self) -> bool {
-        matches!(self, Self::Auto | Self::SurrogateHmc)
-    }
-
-    /// The transition on a surrogate that was asked for.
-    pub(super) fn transition(self) -> Option<TransitionKind> {
-        (self == Self::SurrogateHmc).then_some(TransitionKind::Hamiltonian)
-    }
-
-    /// The width of a walk that was asked for.
-    pub(super) fn width(self) -> Option<f64> {
-        match self {
-            Self::RandomWalk(sd) => Some(sd),
-            _ => None,
-        }
-    }
-
-    /// The proposal, and how to call it.
-    pub(super) fn build(self, mode: &Mode) -> Result<(AnyProposal, String), Failure> {
-        let dimension = mode.state.len();
-        let shaped = || RandomWalk::for_posterior(dimension, &mode.covariance);
-        Ok(match self {
-            Self::Auto | Self::Adaptive => {
-                let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
-                (
-                    walk.into(),
-                    "random walk shaped by the curvature at the mode, adapting during warm-up".into(),
-                )
-            }
-            Self::Laplace => {
-                let draws = Laplace::new(&mode.state, &mode.covariance)?;
-                let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
-                let parts = vec![(INDEPENDENT, draws.into()), (1.0 - INDEPENDENT, walk.into())];
-                let words =
-                    "independent draws around the mode, one in five a step of an adapting random walk";
-                (Mixture::new(parts)?.into(), words.into())
-            }
-            Self::SurrogateHmc => {
-                return Err(Failure::Usage(
-                    "--proposal surrogate-hmc: there is no surrogate here; drop --surrogate none, or use --proposal laplace".into(),
-                ));
-            }
-            Self::RandomWalk(sd) => (
-                RandomWalk::isotropic(dimension, sd)?.into(),
-                format!("random walk with sd {sd} in every coefficient"),
-            ),
-        })
     }
 }
 

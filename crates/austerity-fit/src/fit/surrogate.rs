@@ -2,27 +2,30 @@
 //!
 //! | typed | what runs |
 //! |---|---|
-//! | nothing, or `--surrogate auto` | second order, or third where that saves reading, if the rule and the proposal are left open and decisions would not be blind |
+//! | nothing, or `--surrogate auto` | second order, or third where that saves reading, if the rule and the proposal are left open, or the proposal needs one, and decisions would not be blind |
 //! | `--surrogate none` | decisions about all rows themselves |
 //! | `--surrogate taylor1`, `taylor2`, `taylor3` | that order, with any proposal; a run whose decisions may be blind is marked |
 //!
 //! With a surrogate a decision samples residuals, and candidates come from the surrogate itself, reading no data: independent draws where the posterior is
-//! nearly normal, Hamiltonian steps elsewhere, as a pilot finds ([`TransitionPlan`]).
+//! nearly normal, Hamiltonian steps elsewhere, as a pilot finds; or Langevin steps, which look at some residuals besides ([`Candidates`]).
 
 use austerity::model::glm::Family;
 use austerity::model::glm::expansion::{
     CertificateSettings, ExpansionReport, ExpansionSettings, GlmExpansion,
 };
 use austerity::model::{Glm, Mode, Model as _, Surrogate};
-use austerity::proposal::{Transition, TransitionKind, TransitionPlan};
+use austerity::proposal::Transition;
 use serde::{Deserialize, Serialize};
 
 use super::decide::{Decided, Wanted};
-use super::start::ProposalChoice;
+use super::proposal::{Candidates, ProposalChoice};
 use crate::output::Failure;
 
 /// Fewer rows than this are read whole in less time than a surrogate takes.
 pub(super) const FEWEST_ROWS: usize = 2_000;
+
+/// How remarks begin that say why there is none.
+pub(super) const NONE: &str = "no surrogate: ";
 
 /// What was typed as `--surrogate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +74,58 @@ pub(super) struct Question<'a> {
 /// A surrogate with all that a run needs.
 pub(super) struct Prepared<F: Family> {
     pub(super) model: Surrogate<GlmExpansion<F>>,
-    pub(super) plan: Option<TransitionPlan>,
+    pub(super) candidates: Candidates,
     pub(super) decided: Decided,
     pub(super) record: SurrogateRecord,
-    /// Effective draws per draw, roughly.
-    pub(super) worth: f64,
 }
 
 /// A surrogate, or why there is none.
 pub(super) type Answer<F> = Result<Box<Prepared<F>>, Option<String>>;
+
+/// Whether `--surrogate auto` may mean one. A proposal that needs one goes with every rule but the paper's own, which is about rows.
+pub(super) fn is_open(wanted: &Wanted, proposal: ProposalChoice) -> bool {
+    if proposal.needs_surrogate() {
+        !wanted.is_paper()
+    } else {
+        wanted.open_to_surrogate() && proposal.open_to_surrogate()
+    }
+}
+
+/// Why there is none, and what to do for one.
+pub(super) struct Absence<'a> {
+    pub(super) choice: SurrogateChoice,
+    pub(super) family: crate::model::Family,
+    pub(super) rows: usize,
+    pub(super) paper: bool,
+    /// Whether a budget left no time for it.
+    pub(super) hurried: bool,
+    pub(super) remarks: &'a [String],
+}
+
+impl Absence<'_> {
+    /// Refuses what needs one, naming what can be used `instead`.
+    pub(super) fn refuse(&self, what: &str, instead: &str) -> Failure {
+        const INSIST: &str = "add --surrogate taylor2 to insist on one";
+        let told = self.remarks.iter().rev().find_map(|remark| remark.strip_prefix(NONE));
+        let few = || format!("{} rows are read whole in less time than one takes", self.rows);
+        let (why, remedy) = match told {
+            Some(remark) => (remark.to_owned(), INSIST),
+            None if self.family == crate::model::Family::Linear => {
+                ("a linear model decides from sums of squares".into(), "choose another --family")
+            }
+            None if self.choice == SurrogateChoice::None => {
+                ("--surrogate none was asked for".into(), "drop that")
+            }
+            None if self.paper => ("--preset paper decides about the rows themselves".into(), INSIST),
+            None if self.hurried => ("the budget leaves no time for one".into(), "give more time"),
+            None if self.rows < FEWEST_ROWS => (few(), INSIST),
+            None => ("none is made by itself with the other options".into(), INSIST),
+        };
+        Failure::Usage(format!(
+            "{what} needs a surrogate, and there is none here: {why}; {remedy}, or use {instead}"
+        ))
+    }
+}
 
 fn settings(order: u8, threads: usize) -> ExpansionSettings {
     ExpansionSettings { order, threads, ..ExpansionSettings::default() }
@@ -92,8 +138,7 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
         SurrogateChoice::None => return Ok(Err(None)),
         SurrogateChoice::Order(order) => order,
         SurrogateChoice::Auto => {
-            let open = wanted.open_to_surrogate() && proposal.open_to_surrogate();
-            if !open || model.len() < FEWEST_ROWS {
+            if !is_open(wanted, proposal) || model.len() < FEWEST_ROWS {
                 return Ok(Err(None));
             }
             2
@@ -106,32 +151,23 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
     let expansion = match GlmExpansion::new(model, &mode.state, &how) {
         Ok(expansion) => expansion,
         Err(error) if asked => return Err(error.into()),
-        Err(error) => return Ok(Err(Some(format!("no surrogate: {error}")))),
+        Err(error) => return Ok(Err(Some(format!("{NONE}{error}")))),
     };
     let expansion = if wanted.certified() { certified(expansion, threads)? } else { expansion };
     let report = expansion.report().clone();
     if report.is_blind() && !asked {
-        return Ok(Err(Some(format!("no surrogate: {}", report.sentence()))));
+        return Ok(Err(Some(format!("{NONE}{}", report.sentence()))));
     }
-    let kind = proposal.transition();
-    let plan = if proposal.open_to_surrogate() {
-        let plan = TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), kind, seed);
-        match plan {
-            Ok(plan) => Some(plan),
-            Err(error) if asked => return Err(error.into()),
-            Err(error) => return Ok(Err(Some(format!("no surrogate: {error}")))),
-        }
-    } else {
-        None
-    };
-    let worth = match plan.as_ref().map(|plan| plan.kind) {
-        Some(TransitionKind::Independent) => 0.9,
-        Some(TransitionKind::Hamiltonian) => 0.2,
-        None => 0.33 / model.parameters() as f64,
+    let model = Surrogate::new(expansion);
+    let at = (model.expansion().mode(), model.expansion().covariance());
+    let candidates = match Candidates::find(proposal, &model, at, mode, seed) {
+        Ok(candidates) => candidates,
+        Err(error) if asked => return Err(error),
+        Err(error) => return Ok(Err(Some(format!("{NONE}{error}")))),
     };
     let decided = wanted.residuals(&report)?;
     let record = SurrogateRecord { start: mode.state.clone(), walk, report };
-    Ok(Ok(Box::new(Prepared { model: Surrogate::new(expansion), plan, decided, record, worth })))
+    Ok(Ok(Box::new(Prepared { model, candidates, decided, record })))
 }
 
 fn certified<F: Family>(expansion: GlmExpansion<F>, threads: usize) -> Result<GlmExpansion<F>, Failure> {

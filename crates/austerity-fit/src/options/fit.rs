@@ -117,7 +117,8 @@ pub struct ShapeOptions {
     #[arg(long, value_name = "ROWS", help_heading = "Decision")]
     pub block_rows: Option<usize>,
     /// auto (what a pilot finds better), laplace (independent draws around the mode), surrogate-hmc (Hamiltonian steps on the
-    /// surrogate), adaptive (a random walk that learns its shape in warm-up) or random-walk:SD. [default: auto]
+    /// surrogate), langevin:STEP (steps up the gradient of the surrogate and of mini-batches of residuals, STEP above 0 and below 2 in posterior
+    /// sds, 1 is usual), adaptive (a random walk that learns its shape in warm-up) or random-walk:SD. [default: auto]
     #[arg(long, value_name = "PROPOSAL", help_heading = "Proposal")]
     pub proposal: Option<String>,
     /// Chains. [default: 4]

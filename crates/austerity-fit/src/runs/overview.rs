@@ -2,6 +2,7 @@
 
 use austerity::diagnostics::Summary;
 use austerity::parallel;
+use austerity::proposal::AnyProposal;
 use austerity::rule::{Law, RuleSettings};
 use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
 use austerity_io::run::DrawsReader;
@@ -147,6 +148,7 @@ impl Overview {
             "family": self.run.model.family,
             "ended": self.saved.ended,
             "rule": self.run.settings.rule,
+            "proposal": self.run.proposal,
             "prediction": self.run.decision.prediction,
             "budget": self.run.budget.as_ref().map(BudgetPlan::json),
             "audit": audit,
@@ -193,8 +195,14 @@ impl Overview {
     }
 
     fn cost(&self) -> String {
+        let gradients = match self.saved.checkpoint.chains.first().map(|chain| &chain.proposal) {
+            Some(AnyProposal::Langevin(plan)) => {
+                format!(" and the gradients of a step {} rows twice, which are not counted", plan.rows)
+            }
+            _ => String::new(),
+        };
         format!(
-            "{} draws per chain in {}; {} of the candidates were accepted, a decision read {} of the {} rows; {} likelihood \
+            "{} draws per chain in {}; {} of the candidates were accepted, a decision read {} of the {} rows{gradients}; {} likelihood \
              evaluations in all.",
             self.draws,
             duration(self.saved.seconds),

@@ -165,11 +165,6 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
         self.apart.iter().map(|&position| self.model.original_row(position as usize))
     }
 
-    /// The batch that is one row.
-    fn row<'b>(&self, position: &'b u32) -> Batch<'b> {
-        Batch { blocks: std::slice::from_ref(position), block_rows: 1, population: self.model.len() }
-    }
-
     fn is_apart(&self, position: usize) -> bool {
         self.apart.binary_search(&(position as u32)).is_ok()
     }

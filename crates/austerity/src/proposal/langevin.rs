@@ -26,6 +26,10 @@
 //! step (n without the ratio), which no decision counts. Acceptance falls when the noise of the gradient, (α/2)·sd(g), passes the
 //! injected √α: then a component kernel drifts where its reverse would not come from. Not for kinks and cliffs without the test:
 //! [`Uncorrected`](crate::kernel::Uncorrected) is thrown off by them.
+//!
+//! [`LangevinPlan`] says how long steps on a surrogate are and how many rows they look at.
+
+mod plan;
 
 use std::fmt;
 
@@ -38,6 +42,8 @@ use crate::population::MiniBatch;
 use crate::proposal::random_walk::factor_of;
 use crate::proposal::{Proposal, Shape};
 use crate::rng::Rng;
+
+pub use plan::{Drifts, LangevinPlan};
 
 /// A normal step about the gradient of a mini-batch. Resume a stored run with a proposal made anew from the same settings: it
 /// never changes.

@@ -7,7 +7,7 @@
 //! | [`crank_nicolson`] | [`CrankNicolson`]: steps that leave a normal distribution as it is, independent draws among them |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
 //! | [`hamiltonian`] | [`Hamiltonian`]: leapfrog paths along the gradient of all the data, for differentiable models |
-//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
+//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise; [`LangevinPlan`]: on a surrogate |
 //! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
 //! | [`stiefel`] | [`Stiefel`]: symmetric walk on orthonormal frames |
 //! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
@@ -42,7 +42,7 @@ pub use crank_nicolson::CrankNicolson;
 pub use fisher_scoring::{FisherScoring, empirical_information};
 pub use hamiltonian::{Hamiltonian, Path};
 pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
-pub use langevin::Langevin;
+pub use langevin::{Langevin, LangevinPlan};
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
@@ -99,6 +99,8 @@ pub enum AnyProposal {
     Mixture(Mixture<AnyProposal>),
     /// The plan of a transition on a surrogate, as stored; only together with its surrogate it makes candidates ([`Transition`]).
     Transition(TransitionPlan),
+    /// The plan of Langevin steps on a surrogate, likewise.
+    Langevin(LangevinPlan),
 }
 
 impl Proposal<Vec<f64>> for AnyProposal {
@@ -110,9 +112,9 @@ impl Proposal<Vec<f64>> for AnyProposal {
             Self::Laplace(draws) => draws.propose(from, to, rng),
             Self::Stiefel(walk) => walk.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
-            Self::Transition(_) => Err(setting(
+            Self::Transition(_) | Self::Langevin(_) => Err(setting(
                 "proposal",
-                "transition",
+                "a plan for a surrogate",
                 "one that needs no surrogate, or `Transition::restored`",
             )),
         }
@@ -124,7 +126,8 @@ impl Proposal<Vec<f64>> for AnyProposal {
             | Self::CrankNicolson(_)
             | Self::Laplace(_)
             | Self::Stiefel(_)
-            | Self::Transition(_) => {}
+            | Self::Transition(_)
+            | Self::Langevin(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }

@@ -16,6 +16,26 @@ use crate::rng::Rng;
 
 /// Size of a step in sds.
 const STRETCH: f64 = 1.5;
+/// Sweeps after every decision, where there is a coefficient to be swept.
+const USUAL: u32 = 3;
+
+/// Sweeps after every decision that suit an expansion.
+pub(super) fn usual<E: CertainSteps>(expansion: &E) -> u32 {
+    if expansion.certain_parameters().is_empty() { 0 } else { USUAL }
+}
+
+/// So many sweeps in words, to follow those about candidates.
+pub(super) fn words(sweeps: u32) -> String {
+    match sweeps {
+        0 => String::new(),
+        n => format!(", each followed by {n} sweeps of exact steps of the coefficients of rare features"),
+    }
+}
+
+/// Standard deviations of a d × d covariance.
+pub(super) fn sds(covariance: &[f64]) -> Vec<f64> {
+    covariance.iter().step_by(covariance.len().isqrt() + 1).map(|variance| variance.sqrt()).collect()
+}
 
 /// A proposal whose decisions are followed by sweeps.
 #[derive(Debug)]

@@ -12,16 +12,19 @@
 //! The outcome is plain data, a function of expansion and seed; nothing adapts afterwards. Cost: 500 densities, 768 gradients and 500 densities more where log w is not constant, and with paths some 25,000 gradients of the
 //! surrogate.
 
+mod chosen;
+
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::surrogate::CertainSteps;
+use crate::model::surrogate::{CertainSteps, ResidualGradient};
 use crate::model::{Expansion, SurrogateDensity};
-use crate::proposal::{
-    AnyProposal, CrankNicolson, Hamiltonian, Path, Proposal, RandomWalk, SurrogateStep, Sweeps,
-};
+use crate::proposal::sweeps::{self, Sweeps};
+use crate::proposal::{CrankNicolson, Hamiltonian, Path, Proposal, RandomWalk, SurrogateStep};
 use crate::rng::{Rng, Role, seek, stream};
+
+pub use chosen::Transition;
 
 /// Largest spread of log w at which draws are made: 0.7 leaves them about half as effective, and paths cost two to three times as much.
 const SPREAD: f64 = 0.7;
@@ -43,8 +46,6 @@ const WORTH_LONGER: f64 = 1.5;
 const MOST_LONGER: f64 = 4.0;
 /// Inner acceptance that the step length is learnt for.
 const ACCEPTANCE: f64 = 0.84;
-/// Sweeps of single coefficients after every decision.
-const SWEEPS: u32 = 3;
 
 /// How candidates are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,14 +105,13 @@ impl TransitionPlan {
         } else {
             TransitionKind::Hamiltonian
         });
-        let sweeps = if expansion.certain_parameters().is_empty() { 0 } else { SWEEPS };
         let mut plan = Self {
             kind: wanted,
             mean,
             covariance: covariance.to_vec(),
             correlation: CORRELATION,
             path: Path { length: LENGTH, steps: 3..=6, jitter: 0.2, target: Some(ACCEPTANCE) },
-            sweeps,
+            sweeps: sweeps::usual(expansion),
             spread,
             acceptance: f64::NAN,
         };
@@ -179,16 +179,13 @@ impl TransitionPlan {
     /// Posterior standard deviations, as far as known.
     #[must_use]
     pub fn sds(&self) -> Vec<f64> {
-        self.covariance.iter().step_by(self.mean.len() + 1).map(|v| v.sqrt()).collect()
+        sweeps::sds(&self.covariance)
     }
 
     /// The transition in words.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let sweeps = match self.sweeps {
-            0 => String::new(),
-            n => format!(", each followed by {n} sweeps of exact steps of the coefficients of rare features"),
-        };
+        let sweeps = sweeps::words(self.sweeps);
         match self.kind {
             TransitionKind::Independent => format!(
                 "draws from the normal approximation, whose log density is off by {:.2} (sd){}{sweeps}",
@@ -216,7 +213,10 @@ impl TransitionPlan {
     }
 
     /// The proposal that the plan describes.
-    pub fn build<'e, E: CertainSteps>(&self, expansion: &'e E) -> Result<Transition<'e, E>> {
+    pub fn build<'e, E: CertainSteps + ResidualGradient>(
+        &self,
+        expansion: &'e E,
+    ) -> Result<Transition<'e, E>> {
         let plan = self.clone();
         Ok(match self.kind {
             TransitionKind::Hamiltonian => Transition::Hamiltonian(plan, self.hamiltonian(expansion)?),
@@ -230,87 +230,6 @@ impl TransitionPlan {
 
 /// Leapfrog paths on a surrogate, then sweeps.
 pub type Leaps<'e, E> = Sweeps<'e, E, SurrogateStep<'e, E, Hamiltonian<SurrogateDensity<'e, E>>>>;
-
-/// A transition for a surrogate, chosen at run time.
-#[derive(Debug)]
-pub enum Transition<'e, E: CertainSteps> {
-    /// Independent draws.
-    Independent(TransitionPlan, Sweeps<'e, E, CrankNicolson>),
-    /// Leapfrog paths.
-    Hamiltonian(TransitionPlan, Leaps<'e, E>),
-    /// Any proposal that knows nothing of surrogates: its candidates are weighed by the surrogate in the offset.
-    Plain(AnyProposal),
-}
-
-impl<E: CertainSteps> Clone for Transition<'_, E> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Independent(plan, draws) => Self::Independent(plan.clone(), draws.clone()),
-            Self::Hamiltonian(plan, leaps) => Self::Hamiltonian(plan.clone(), leaps.clone()),
-            Self::Plain(proposal) => Self::Plain(proposal.clone()),
-        }
-    }
-}
-
-impl<'e, E: CertainSteps> Transition<'e, E> {
-    /// The transition that a checkpoint kept.
-    pub fn restored(expansion: &'e E, stored: AnyProposal) -> Result<Self> {
-        match stored {
-            AnyProposal::Transition(plan) => plan.build(expansion),
-            plain => Ok(Self::Plain(plain)),
-        }
-    }
-
-    /// Plain data that a checkpoint can keep.
-    #[must_use]
-    pub fn stored(self) -> AnyProposal {
-        match self {
-            Self::Independent(plan, _) | Self::Hamiltonian(plan, _) => AnyProposal::Transition(plan),
-            Self::Plain(plain) => plain,
-        }
-    }
-}
-
-impl<E: CertainSteps> Proposal<Vec<f64>> for Transition<'_, E> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
-        match self {
-            Self::Independent(_, draws) => draws.propose(from, to, rng),
-            Self::Hamiltonian(_, leaps) => leaps.propose(from, to, rng),
-            Self::Plain(proposal) => proposal.propose(from, to, rng),
-        }
-    }
-
-    fn moved(&self) -> bool {
-        match self {
-            Self::Independent(_, draws) => draws.moved(),
-            Self::Hamiltonian(_, leaps) => leaps.moved(),
-            Self::Plain(proposal) => proposal.moved(),
-        }
-    }
-
-    fn candidate_density(&self) -> Option<f64> {
-        match self {
-            Self::Independent(_, draws) => draws.candidate_density(),
-            Self::Hamiltonian(_, leaps) => leaps.candidate_density(),
-            Self::Plain(proposal) => proposal.candidate_density(),
-        }
-    }
-
-    fn refresh(&mut self, state: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {
-        match self {
-            Self::Independent(_, draws) => draws.refresh(state, rng),
-            Self::Hamiltonian(_, leaps) => leaps.refresh(state, rng),
-            Self::Plain(proposal) => proposal.refresh(state, rng),
-        }
-    }
-
-    fn learn(&mut self, accepted: bool, step: u64) {
-        match self {
-            Self::Independent(..) | Self::Hamiltonian(..) => {}
-            Self::Plain(proposal) => proposal.learn(accepted, step),
-        }
-    }
-}
 
 /// The mean at which the gradient of log π̃ vanishes on average over N(mean, `covariance`), from `mode` on by steps of Newton's kind; `mode` where they fail.
 fn nearest<E: Expansion>(expansion: &E, mode: &[f64], covariance: &[f64], rng: &mut Rng) -> Result<Vec<f64>> {

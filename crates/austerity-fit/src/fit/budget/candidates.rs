@@ -19,8 +19,8 @@ use austerity::theory::{noise_bias, spread_at};
 
 use super::super::choose::{Chooser, Chosen};
 use super::super::decide::{Decided, Wanted};
+use super::super::proposal::{INDEPENDENT, ProposalChoice};
 use super::super::sink::Stored;
-use super::super::start::{INDEPENDENT, ProposalChoice};
 use super::{Budget, BudgetPlan, Candidate, Unit, terms, too_small};
 use crate::model::Sampled;
 use crate::output::Failure;

@@ -48,6 +48,8 @@ pub struct RowMemory<W> {
     workspace: W,
     pub(super) gradient: Vec<f64>,
     pub(super) hessian: Vec<f64>,
+    /// Rows of a batch that are sampled.
+    positions: Vec<u32>,
 }
 
 impl<W> RowMemory<W> {
@@ -191,9 +193,16 @@ impl<M: RowCurvature> ResidualGradient for RowExpansion<'_, M> {
         gradient: &mut [f64],
     ) -> Result<()> {
         let d = self.centre.len();
-        for position in batch.ranges().flatten().filter(|&position| !self.is_apart(position)) {
-            let position = position as u32;
-            self.model.add_batch_gradient(state, self.row(&position), &mut memory.workspace, gradient)?;
+        let mut positions = std::mem::take(&mut memory.positions);
+        positions.clear();
+        let sampled = batch.ranges().flatten().filter(|&position| !self.is_apart(position));
+        positions.extend(sampled.map(|position| position as u32));
+        if !positions.is_empty() {
+            // One call for all rows: a user's own functions may cost more to be called than to be computed.
+            let rows = Batch { blocks: &positions, block_rows: 1, population: self.model.len() };
+            self.model.add_batch_gradient(state, rows, &mut memory.workspace, gradient)?;
+        }
+        for &position in &positions {
             memory.fill(self.model, &self.centre, position, self.order == 2)?;
             gradient.iter_mut().zip(&memory.gradient).for_each(|(slot, known)| *slot -= known);
             for (slot, row) in gradient.iter_mut().zip(memory.hessian.chunks_exact(d)) {
@@ -201,6 +210,7 @@ impl<M: RowCurvature> ResidualGradient for RowExpansion<'_, M> {
                 *slot -= moved.map(|(entry, (at, centre))| entry * (at - centre)).sum::<f64>();
             }
         }
+        memory.positions = positions;
         Ok(())
     }
 }

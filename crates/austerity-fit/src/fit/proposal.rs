@@ -1,0 +1,163 @@
+//! Where candidates come from: what was typed as `--proposal`, and what it means on a surrogate.
+//!
+//! | typed | on a surrogate | on the rows themselves |
+//! |---|---|---|
+//! | nothing, or `auto` | draws from the normal approximation or Hamiltonian steps, by a pilot | draws around the mode or an adapting walk, by pilots |
+//! | `surrogate-hmc` | Hamiltonian steps | refused |
+//! | `langevin:STEP` | Langevin steps up the gradient of the surrogate and of mini-batches of residuals | refused |
+//! | `laplace`, `adaptive`, `random-walk:SD` | only with `--surrogate taylor1`, `taylor2`, `taylor3`: weighed by the surrogate | as they are |
+
+use austerity::model::{CertainSteps, Mode, ResidualGradient, Surrogate};
+use austerity::proposal::{
+    AnyProposal, LangevinPlan, Laplace, Mixture, RandomWalk, RobustAdaptive, TransitionKind, TransitionPlan,
+    adaptive::TARGET_ACCEPTANCE,
+};
+
+use crate::output::Failure;
+
+/// What was typed as `--proposal`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ProposalChoice {
+    /// What a pilot finds better.
+    Auto,
+    /// A walk that learns its shape.
+    Adaptive,
+    /// Independent draws around the mode, and now and then a step of a walk.
+    Laplace,
+    /// A walk of one width.
+    RandomWalk(f64),
+    /// Hamiltonian steps on a surrogate.
+    SurrogateHmc,
+    /// Langevin steps of one length on a surrogate.
+    Langevin(f64),
+}
+
+/// Share of independent draws in their mixture with a walk.
+pub(super) const INDEPENDENT: f64 = 0.8;
+
+impl ProposalChoice {
+    pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
+        let wrong = |text: &str| {
+            Failure::Usage(format!(
+                "--proposal {text}: known are auto, laplace, surrogate-hmc, langevin:STEP (such as langevin:1), adaptive and random-walk:SD (such as \
+                 random-walk:0.01)"
+            ))
+        };
+        if let Some(step) = text.and_then(|text| text.strip_prefix("langevin:")) {
+            return match step.parse() {
+                Ok(length) if LangevinPlan::allows(length) => Ok(Self::Langevin(length)),
+                _ => Err(Failure::Usage(format!(
+                    "--proposal langevin:{step}: allowed is {}, such as langevin:1",
+                    LangevinPlan::ALLOWED
+                ))),
+            };
+        }
+        match text {
+            None | Some("auto") => Ok(Self::Auto),
+            Some("adaptive") => Ok(Self::Adaptive),
+            Some("laplace") => Ok(Self::Laplace),
+            Some("surrogate-hmc") => Ok(Self::SurrogateHmc),
+            Some(text) => match text.strip_prefix("random-walk:").map(str::parse) {
+                Some(Ok(sd)) if sd > 0.0 && f64::is_finite(sd) => Ok(Self::RandomWalk(sd)),
+                _ => Err(wrong(text)),
+            },
+        }
+    }
+
+    /// Whether a surrogate may make the candidates.
+    pub(super) fn open_to_surrogate(self) -> bool {
+        self == Self::Auto || self.needs_surrogate()
+    }
+
+    /// Whether nothing but a surrogate can make the candidates.
+    pub(super) fn needs_surrogate(self) -> bool {
+        matches!(self, Self::SurrogateHmc | Self::Langevin(_))
+    }
+
+    /// The width of a walk that was asked for.
+    pub(super) fn width(self) -> Option<f64> {
+        match self {
+            Self::RandomWalk(sd) => Some(sd),
+            _ => None,
+        }
+    }
+
+    /// Whether the length of steps was typed.
+    pub(super) fn fixes_steps(self) -> bool {
+        matches!(self, Self::RandomWalk(_) | Self::Langevin(_))
+    }
+
+    /// The proposal without a surrogate, and how to call it.
+    pub(super) fn build(self, mode: &Mode) -> Result<(AnyProposal, String), Failure> {
+        let dimension = mode.state.len();
+        let shaped = || RandomWalk::for_posterior(dimension, &mode.covariance);
+        Ok(match self {
+            Self::Auto | Self::Adaptive => {
+                let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
+                (
+                    walk.into(),
+                    "random walk shaped by the curvature at the mode, adapting during warm-up".into(),
+                )
+            }
+            Self::Laplace => {
+                let draws = Laplace::new(&mode.state, &mode.covariance)?;
+                let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
+                let parts = vec![(INDEPENDENT, draws.into()), (1.0 - INDEPENDENT, walk.into())];
+                let words =
+                    "independent draws around the mode, one in five a step of an adapting random walk";
+                (Mixture::new(parts)?.into(), words.into())
+            }
+            Self::SurrogateHmc | Self::Langevin(_) => {
+                return Err(Failure::Usage(
+                    "--proposal: there is no surrogate here to make these candidates; use --proposal laplace"
+                        .into(),
+                ));
+            }
+            Self::RandomWalk(sd) => (
+                RandomWalk::isotropic(dimension, sd)?.into(),
+                format!("random walk with sd {sd} in every coefficient"),
+            ),
+        })
+    }
+}
+
+/// Candidates on a surrogate.
+pub(super) struct Candidates {
+    /// What a checkpoint keeps.
+    pub(super) stored: AnyProposal,
+    pub(super) words: String,
+    /// Effective draws per draw, roughly.
+    pub(super) worth: f64,
+}
+
+impl Candidates {
+    /// What was typed, on `surrogate`, whose mode and covariance there are `at`; `mode` is the posterior's own, for proposals that know nothing of surrogates.
+    pub(super) fn find<E: CertainSteps + ResidualGradient>(
+        typed: ProposalChoice,
+        surrogate: &Surrogate<E>,
+        at: (&[f64], &[f64]),
+        mode: &Mode,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let transition = |kind| -> Result<Self, Failure> {
+            let plan = TransitionPlan::pilot(surrogate.expansion(), at.0, at.1, kind, seed)?;
+            let worth = match plan.kind {
+                TransitionKind::Independent => 0.9,
+                TransitionKind::Hamiltonian => 0.2,
+            };
+            Ok(Self { words: plan.sentence(), stored: AnyProposal::Transition(plan), worth })
+        };
+        match typed {
+            ProposalChoice::Auto => transition(None),
+            ProposalChoice::SurrogateHmc => transition(Some(TransitionKind::Hamiltonian)),
+            ProposalChoice::Langevin(step) => {
+                let plan = LangevinPlan::pilot(surrogate, at.0, at.1, step, seed)?;
+                Ok(Self { words: plan.sentence(), worth: plan.worth(), stored: AnyProposal::Langevin(plan) })
+            }
+            plain => {
+                let (stored, words) = plain.build(mode)?;
+                Ok(Self { stored, words, worth: 0.33 / mode.state.len() as f64 })
+            }
+        }
+    }
+}
