@@ -6,7 +6,7 @@
 use std::thread;
 
 use austerity::diagnostics::{ess_bulk, mcse_quantile, quantile};
-use austerity::model::surrogate::CertainSteps;
+use austerity::model::surrogate::{CertainSteps, ResidualGradient};
 use austerity::model::{Model as _, Surrogate};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, TransitionKind, TransitionPlan};
@@ -27,7 +27,7 @@ pub(crate) struct Reference {
 
 impl Reference {
     /// `count` draws, `thin` paths apart, on `threads` threads.
-    pub(crate) fn new<E: CertainSteps>(
+    pub(crate) fn new<E: CertainSteps + ResidualGradient>(
         surrogate: &Surrogate<E>,
         plan: &TransitionPlan,
         count: usize,
@@ -160,7 +160,7 @@ impl Reference {
 }
 
 /// Draws of one thread and the logs of their weights.
-fn part<E: CertainSteps>(
+fn part<E: CertainSteps + ResidualGradient>(
     surrogate: &Surrogate<E>,
     plan: &TransitionPlan,
     count: usize,

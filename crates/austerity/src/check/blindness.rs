@@ -17,7 +17,9 @@
 //! ```
 //!
 //! 30 is that of two independent draws; short moves change h³ less. With e the mean square of a step per direction, in posterior variances, E(h'³ − h³)² is about 27·e·lev⁶
-//! and, of the h⁴ that a third order leaves, 240·e·lev⁸ where independent draws have 192: at most 1.25·e of what those have ([`SurrogateSettings::for_walk`]).
+//! and, of the h⁴ that a third order leaves, 240·e·lev⁸ where independent draws have 192: at most 1.25·e of what those have ([`SurrogateSettings::for_walk`]). A walk's log ratios are
+//! of the order of 1, so that most of its decisions are clear long before τ: with κ² = V·Σ_rest s², G the critical value and f the density of log ratio less threshold at a
+//! tie, m + π·f·G·κ·N rows are read on average, where that is less than n_τ.
 //!
 //! **Raw differences** under steps ρ·C z of a random walk, ρ = 2.38/√d: the difference of row i is about l'·(x·step), of sd
 //! v = ρ·slope·lev. Hence κ ≈ √Σv², se_n = √(N·Σ_rest v²/n·(1 − n/N)), and blind_n = Σ v over the N/n largest. By
@@ -36,6 +38,9 @@ use crate::rule::Looks;
 const CUBES: f64 = 30.0;
 /// What a walk with steps of one posterior variance per direction has of that, at most.
 const WALK: f64 = 1.25;
+/// The density of a walk's ties, and the critical value of the usual ε = 0.01.
+const TIES: f64 = 0.3;
+const CRITICAL: f64 = 2.33;
 /// Share of Σv² that a first look may miss.
 const SHARE_LIMIT: f64 = 0.2;
 /// Growth of the looks at which a raw test is looked at.
@@ -56,6 +61,8 @@ pub struct SurrogateSettings {
     pub largest_stratum: usize,
     /// Mean square of what a move changes, in units of that between independent draws.
     pub moves: f64,
+    /// The density of log ratio less threshold at a tie, where decisions are mostly ended by the bound of the test; otherwise τ is waited for.
+    pub ties: Option<f64>,
 }
 
 impl Default for SurrogateSettings {
@@ -67,6 +74,7 @@ impl Default for SurrogateSettings {
             evaluations: 5.0,
             largest_stratum: 20_000,
             moves: 1.0,
+            ties: None,
         }
     }
 }
@@ -183,7 +191,10 @@ impl Falling {
         let left = (self.rows - apart) as f64;
         let squares = settings.variance() * self.tails.squares[apart];
         let wanted = left * squares / (settings.tolerance * settings.tolerance + squares);
-        wanted.max(settings.first as f64).min(left)
+        let clear = settings.ties.map_or(f64::INFINITY, |ties| {
+            settings.first as f64 + std::f64::consts::PI * ties * CRITICAL * squares.sqrt() * left
+        });
+        wanted.min(clear).max(settings.first as f64).min(left)
     }
 
     fn stratum_at(&self, apart: usize, settings: &SurrogateSettings, looks: &[usize]) -> Stratum {
@@ -275,7 +286,7 @@ impl SurrogateSettings {
     /// once per candidate.
     #[must_use]
     pub fn for_walk(self, energy: f64) -> Self {
-        Self { moves: (WALK * energy).min(1.0), evaluations: 1.0, ..self }
+        Self { moves: (WALK * energy).min(1.0), evaluations: 1.0, ties: Some(TIES), ..self }
     }
 
     /// Variance of what a move changes, per unit of squared score.

@@ -55,7 +55,7 @@ impl Cubic {
             let blocks: Vec<u32> = range.map(|block| block as u32).collect();
             for blocks in blocks.chunks(PANEL) {
                 take(expansion, &spread, blocks, &mut panel);
-                sums.push(expansion.level(), &mut panel);
+                sums.push(expansion.level(), &panel);
             }
             Ok(sums)
         })?;

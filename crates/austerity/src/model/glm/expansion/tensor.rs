@@ -2,7 +2,7 @@
 //!
 //! With z = Cᵀx of a row, C Cᵀ the covariance, and u = C⁻¹(θ − θ̂), the linear predictor moves by z·u. What bounds a total are quadratic forms
 //! uᵀ(Σ w z zᵀ)u, and what estimates it the cubic form Σ t (z·u)³ with its d(d+1)(d+2)/6 different coefficients. Sums run in f32 over panels of 8 blocks (16
-//! terms per lane; of the cubic form 32 rows, then 8 such sums), then in f64. In these coordinates Σ_a |z_a u_a| ≤ |z||u|, so rounding costs a form a fraction of Σ|t||z|³|u|³ and not more, however
+//! terms per lane), then in f64. In these coordinates Σ_a |z_a u_a| ≤ |z||u|, so rounding costs a form a fraction of Σ|t||z|³|u|³ and not more, however
 //! correlated the columns are.
 //!
 //! Cost: d²/2 multiply-adds a row for the coordinates, 3d²/2 for the quadratic forms, d³/6 for the cubic.
@@ -23,12 +23,6 @@ const VECTORS: usize = 2 * PANEL;
 pub(super) const ROWS: usize = BLOCK * PANEL;
 /// Quadratic forms.
 pub(super) const FORMS: usize = 3;
-/// Numbers of a vector.
-const WIDE: usize = 16;
-/// Rows whose cubic terms are added before those of others: 32 roundings and 8 of such sums are as many as bounds allow.
-const TOGETHER: usize = 32;
-/// Directions whose products with two vectors of all others are summed together.
-const FACTORS: usize = GROUP;
 
 /// A number of every row of a panel.
 pub(super) type Column = [[f32; 16]; VECTORS];
@@ -38,8 +32,6 @@ pub(super) type Column = [[f32; 16]; VECTORS];
 pub(super) struct Panel {
     /// z, direction by direction.
     coordinates: Vec<Column>,
-    /// The same row by row, in whole vectors: room for the cubic form.
-    turned: Vec<[f32; WIDE]>,
     /// |z|² as computed.
     pub(super) squares: Column,
     /// Σ_j |x_j|·width_j.
@@ -56,7 +48,6 @@ impl Panel {
     pub(super) fn new(spread: &Spread) -> Self {
         Self {
             coordinates: vec![EMPTY; spread.directions()],
-            turned: vec![[0.0; WIDE]; ROWS * spread.directions().div_ceil(WIDE)],
             squares: EMPTY,
             sizes: EMPTY,
             weights: [EMPTY; FORMS],
@@ -76,17 +67,6 @@ impl Panel {
         self.weights = [EMPTY; FORMS];
         self.cubic = EMPTY;
         dispatched!(level, simd => project(simd, self, spread, widths, view, blocks));
-    }
-
-    /// Turns directions into rows.
-    fn turn(&mut self) {
-        let strips = self.coordinates.len().div_ceil(WIDE);
-        for (c, direction) in self.coordinates.iter().enumerate() {
-            let rows = self.turned.chunks_exact_mut(strips);
-            for (row, &value) in rows.zip(direction.as_flattened()) {
-                row[c / WIDE][c % WIDE] = value;
-            }
-        }
     }
 }
 
@@ -155,10 +135,7 @@ impl Sums {
     }
 
     /// Adds the rows of a panel.
-    pub(super) fn push(&mut self, level: Level, panel: &mut Panel) {
-        if !self.cubic.is_empty() {
-            panel.turn();
-        }
+    pub(super) fn push(&mut self, level: Level, panel: &Panel) {
         dispatched!(level, simd => accumulate(simd, panel, self));
     }
 
@@ -187,79 +164,20 @@ fn accumulate<S: Simd>(simd: S, panel: &Panel, sums: &mut Sums) {
     for a in 0..sums.directions {
         let first = &panel.coordinates[a];
         for (form, weights) in sums.forms.iter_mut().zip(&panel.weights) {
-            if !form.is_empty() {
-                dots(
-                    simd,
-                    &product(simd, weights, first),
-                    &panel.coordinates,
-                    &mut form[square..=square + a],
-                );
+            if form.is_empty() {
+                continue;
             }
+            dots(simd, &product(simd, weights, first), &panel.coordinates, &mut form[square..=square + a]);
         }
         square += a + 1;
         if rest.is_empty() {
             continue;
         }
         let weighted = product(simd, &panel.cubic, first);
-        let (own, after) = std::mem::take(&mut rest).split_at_mut(square);
-        rest = after;
-        for b in (0..=a).step_by(FACTORS) {
-            // The coordinates are filled up to whole groups.
-            let z = &panel.coordinates[b..b + FACTORS];
-            let factors = [
-                product(simd, &weighted, &z[0]),
-                product(simd, &weighted, &z[1]),
-                product(simd, &weighted, &z[2]),
-                product(simd, &weighted, &z[3]),
-            ];
-            for strip in (0..=(b + FACTORS - 1).min(a) / WIDE).step_by(2) {
-                thirds(simd, panel, &factors, (a, b, strip), own);
-            }
-        }
-    }
-}
-
-/// Adds Σ factor·z to the entries (`b`, c), (`b` + 1, c), … of the triangle of `a`, for the c of some vectors.
-#[inline(always)]
-fn thirds<S: Simd>(
-    simd: S,
-    panel: &Panel,
-    factors: &[Column; FACTORS],
-    (a, b, strip): (usize, usize, usize),
-    triangle: &mut [f64],
-) {
-    let strips = panel.coordinates.len().div_ceil(WIDE);
-    // Where one vector is left it is summed twice, which costs less than code for that.
-    let (first, second) = (strip, (strip + 1).min(strips - 1));
-    let zero = Lanes::splat(simd, 0.0);
-    let (mut low, mut high) = ([zero; FACTORS], [zero; FACTORS]);
-    for start in (0..ROWS).step_by(TOGETHER) {
-        let rows = &panel.turned[start * strips..(start + TOGETHER) * strips];
-        let factors: [&[f32]; FACTORS] =
-            std::array::from_fn(|k| &factors[k].as_flattened()[start..start + TOGETHER]);
-        let (mut lower, mut higher) = ([zero; FACTORS], [zero; FACTORS]);
-        for i in 0..TOGETHER {
-            let row = &rows[i * strips..(i + 1) * strips];
-            let a = Lanes::load_array_ref(simd, &row[first]);
-            let b = Lanes::load_array_ref(simd, &row[second]);
-            for k in 0..FACTORS {
-                let factor = Lanes::splat(simd, factors[k][i]);
-                lower[k] = a.mul_add(factor, lower[k]);
-                higher[k] = b.mul_add(factor, higher[k]);
-            }
-        }
-        for k in 0..FACTORS {
-            low[k] = low[k] + lower[k];
-            high[k] = high[k] + higher[k];
-        }
-    }
-    for (k, own) in (b..=a).take(FACTORS).enumerate() {
-        let entries = &mut triangle[own * (own + 1) / 2..][..=own];
-        for (place, sum) in [(strip, low[k]), (strip + 1, high[k])] {
-            let mut values = [0.0f32; WIDE];
-            sum.store_slice(&mut values);
-            let slots = entries.get_mut(place * WIDE..).unwrap_or_default();
-            slots.iter_mut().zip(values).for_each(|(slot, value)| *slot += f64::from(value));
+        for b in 0..=a {
+            let (row, after) = std::mem::take(&mut rest).split_at_mut(b + 1);
+            rest = after;
+            dots(simd, &product(simd, &weighted, &panel.coordinates[b]), &panel.coordinates, row);
         }
     }
 }

@@ -169,7 +169,7 @@ impl<F: Family> RowTerms<'_, F> {
     }
 
     /// Gives all panels of `blocks`, with the number of blocks in each, to `take`.
-    fn panels(&self, blocks: &[u32], mut take: impl FnMut(&mut Panel, usize)) {
+    fn panels(&self, blocks: &[u32], mut take: impl FnMut(&Panel, usize)) {
         let expansion = self.expansion;
         let view = expansion.blocks.view();
         let (layout, family) = (view.layout(), &expansion.model.family);
@@ -202,7 +202,7 @@ impl<F: Family> RowTerms<'_, F> {
                         (largest * (8.0 * delta + ACCURACY * leverage)) as f32;
                 }
             }
-            take(&mut panel, blocks.len());
+            take(&panel, blocks.len());
         }
     }
 }
