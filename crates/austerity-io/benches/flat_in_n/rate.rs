@@ -17,6 +17,12 @@ pub(crate) fn residual_rule(report: &ExpansionReport) -> RuleSettings {
     RuleSettings::Sequential(SequentialSettings::residuals_from(report.first_look))
 }
 
+/// The same with another tolerance.
+pub(crate) fn residual_rule_until(report: &ExpansionReport, tolerance: f64) -> RuleSettings {
+    let usual = SequentialSettings::residuals_from(report.first_look);
+    RuleSettings::Sequential(SequentialSettings { stop_at: Some(tolerance), ..usual })
+}
+
 /// Expansions as `fit` makes them.
 pub(crate) fn expansion_settings() -> ExpansionSettings {
     ExpansionSettings { raise: true, ..ExpansionSettings::default() }
