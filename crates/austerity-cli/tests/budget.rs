@@ -81,10 +81,15 @@ fn what_was_typed_is_not_planned() {
     let scratch = Scratch::new("typed");
     scratch.done("generate logistic --rows 3000 --features 3 --out data.parquet");
     let fit = "fit data.parquet --response y --chains 2 --budget 200ms";
-    for (number, typed) in
-        ["--rule exact", "--epsilon 0.05", "--tolerance 0.02", "--proposal random-walk:0.05"]
-            .into_iter()
-            .enumerate()
+    for (number, typed) in [
+        "--rule exact",
+        "--epsilon 0.05",
+        "--tolerance 0.02",
+        "--proposal random-walk:0.05",
+        "--proposal langevin:1",
+    ]
+    .into_iter()
+    .enumerate()
     {
         scratch.fit(&format!("{fit} {typed} --out run{number}"));
         assert!(scratch.summary(&format!("run{number}"))["budget"].is_null(), "{typed}");

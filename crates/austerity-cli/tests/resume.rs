@@ -59,6 +59,9 @@ fn killed_logistic_runs_go_on_to_the_same_draws() {
     );
     // Mini-batches for gradients beside those of decisions.
     killed_and_resumed(&scratch, &format!("{fit} --proposal langevin:1 --draws 15000 --thin 20"));
+    // A surrogate made for a walk is made for it again.
+    let walk = "--surrogate taylor2 --proposal random-walk:0.01 --draws 15000 --thin 40";
+    killed_and_resumed(&scratch, &format!("{fit} {walk}"));
 }
 
 fn generated(name: &str, family: &str) -> Scratch {

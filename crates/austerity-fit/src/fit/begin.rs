@@ -156,6 +156,7 @@ impl Task for Begin<'_, '_> {
                     decided: &decided,
                     report: &record.report,
                     worth,
+                    transition: matches!(stored, AnyProposal::Transition(_)),
                     start: typical(&self.start.mode, self.asked.common.seed())?,
                 };
                 let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;

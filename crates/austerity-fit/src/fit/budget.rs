@@ -129,6 +129,13 @@ pub(crate) struct Candidate {
     /// Share of moves that should be accepted.
     pub(crate) acceptance: f64,
     pub(crate) prediction: Option<Prediction>,
+    /// Sds of draws under it over those of the posterior, for the parameter that suffers most.
+    #[serde(default = "exactly")]
+    pub(crate) worst: f64,
+}
+
+fn exactly() -> f64 {
+    1.0
 }
 
 /// A part of a run under one rule.
@@ -319,9 +326,10 @@ impl BudgetPlan {
         }
     }
 
-    /// Predicted sd of all draws over sd of the posterior.
+    /// Predicted sd of all draws over sd of the posterior, for the parameter that suffers most.
     pub(crate) fn inflation(&self) -> f64 {
-        1.0 + self.expected.bias
+        let each = self.stretches.iter().map(|stretch| self.candidates[stretch.candidate].worst);
+        each.fold(1.0 + self.expected.bias, f64::max)
     }
 }
 

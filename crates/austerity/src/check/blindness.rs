@@ -16,8 +16,8 @@
 //! rows read:   n_τ(K) = the n ≥ m with se_n(K) ≤ τ;    K minimises g·K + n_τ(K) among those that are not blind
 //! ```
 //!
-//! 30 is that of two independent draws; short moves change h³ less. With e the mean square of a step per direction, in posterior variances, E(h'³ − h³)² is about 27·e·lev⁶
-//! and, of the h⁴ that a third order leaves, 240·e·lev⁸ where independent draws have 192: at most 1.25·e of what those have ([`SurrogateSettings::for_walk`]). A walk's log ratios are
+//! 30 is that of two independent draws; short moves change h³ less. With e the mean square of a step per direction, in posterior variances, E(h'³ − h³)² = 30·(.9e + 1.5e² + .5e³)·lev⁶
+//! and, of the h⁴ that a third order leaves, E(h'⁴ − h⁴)² = 192·(1.25e + 3.19e² + 2.19e³ + .55e⁴)·lev⁸, 192 for independent draws: the larger of the two ratios is taken ([`SurrogateSettings::for_walk`]). A walk's log ratios are
 //! of the order of 1, so that most of its decisions are clear long before τ: with κ² = V·Σ_rest s², G the critical value and f the density of log ratio less threshold at a
 //! tie, m + π·f·G·κ·N rows are read on average, where that is less than n_τ.
 //!
@@ -36,8 +36,10 @@ use crate::rule::Looks;
 
 /// E of the squared difference of h³ at two states, in units of lev⁶: 2·15.
 const CUBES: f64 = 30.0;
-/// What a walk with steps of one posterior variance per direction has of that, at most.
-const WALK: f64 = 1.25;
+/// Coefficients of e, e², e³, e⁴ in what a walk has of that for h⁴, which is more than for h³: (240, 612, 420, 105)/192.
+const WALK: [f64; 4] = [1.25, 3.1875, 2.1875, 0.546_875];
+/// The least that any walk is taken to have.
+const LEAST: f64 = 1e-9;
 /// The density of a walk's ties, and the critical value of the usual ε = 0.01.
 const TIES: f64 = 0.3;
 const CRITICAL: f64 = 2.33;
@@ -111,7 +113,7 @@ pub struct Stratum {
     pub rows: usize,
     /// se_m(K): predicted standard error of the total at the first look.
     pub standard_error: f64,
-    /// n_τ(K): rows sampled until the standard error is τ.
+    /// n_τ(K): rows sampled until the standard error is τ, or until decisions are clear, where that is less.
     pub rows_to_tolerance: f64,
     /// At the worst look.
     pub blindness: Blindness,
@@ -188,13 +190,7 @@ impl Falling {
     }
 
     fn rows_to_tolerance(&self, apart: usize, settings: &SurrogateSettings) -> f64 {
-        let left = (self.rows - apart) as f64;
-        let squares = settings.variance() * self.tails.squares[apart];
-        let wanted = left * squares / (settings.tolerance * settings.tolerance + squares);
-        let clear = settings.ties.map_or(f64::INFINITY, |ties| {
-            settings.first as f64 + std::f64::consts::PI * ties * CRITICAL * squares.sqrt() * left
-        });
-        wanted.min(clear).max(settings.first as f64).min(left)
+        settings.rows_read((self.rows - apart) as f64, self.tails.squares[apart])
     }
 
     fn stratum_at(&self, apart: usize, settings: &SurrogateSettings, looks: &[usize]) -> Stratum {
@@ -286,7 +282,18 @@ impl SurrogateSettings {
     /// once per candidate.
     #[must_use]
     pub fn for_walk(self, energy: f64) -> Self {
-        Self { moves: (WALK * energy).min(1.0), evaluations: 1.0, ties: Some(TIES), ..self }
+        let moves = WALK.iter().rev().fold(0.0, |sum, coefficient| (sum + coefficient) * energy);
+        Self { moves: moves.max(LEAST), evaluations: 1.0, ties: Some(TIES), ..self }
+    }
+
+    /// Rows of `rows` read on average, when their scores have the sum of squares `squares`: until τ, or until the decision is clear.
+    pub(super) fn rows_read(&self, rows: f64, squares: f64) -> f64 {
+        let squares = self.variance() * squares;
+        let wanted = rows * squares / (self.tolerance * self.tolerance + squares);
+        let clear = self.ties.map_or(f64::INFINITY, |ties| {
+            self.first as f64 + std::f64::consts::PI * ties * CRITICAL * squares.sqrt() * rows
+        });
+        wanted.min(clear).max(self.first as f64).min(rows)
     }
 
     /// Variance of what a move changes, per unit of squared score.

@@ -76,9 +76,7 @@ impl Plan {
 
     /// Rows read per decision beside the stratum.
     fn rows_to_tolerance(&self, settings: &SurrogateSettings) -> f64 {
-        let squares = settings.variance() * self.squares;
-        let wanted = self.rows as f64 * squares / (settings.tolerance.powi(2) + squares);
-        wanted.max(settings.first as f64).min(self.rows as f64)
+        settings.rows_read(self.rows as f64, self.squares)
     }
 
     /// What the test meets in the copies.

@@ -2,7 +2,7 @@
 //!
 //! On a surrogate: the test on residuals, stopped at the tolerances τ = 0.3, 0.1, 0.03, 0.01 and 0.003, and exact decisions on all residuals. A pilot tells what steps
 //! cost, how many are accepted and the spread of the residuals; the standard error falls as the root of the rows, so a test reads V/(τ² + V/N) of them, V = (N·sd)². Its noise
-//! moves means and sds by at most [`noise_bias`] (root mean square); what batches may miss counts as noise too.
+//! moves means and sds by at most [`noise_bias`] (root mean square over the parameters), those of a walk by [`noise_inflation`]; what batches may miss counts as noise too.
 //!
 //! On the rows themselves: a random walk decided exactly or by a test of the grid of [`walks`], with steps as long as they are best for exact decisions and half as
 //! long, and independent draws around the mode, decided exactly. A few steps of a pilot tell how many of those are accepted and what a pass costs.
@@ -15,7 +15,7 @@ use austerity::proposal::{AnyProposal, Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
-use austerity::theory::{noise_bias, spread_at};
+use austerity::theory::{noise_bias, noise_inflation, spread_at};
 
 use super::super::choose::{Chooser, Chosen};
 use super::super::decide::{Decided, Wanted};
@@ -53,6 +53,9 @@ pub(in super::super) struct Residuals<'a, M, P> {
     pub(in super::super) report: &'a ExpansionReport,
     /// Independent draws that an accepted step is worth.
     pub(in super::super) worth: f64,
+    /// Whether candidates are (nearly) independent draws or come from steps reversible for the surrogate: then errors of decisions leave the surrogate's posterior at
+    /// worst, and do not add up along the way.
+    pub(in super::super) transition: bool,
     /// A typical draw.
     pub(in super::super) start: Vec<f64>,
 }
@@ -100,14 +103,19 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
         for tau in TOLERANCES {
             let noise = tau.min(seen.first_error()).hypot(report.missed.min(tau));
             let block_evaluations = (2.0 * ratio * read(tau)).clamp(2.0 * FIRST_LOOK, 2.0 * rows);
-            let bias = noise_bias(noise, spread_at(acceptance), question.model.names().len());
-            let setting = Setting { set_up, block_evaluations, inflation: 1.0 + bias, ..base };
+            let worst = noise_inflation(noise);
+            let inflation = if question.transition {
+                1.0 + noise_bias(noise, spread_at(seen.least_acceptance()), question.model.names().len())
+            } else {
+                worst
+            };
+            let setting = Setting { set_up, block_evaluations, inflation, ..base };
             let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..test.clone() });
-            found.push(Candidate { setting, rule, audit, acceptance, prediction: None });
+            found.push(Candidate { setting, rule, audit, acceptance, prediction: None, worst });
         }
     }
     let setting = Setting { scan_evaluations: scan.evaluations.max(1.0), ..base };
-    found.push(Candidate { setting, rule: exact, audit: 0.0, acceptance, prediction: None });
+    found.push(Candidate { setting, rule: exact, audit: 0.0, acceptance, prediction: None, worst: 1.0 });
     Ok((found, estimates))
 }
 
@@ -140,6 +148,12 @@ impl Seen {
     fn rows(&self, tau: f64, rows: f64) -> f64 {
         let each = self.spreads.iter().map(|v| (v / (tau * tau + v / rows)).max(FIRST_LOOK).min(rows));
         each.sum::<f64>() / self.spreads.len().max(1) as f64
+    }
+
+    /// The acceptance less a standard error of it.
+    fn least_acceptance(&self) -> f64 {
+        let share = self.acceptance;
+        share - (share * (1.0 - share) / self.spreads.len().max(1) as f64).sqrt()
     }
 
     /// Root mean square of the standard error at the first look.
@@ -218,7 +232,7 @@ pub(in super::super) fn on_rows<M: Sampled>(
         let rule = RuleSettings::default();
         ways.push(Way {
             scale: None,
-            candidate: Candidate { setting, rule, audit: 0.0, acceptance, prediction: None },
+            candidate: Candidate { setting, rule, audit: 0.0, acceptance, prediction: None, worst: 1.0 },
         });
     }
     if typed != ProposalChoice::Laplace {
@@ -229,7 +243,8 @@ pub(in super::super) fn on_rows<M: Sampled>(
             let audit = walk.prediction.map_or(0.0, |prediction| wanted.audited(prediction.data_share));
             let setting = Setting { overhead, ..walk.setting };
             let (rule, acceptance, prediction) = (walk.rule, walk.acceptance, walk.prediction);
-            let candidate = Candidate { setting, rule, audit, acceptance, prediction };
+            let worst = setting.inflation;
+            let candidate = Candidate { setting, rule, audit, acceptance, prediction, worst };
             ways.push(Way { scale: Some(walk.scale), candidate });
         }
     }

@@ -5,7 +5,14 @@ use austerity::design::budget::Prices;
 
 fn candidate(cost: f64, inflation: f64) -> Candidate {
     let setting = Setting { block_evaluations: cost, worth: 0.1, inflation, ..Setting::default() };
-    Candidate { setting, rule: RuleSettings::default(), audit: 0.0, acceptance: 0.25, prediction: None }
+    Candidate {
+        setting,
+        rule: RuleSettings::default(),
+        audit: 0.0,
+        acceptance: 0.25,
+        prediction: None,
+        worst: inflation,
+    }
 }
 
 fn counted(all: f64) -> Budget {
@@ -32,8 +39,9 @@ fn the_first_stretch_is_a_sixteenth_of_the_budget_less_warm_up() {
     // A sixteenth is 200,000 evaluations, 100 steps of each chain: warm-up takes longer, so the stretch is one draw.
     assert_eq!((plan.stretches[0].from, plan.stretches[0].until), (0, 1));
     let (large, settings) = planned(1e9);
-    assert_eq!(settings.warmup, 1000);
-    assert_eq!(large.stretches[0].until, 31_250 - 1000);
+    // Twenty independent draws' worth, of steps that are worth a tenth of one.
+    assert_eq!(settings.warmup, 200);
+    assert_eq!(large.stretches[0].until, 31_250 - 200);
     let (small, _) = planned(2e5);
     assert_eq!(small.stretches[0].candidate, 1);
 }

@@ -14,7 +14,7 @@ impl BudgetPlan {
         let begin =
             if start > 1e-2 * self.expected.total() { format!(", start {start:.1e}") } else { String::new() };
         format!(
-            "Budget: {all}, chosen from {} rules; expected at the end: sds {:+.2} % (± {:.2}), variance {variance:.1e}{begin}, risk {:.1e} (in posterior variances)",
+            "Budget: {all}, chosen from {} rules; expected at the end: bias {:.2} % of a posterior sd (± {:.2}), variance {variance:.1e}{begin}, risk {:.1e} (in posterior variances)",
             self.candidates.len(),
             100.0 * bias,
             100.0 * doubt,
@@ -37,7 +37,7 @@ impl BudgetPlan {
             changes => format!("the rule changed {changes} times"),
         };
         format!(
-            "Of the budget of {} {} was spent, planned {} times ({rules}): predicted bias of the standard deviations {:+.2} % (± {:.2}), variance {variance:.1e} and risk {:.1e} in posterior variances.",
+            "Of the budget of {} {} was spent, planned {} times ({rules}): predicted bias {:.2} % of a posterior sd (± {:.2}), variance {variance:.1e} and risk {:.1e} in posterior variances.",
             amount(self.unit, self.all),
             amount(self.unit, self.spent),
             self.stretches.len(),

@@ -25,6 +25,9 @@ use crate::simd::eight::strips;
 /// Decisions that read no more rows than this are cheap enough without copies, which would cost certain coefficients their own exact steps.
 const WORTH: f64 = 30_000.0;
 
+/// A walk's steps have more energy along steep directions than on average, and so have rows that lie there.
+const STEEP: f64 = 2.0;
+
 /// Decisions that a pass for a term of the third order may cost.
 const DECISIONS: f64 = 20_000.0;
 
@@ -161,7 +164,7 @@ impl<F: Family> GlmExpansion<F> {
 /// The test as the moves that are decided about have it.
 fn moved(settings: &ExpansionSettings, centre: &centre::Centre) -> SurrogateSettings {
     let Some(sd) = settings.walk else { return settings.stratum };
-    settings.stratum.for_walk(sd * sd * centre.mean_precision)
+    settings.stratum.for_walk(STEEP * sd * sd * centre.mean_precision)
 }
 
 /// Half the usual first look where that is predicted to reach the tolerance and misses nothing that matters.

@@ -19,8 +19,9 @@ use crate::model::glm::{Family, Glm};
 use crate::model::{Mode, find_mode};
 use crate::population::relocated;
 
-/// Rows of the sample, at most and per parameter at least; of few rows a quarter.
+/// Rows of the sample.
 const SAMPLE: usize = 1 << 16;
+/// Of few rows a quarter is looked at first, but at least so many per parameter.
 const PER_PARAMETER: usize = 64;
 /// A column with fewer non-zeros than this in a sample of that size is thin: all its rows are taken.
 const THIN: f64 = 500.0;
@@ -65,11 +66,10 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
     smoothed.priors = model.priors.iter().map(|prior| prior.smooth()).collect();
     let mut state = start.to_vec();
     if !fixed {
-        let some = (model.blocks().rows() / 4).max(PER_PARAMETER * model.parameters()).min(SAMPLE);
-        state = match sampled_mode(&smoothed, start, some) {
-            // A few rows can be separable where all are not.
-            Err(Error::NoMode { .. }) => find_mode(&smoothed, start)?.state,
-            found => found?.state,
+        state = if model.blocks().rows() > 2 * SAMPLE {
+            sampled_mode(&smoothed, start, SAMPLE)?.state
+        } else {
+            mode_of_few(&smoothed, start)?.state
         };
     }
     snap(model, &mut state);
@@ -95,6 +95,13 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
         state = mode;
         snap(model, &mut state);
     }
+}
+
+/// The mode of few rows: all of them are climbed on, from where a quarter has its mode. A quarter may be separable, miss events, or have none; then from `start`.
+fn mode_of_few<F: Family>(model: &Glm<F>, start: &[f64]) -> Result<Mode> {
+    let some = (model.blocks().rows() / 4).max(PER_PARAMETER * model.parameters());
+    let near = sampled_mode(model, start, some).map_or_else(|_| start.to_vec(), |mode| mode.state);
+    find_mode(model, &near).or_else(|_| find_mode(model, start))
 }
 
 /// Gradient and Hessian of the log-likelihood of all rows, in the user's coefficients; η goes to `eta`.

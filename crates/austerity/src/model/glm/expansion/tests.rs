@@ -230,3 +230,54 @@ fn a_narrow_laplace_prior_has_its_mode_at_the_centre() {
         assert!(mode[j].abs() > 0.2 && (pull - 1.0).abs() < 0.02, "{mode:?}: {pull}");
     }
 }
+
+/// A quarter of the rows, which searches begin with, may hold none of the few events of a rare feature: the centre is at the mode of all rows nevertheless.
+#[test]
+fn the_centre_of_rare_events_is_at_the_mode() {
+    for (rows, rate) in [(4_000, 0.1), (20_000, 0.02), (50_000, 0.01)] {
+        for seed in 0..6 {
+            let mut rng = stream(seed, 0, Role::Data);
+            let feature: Vec<f64> = (0..rows).map(|row| f64::from(row % 100 == 3)).collect();
+            let response: Vec<f64> = (0..rows).map(|_| f64::from(rng.random::<f64>() < rate)).collect();
+            let data = Data::new(["rare"], vec![feature], response).check(ResponseKind::Binary).unwrap();
+            let priors = vec![Prior::Normal { sd: 10.0 }, Prior::Normal { sd: 5.0 }];
+            let model = Glm::new(Logistic, &data, priors).unwrap();
+            let mode = crate::model::find_mode(&model, &[0.0; 2]).unwrap();
+            let expansion = GlmExpansion::new(&model, &[0.0; 2], &ExpansionSettings::default()).unwrap();
+            for j in 0..2 {
+                let off = (expansion.centre()[j] - mode.state[j]) / mode.covariance[3 * j].sqrt();
+                assert!(off.abs() < 0.4, "{rows} rows, seed {seed}: {:?}, {mode:?}", expansion.centre());
+            }
+        }
+    }
+}
+
+/// Residuals of a walk's steps have the spread that is predicted for them, at most (a bound, within a factor of 10), and the stratum made for them is smaller.
+#[test]
+fn expansions_for_walks_predict_their_residuals() {
+    let data = data(ResponseKind::Binary, 6_000, false);
+    let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 2.0 }; 5]).unwrap();
+    let walk = 0.004;
+    let usual = ExpansionSettings::default();
+    let made = |settings: &ExpansionSettings| GlmExpansion::new(&model, &[0.0; 5], settings).unwrap();
+    let expansion = made(&ExpansionSettings { walk: Some(walk), stratum_rows: Some(0), ..usual.clone() });
+    let draws = made(&ExpansionSettings { stratum_rows: Some(0), ..usual.clone() });
+    let (mode, covariance) = (expansion.mode().to_vec(), expansion.covariance().to_vec());
+    let (mut rng, mut squares, turns) = (stream(8, 0, Role::Proposal), 0.0, 200);
+    let mut cloud = crate::proposal::RandomWalk::dense(5, &covariance).unwrap();
+    for _ in 0..turns {
+        let mut from = mode.clone();
+        crate::proposal::Proposal::propose(&mut cloud, &mode, &mut from, &mut rng).unwrap();
+        let to: Vec<f64> = from.iter().map(|value| value + walk * normal(&mut rng)).collect();
+        let mut scratch = Expansion::scratch(&expansion);
+        let total = expansion.residuals(&from, &to, &mut scratch).total().unwrap();
+        squares += total.variance() / f64::from(turns);
+    }
+    // The standard error of a total after 64 of 6,000 rows.
+    let found = 6_000.0 * (squares / 64.0 * (1.0 - 64.0 / 6_000.0)).sqrt();
+    let predicted = expansion.report().standard_error;
+    assert!(found < predicted && 10.0 * found > predicted, "{found} where {predicted} was predicted");
+    assert!(predicted < draws.report().standard_error);
+    let (walking, drawing) = (made(&ExpansionSettings { walk: Some(walk), ..usual.clone() }), made(&usual));
+    assert!(walking.report().stratum <= drawing.report().stratum);
+}
