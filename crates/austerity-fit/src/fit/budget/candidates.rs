@@ -28,6 +28,8 @@ use crate::output::Failure;
 /// Tolerances of the standard error of a total log ratio, and that of the defaults.
 const TOLERANCES: [f64; 5] = [0.3, 0.1, 0.03, 0.01, 0.003];
 const USUAL: f64 = 0.03;
+/// What batches may miss is a bound, and about so many times what they do miss.
+const BOUND: f64 = 3.0;
 /// Rows of the first look at residuals.
 const FIRST_LOOK: f64 = 64.0;
 /// Lengths of steps, in units of a tuned walk's.
@@ -101,7 +103,7 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
         let audit = if seconds && audits > AUDITS * budget.left() { 0.0 } else { decided.audit };
         let set_up = if audit > 0.0 && seconds { audits } else { 0.0 };
         for tau in TOLERANCES {
-            let noise = tau.min(seen.first_error()).hypot(report.missed.min(tau));
+            let noise = tau.min(seen.first_error()).hypot((report.missed / BOUND).min(tau));
             let block_evaluations = (2.0 * ratio * read(tau)).clamp(2.0 * FIRST_LOOK, 2.0 * rows);
             let worst = noise_inflation(noise);
             let inflation = if question.transition {
