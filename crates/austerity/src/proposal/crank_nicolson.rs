@@ -5,10 +5,11 @@
 //! small steps that are accepted also where the posterior is far from normal. ρ < 0 goes to the other side of the mean (over-relaxation, Adler 1981):
 //! the k-th Hermite polynomial of a coordinate has the autocorrelation ρᵏ, so means gain by (1 − ρ)/(1 + ρ), variances lose by (1 − ρ²)/(1 + ρ²).
 //!
-//! Cost: d normals and d²/2 multiplications; |L⁻¹(θ − m)|² of the current state is remembered. With ρ = 0 do not use alone where the
+//! Cost: d normals and 2d² multiplications; |L⁻¹(θ − m)|² of the current state is remembered. With ρ = 0 do not use alone where the
 //! posterior's tails may be heavier than a normal distribution's: a chain that comes to a tail stays there long. [`super::Laplace`] draws
 //! from a Student t instead.
 
+use nalgebra::DMatrix;
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
@@ -29,24 +30,28 @@ pub struct CrankNicolson {
     /// ρ and √(1 − ρ²).
     correlation: f64,
     rest: f64,
-    /// L in strips of eight rows, and room for a candidate.
+    /// L and L⁻¹ in strips of eight rows, and room for a state.
     #[serde(skip)]
     strips: Vec<[f64; LANES]>,
     #[serde(skip)]
+    inverse: Vec<[f64; LANES]>,
+    #[serde(skip)]
     room: Vec<[f64; LANES]>,
-    /// The last current state and candidate, whitened.
+    /// θ − m of the current state, then the noise.
     #[serde(skip)]
-    here: Whitened,
+    moved: Vec<f64>,
+    /// The last current state and candidate.
     #[serde(skip)]
-    there: Whitened,
+    here: Known,
+    #[serde(skip)]
+    there: Known,
 }
 
-/// y = L⁻¹(θ − m) of a state, and |y|².
+/// |L⁻¹(θ − m)|² of a state: a function of the state alone, however the chain came there, so that a resumed chain has the same bits.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Whitened {
+struct Known {
     /// Empty before the first step.
     state: Vec<f64>,
-    y: Vec<f64>,
     square: f64,
 }
 
@@ -65,10 +70,44 @@ impl CrankNicolson {
             correlation,
             rest: (1.0 - correlation * correlation).sqrt(),
             strips: Vec::new(),
+            inverse: Vec::new(),
             room: Vec::new(),
-            here: Whitened::default(),
-            there: Whitened::default(),
+            moved: Vec::new(),
+            here: Known::default(),
+            there: Known::default(),
         })
+    }
+
+    /// Lays L and its inverse out, once.
+    fn prepare(&mut self) -> Result<()> {
+        if !self.strips.is_empty() {
+            return Ok(());
+        }
+        let d = self.mean.len();
+        // Column j of the triangle begins after those of d, d − 1, … numbers.
+        let entry = |i: usize, j: usize| if i < j { 0.0 } else { self.factor[j * d - j * (j + 1) / 2 + i] };
+        let lower = DMatrix::from_fn(d, d, entry);
+        let inverse = lower.solve_lower_triangular(&DMatrix::identity(d, d));
+        let inverse = inverse.ok_or_else(|| Error::NotPositiveDefinite {
+            what: "the covariance of Crank–Nicolson steps".into(),
+            remedy: "give every coefficient a proper prior".into(),
+        })?;
+        self.inverse = strips(d, d, |i, j| inverse[(i, j)]);
+        self.room = vec![[0.0; LANES]; d.div_ceil(LANES)];
+        self.moved = vec![0.0; d];
+        self.strips = strips(d, d, |i, j| lower[(i, j)]);
+        Ok(())
+    }
+
+    /// |L⁻¹(θ − m)|².
+    fn square(&mut self, state: &[f64]) -> f64 {
+        let displaced = state.iter().zip(&self.mean).map(|(state, mean)| state - mean);
+        self.moved.iter_mut().zip(displaced).for_each(|(slot, value)| *slot = value);
+        self.room.as_flattened_mut().fill(0.0);
+        let (room, moved, inverse) = (&mut self.room[..], &self.moved[..], &self.inverse[..]);
+        dispatched!(detected(), _simd => add_matrix_product(room, inverse, moved));
+        let y = self.room.as_flattened();
+        dot(y, y)
     }
 
     /// Brings `here` to `from` with as little work as possible.
@@ -87,20 +126,9 @@ impl CrankNicolson {
                 found: from.len(),
             });
         }
-        let Whitened { state, y, square } = &mut self.here;
-        state.clear();
-        state.extend_from_slice(from);
-        y.clear();
-        y.extend(from.iter().zip(&self.mean).map(|(state, mean)| state - mean));
-        let mut rest = &self.factor[..];
-        for j in 0..y.len() {
-            let (column, tail) = rest.split_at(y.len() - j);
-            rest = tail;
-            let solved = y[j] / column[0];
-            y[j] = solved;
-            y[j + 1..].iter_mut().zip(&column[1..]).for_each(|(y, l)| *y -= solved * l);
-        }
-        *square = dot(y, y);
+        self.here.square = self.square(from);
+        self.here.state.clear();
+        self.here.state.extend_from_slice(from);
         Ok(())
     }
 }
@@ -112,31 +140,24 @@ fn columns(d: usize, rows: &[f64]) -> Vec<f64> {
 
 impl Proposal<Vec<f64>> for CrankNicolson {
     fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+        self.prepare()?;
         self.begin(from)?;
-        let Whitened { state, y, square } = &mut self.there;
-        y.resize(self.mean.len(), 0.0);
-        for (y, here) in y.iter_mut().zip(&self.here.y) {
-            let z: f64 = rng.sample(StandardNormal);
-            *y = self.correlation * here + self.rest * z;
-        }
-        *square = dot(y, y);
         let d = self.mean.len();
-        if self.strips.is_empty() {
-            // Column j of the triangle begins after those of d, d − 1, … numbers.
-            let entry =
-                |i: usize, j: usize| if i < j { 0.0 } else { self.factor[j * d - j * (j + 1) / 2 + i] };
-            self.strips = strips(d, d, entry);
-            self.room = vec![[0.0; LANES]; d.div_ceil(LANES)];
+        for ((slot, mean), from) in self.room.as_flattened_mut().iter_mut().zip(&self.mean).zip(from) {
+            *slot = mean + self.correlation * (from - mean);
         }
-        self.room.as_flattened_mut()[..d].copy_from_slice(&self.mean);
-        let (room, y, strips) = (&mut self.room[..], &y[..], &self.strips[..]);
-        dispatched!(detected(), _simd => add_matrix_product(room, strips, y));
-        let candidate = &self.room.as_flattened()[..d];
-        state.clear();
-        state.extend_from_slice(candidate);
+        for slot in &mut self.moved {
+            let z: f64 = rng.sample(StandardNormal);
+            *slot = self.rest * z;
+        }
+        let (room, noise, strips) = (&mut self.room[..], &self.moved[..], &self.strips[..]);
+        dispatched!(detected(), _simd => add_matrix_product(room, strips, noise));
         to.clear();
-        to.extend_from_slice(candidate);
-        Ok(0.5 * (*square - self.here.square))
+        to.extend_from_slice(&self.room.as_flattened()[..d]);
+        self.there.square = self.square(to);
+        self.there.state.clear();
+        self.there.state.extend_from_slice(to);
+        Ok(0.5 * (self.there.square - self.here.square))
     }
 }
 
@@ -144,6 +165,28 @@ impl Proposal<Vec<f64>> for CrankNicolson {
 mod tests {
     use super::*;
     use crate::rng::{Role, stream};
+
+    /// Candidates and ratios are those of a proposal that comes to the state for the first time, as after a resumption, to the bit.
+    #[test]
+    fn steps_depend_on_the_state_alone() {
+        let d = 7;
+        let covariance: Vec<f64> = (0..d * d)
+            .map(|k| if k / d == k % d { 1.3 } else { 0.4f64.powi((k / d).abs_diff(k % d) as i32) })
+            .collect();
+        let mean: Vec<f64> = (0..d).map(|i| 0.1 + 0.7 * i as f64).collect();
+        let fresh = CrankNicolson::new(&mean, &covariance, -0.4).unwrap();
+        let (mut chain, mut from, mut to) = (fresh.clone(), mean, Vec::new());
+        for step in 0..200 {
+            let mut rng = stream(step, 0, Role::Proposal);
+            let (mut other, mut again) = (fresh.clone(), Vec::new());
+            let ratio = chain.propose(&from, &mut to, &mut rng).unwrap();
+            let same = other.propose(&from, &mut again, &mut stream(step, 0, Role::Proposal)).unwrap();
+            assert_eq!((ratio, &to), (same, &again));
+            if step % 5 != 0 {
+                std::mem::swap(&mut from, &mut to);
+            }
+        }
+    }
 
     /// The ratio is that of the normal density, from fresh and remembered states alike; ρ = 0 forgets the state.
     #[test]
