@@ -2,7 +2,7 @@
 //!
 //! Two problems, where their files are at hand: the paper's logistic regression (MNIST, 7 against 9, 50 components) and Covertype (class 2 against the rest).
 //! Every setting of a grid (rows or a surrogate; exact decisions, tests, tolerances) is looked at at every time, its set-up counted; only the [`FAVOURITES`] with the
-//! least risk at the last of the [`EARLY`] times run longer: variances fall alike for all, a bias does not fall. `fit --budget` runs anew for each time. Risk is the mean over parameters of (error of the mean)² + (error of the sd)², in posterior variances, against a long run
+//! least risk at the last of the [`EARLY`] times, or at the next where they had no draws before, run longer: variances fall alike for all, a bias does not fall. `fit --budget` runs anew for each time. Risk is the mean over parameters of (error of the mean)² + (error of the sd)², in posterior variances, against a long run
 //! on the surrogate, and averaged over replicates. The settings of the grid keep sums in memory; `fit` stores its draws, and so pays more.
 //!
 //! Prints time × (best setting, planned, ratio), writes `target/budget.json` and `target/budget.svg`.
@@ -161,8 +161,16 @@ fn of_settings(
     if late.is_empty() {
         return risks;
     }
+    // Those without draws so far are tried once until the next time; variances fall with time.
+    let (last, soon) = (early.len() - 1, &late[..1]);
+    let promise: Vec<f64> = (0..settings.len())
+        .map(|place| match risks[place][last] {
+            risk if risk.is_finite() => risk * early[last] / soon[0],
+            _ => of(&settings[place], soon, 1)[0],
+        })
+        .collect();
     let mut order: Vec<usize> = (0..settings.len()).collect();
-    order.sort_by(|&a, &b| risks[a][early.len() - 1].total_cmp(&risks[b][early.len() - 1]));
+    order.sort_by(|&a, &b| promise[a].total_cmp(&promise[b]));
     for (rank, &place) in order.iter().enumerate() {
         let later = if rank < FAVOURITES {
             of(&settings[place], late, replicates)
