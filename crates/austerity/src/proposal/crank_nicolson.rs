@@ -169,7 +169,7 @@ mod tests {
     /// Candidates and ratios are those of a proposal that comes to the state for the first time, as after a resumption, to the bit.
     #[test]
     fn steps_depend_on_the_state_alone() {
-        let d = 7;
+        let d = 7usize;
         let covariance: Vec<f64> = (0..d * d)
             .map(|k| if k / d == k % d { 1.3 } else { 0.4f64.powi((k / d).abs_diff(k % d) as i32) })
             .collect();

@@ -252,7 +252,8 @@ fn the_centre_of_rare_events_is_at_the_mode() {
     }
 }
 
-/// Residuals of a walk's steps have the spread that is predicted for them, at most (a bound, within a factor of 10), and the stratum made for them is smaller.
+/// Residuals of a walk's steps have the spread that is predicted for them, at most (a bound, within a factor of 20; rows of the rare feature, along which steps are
+/// short, are apart), and the stratum made for them is smaller.
 #[test]
 fn expansions_for_walks_predict_their_residuals() {
     let data = data(ResponseKind::Binary, 6_000, false);
@@ -260,8 +261,8 @@ fn expansions_for_walks_predict_their_residuals() {
     let walk = 0.004;
     let usual = ExpansionSettings::default();
     let made = |settings: &ExpansionSettings| GlmExpansion::new(&model, &[0.0; 5], settings).unwrap();
-    let expansion = made(&ExpansionSettings { walk: Some(walk), stratum_rows: Some(0), ..usual.clone() });
-    let draws = made(&ExpansionSettings { stratum_rows: Some(0), ..usual.clone() });
+    let expansion = made(&ExpansionSettings { walk: Some(walk), stratum_rows: Some(20), ..usual.clone() });
+    let draws = made(&ExpansionSettings { stratum_rows: Some(20), ..usual.clone() });
     let (mode, covariance) = (expansion.mode().to_vec(), expansion.covariance().to_vec());
     let (mut rng, mut squares, turns) = (stream(8, 0, Role::Proposal), 0.0, 200);
     let mut cloud = crate::proposal::RandomWalk::dense(5, &covariance).unwrap();
@@ -276,7 +277,7 @@ fn expansions_for_walks_predict_their_residuals() {
     // The standard error of a total after 64 of 6,000 rows.
     let found = 6_000.0 * (squares / 64.0 * (1.0 - 64.0 / 6_000.0)).sqrt();
     let predicted = expansion.report().standard_error;
-    assert!(found < predicted && 10.0 * found > predicted, "{found} where {predicted} was predicted");
+    assert!(found < predicted && 20.0 * found > predicted, "{found} where {predicted} was predicted");
     assert!(predicted < draws.report().standard_error);
     let (walking, drawing) = (made(&ExpansionSettings { walk: Some(walk), ..usual.clone() }), made(&usual));
     assert!(walking.report().stratum <= drawing.report().stratum);
