@@ -271,6 +271,7 @@ fn report(found: &austerity::model::row_expansion::RowExpansionReport) -> Expans
     ExpansionReport {
         rows: found.rows,
         order: found.order,
+        limit: None,
         stratum: found.stratum,
         replicated: 0,
         extra_rows: 0,

@@ -131,7 +131,8 @@ where
             let mut cursor = BlockReveal::new(&mut ratio, &mut self.order, step);
             let decision = self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
             let first = self.rule.first_look();
-            if first < self.model.len() {
+            // Where rows were read, the next decision will read some, too.
+            if first < self.model.len() && decision.used > 0 {
                 self.order.begin(step + 1);
                 let block_rows = self.order.block_rows();
                 let blocks = FETCH_AHEAD.min(first.div_ceil(block_rows));
@@ -139,7 +140,10 @@ where
             }
             decision
         };
-        let tested = matches!(decision.stopped, Stopped::Exhausted | Stopped::Bound | Stopped::Tolerance);
+        let tested = matches!(
+            decision.stopped,
+            Stopped::Exhausted | Stopped::Bound | Stopped::Tolerance | Stopped::Certified
+        );
         if tested && streams.audited(self.audit_rate) {
             self.audited = Some(AuditedPair { from: state.clone(), to: self.candidate.clone(), offset });
         }

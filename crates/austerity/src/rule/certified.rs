@@ -23,7 +23,7 @@
 //! [`Exact`]: crate::rule::Exact
 
 use crate::error::Result;
-use crate::population::{Access, Reveal};
+use crate::population::{Access, Certificate, Reveal};
 use crate::rng::Rng;
 use crate::rule::exact::decide_by_total;
 use crate::rule::{DecideAt, Decision, Law, Rule, Stopped};
@@ -75,28 +75,42 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Certified {
         while let Some(certificate) = population.certify(stage, needed)? {
             stage += 1;
             let gap = certificate.estimate + offset - threshold;
-            let size = certificate.estimate.abs() + offset.abs() + threshold.abs();
-            // Written so that a NaN goes on.
-            if gap.abs() > certificate.bound + ROUNDING * size {
-                let (rows, cost) = (population.len(), population.cost());
-                return Ok(Decision {
-                    accepted: gap > 0.0,
-                    used: cost.rows,
-                    read: cost.rows,
-                    evaluations: cost.evaluations,
-                    looks: stage,
-                    mean: certificate.estimate / rows as f64,
-                    sd: f64::NAN,
-                    threshold: (threshold - offset) / rows as f64,
-                    stopped: Stopped::Certified,
-                    guarded: 0,
-                    audit: None,
-                });
+            if let Some(decision) = settled(&certificate, population, offset, threshold, stage) {
+                return Ok(decision);
             }
             needed = gap.abs();
         }
         decide_by_total(population, offset, threshold, stage + 1, 0)
     }
+}
+
+/// The decision that a certificate settles, the `looks`-th that was asked for.
+pub(super) fn settled<P: Reveal + ?Sized>(
+    certificate: &Certificate,
+    population: &P,
+    offset: f64,
+    threshold: f64,
+    looks: u32,
+) -> Option<Decision> {
+    let gap = certificate.estimate + offset - threshold;
+    let size = certificate.estimate.abs() + offset.abs() + threshold.abs();
+    // Written so that a NaN settles nothing.
+    (gap.abs() > certificate.bound + ROUNDING * size).then(|| {
+        let (rows, cost) = (population.len() as f64, population.cost());
+        Decision {
+            accepted: gap > 0.0,
+            used: cost.rows,
+            read: cost.rows,
+            evaluations: cost.evaluations,
+            looks,
+            mean: certificate.estimate / rows,
+            sd: f64::NAN,
+            threshold: (threshold - offset) / rows,
+            stopped: Stopped::Certified,
+            guarded: 0,
+            audit: None,
+        }
+    })
 }
 
 #[cfg(test)]

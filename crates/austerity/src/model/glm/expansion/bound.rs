@@ -108,7 +108,7 @@ pub(super) struct Place {
     distance: f64,
     /// Whether both are those of `moved`.
     known: bool,
-    /// The bound of the second order, without rounding.
+    /// The bound of the second order, without rounding, or the limit.
     second: Option<f64>,
     /// The term of the third order and its bound, without rounding.
     third: Option<(f64, f64)>,
@@ -140,6 +140,16 @@ impl Places {
             here.set(from);
         }
         there.set(to);
+    }
+
+    /// The sum of a limit of both states, which is worked out once for each.
+    pub(super) fn limited(&mut self, mut limit: impl FnMut(&[f64], &mut Vec<f64>) -> f64) -> f64 {
+        let mut of = |place: &mut Place| {
+            let Place { moved, coordinates, second, .. } = place;
+            *second.get_or_insert_with(|| limit(moved, coordinates))
+        };
+        let [from, to] = &mut self.0;
+        of(from) + of(to)
     }
 }
 

@@ -7,9 +7,9 @@ use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
 use super::cubic::{Cubic, LARGEST};
-use super::passes::in_pieces;
-use super::scores::{REACH, Spread, fourth, leverages};
-use super::{CertainRows, ExpansionReport, GlmExpansion, Line, centre};
+use super::limit::Collected;
+use super::scores;
+use super::{CertainRows, ExpansionReport, GlmExpansion, Limit, Line, centre};
 use crate::check::blindness::{Falling, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
 use crate::check::replication::{Replication, replicate};
 use crate::error::{Result, setting};
@@ -19,7 +19,6 @@ use crate::model::glm::derivative;
 use crate::model::glm::{Family, Glm};
 use crate::population::relocated;
 use crate::rng::{Role, stream};
-use crate::simd::dispatched;
 use crate::simd::eight::strips;
 
 /// Decisions that read no more rows than this are cheap enough without copies, which would cost certain coefficients their own exact steps.
@@ -30,6 +29,9 @@ const STEEP: f64 = 2.0;
 
 /// Decisions that a pass for a term of the third order may cost.
 const DECISIONS: f64 = 20_000.0;
+
+/// The same of a pass for a limit of the third order.
+const SETTLED: f64 = 100_000.0;
 
 /// How an expansion is built.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,25 +103,34 @@ impl<F: Family> GlmExpansion<F> {
         let settings = &ExpansionSettings { stratum: moved(settings, &centre), ..settings.clone() };
         let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
         let weighed = |third: bool| -> Result<_> {
-            let scores = scores(model, &centre, third, threads)?;
+            let (scores, collected) = scores::of_all(model, &centre, third, settings.order > 1, threads)?;
             let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first / 2);
             let found = surrogate(&falling, &settings.stratum)?;
             let copies = copies(&scores[..model.blocks().rows()], &found, settings)?;
-            Ok((scores, falling, found, copies))
+            Ok((scores, falling, found, copies, collected))
         };
         let (mut order, mut all) = (settings.order, weighed(settings.order == 3)?);
         if order == 2 && settings.raise && third_exists && model.parameters() <= LARGEST {
             let cost = cost_of(&all.2, all.3.as_ref(), settings);
-            if cost > worth_raising(model.blocks().rows(), model.parameters(), settings) {
+            let (rows, d) = (model.blocks().rows(), model.parameters());
+            // Decisions that read a first look and no more gain where a limit settles them without.
+            let left = cost * left_open(all.4.as_ref());
+            if cost > worth_raising(rows, d, settings) {
                 let raised = weighed(true)?;
                 // A term of the third order costs about as much as reading d²/12 rows more.
-                let term = (model.parameters() * model.parameters()) as f64 / 12.0;
+                let term = (d * d) as f64 / 12.0;
                 if 2.0 * (cost_of(&raised.2, raised.3.as_ref(), settings) + term) < cost {
+                    (order, all) = (3, raised);
+                }
+            } else if cost <= 2.0 * settings.stratum.first as f64 && left > worth_settling(rows, d) {
+                let raised = weighed(true)?;
+                let cost = cost_of(&raised.2, raised.3.as_ref(), settings);
+                if 2.0 * cost * left_open(raised.4.as_ref()) < left {
                     (order, all) = (3, raised);
                 }
             }
         }
-        let (scores, falling, found, copies) = all;
+        let (scores, falling, found, copies, collected) = all;
         // Blind within the limits: the largest stratum is the best there is, and the report says what it is worth.
         let chosen = match (settings.stratum_rows, &copies, found.chosen) {
             (Some(rows), ..) => falling.stratum(rows, &settings.stratum)?,
@@ -148,11 +159,12 @@ impl<F: Family> GlmExpansion<F> {
             copies.map_or_else(|| falling.root_mean_square(chosen.rows), |copies| copies.root_mean_square);
         let scale = power_of_two(if order == 1 { typical.cbrt() } else { typical });
         let sampled = copies.map(|copies| Sampled::new(&scores[..model.blocks().rows()], &apart, &copies));
-        let mut expansion = assemble(model, centre, apart, sampled, order, scale)?;
+        let mut expansion = assemble(model, centre, apart, sampled, collected, order, scale)?;
         if order == 3 {
             expansion.cubic = Some(Cubic::new(&expansion, threads)?.into());
         }
         report.sampled_columns = expansion.columns.len();
+        report.limit = expansion.limit.as_deref().map(Limit::typical);
         report.passes +=
             u32::from(expansion.compact) + u32::from(order == 3) + u32::from(order > settings.order);
         report.seconds = begun.elapsed().as_secs_f64();
@@ -191,6 +203,19 @@ fn worth_raising(rows: usize, d: usize, settings: &ExpansionSettings) -> f64 {
     (2.0 * settings.stratum.first as f64).max(pass / DECISIONS)
 }
 
+/// Share of the decisions that a limit leaves open.
+fn left_open(collected: Option<&Collected>) -> f64 {
+    collected.map_or(1.0, |collected| -(-collected.typical()).exp_m1())
+}
+
+/// Rows read per decision from which it is worth to settle decisions by a limit of the third order: those whose reading takes as long as the term of the
+/// third order, besides its pass, which takes a row as long and may cost a hundred thousand decisions.
+fn worth_settling(rows: usize, d: usize) -> f64 {
+    let d = d as f64;
+    let term = d * d / 80.0 + d * d * d / 3000.0;
+    term * (1.0 + rows as f64 / SETTLED)
+}
+
 /// Copies of heavy rows, where they are needed or halve the cost of a decision.
 fn copies(
     scores: &[f32],
@@ -219,52 +244,20 @@ fn power_of_two(size: f64) -> f32 {
     (-size.log2().round()).clamp(-60.0, 60.0).exp2() as f32
 }
 
-/// Scores of all rows, filled up to whole blocks.
-fn scores<F: Family>(
-    model: &Glm<F>,
-    centre: &centre::Centre,
-    third: bool,
-    threads: usize,
-) -> Result<Vec<f32>> {
-    let spread = Spread::new(model, &centre.covariance, REACH)?;
-    let count = model.blocks().count();
-    let mut scores = vec![0.0; count * BLOCK];
-    let (eta, extra) = (&centre.eta, model.extra(&centre.state));
-    in_pieces(count, threads, &mut scores, |range, out| {
-        let eta = &eta[range.start * BLOCK..range.end * BLOCK];
-        if third {
-            let view = model.blocks().view();
-            let layout = view.layout();
-            dispatched!(model.level, simd => leverages(simd, &view, range.clone(), &spread, out));
-            for (i, (score, &eta)) in out.iter_mut().zip(eta).enumerate() {
-                let (block, lane) = (range.start + i / BLOCK, i % BLOCK);
-                let side = |place: Option<usize>| {
-                    place.map_or(1.0, |p| f64::from(view.block(block)[2 * p + lane / 16].0[lane % 16]))
-                };
-                let there = lane < view.rows_in(block);
-                let [trials, weight] = [side(layout.trials), side(layout.weight)];
-                let own = fourth(&model.family, f64::from(eta), trials, weight, f64::from(*score));
-                *score = own.filter(|_| there).unwrap_or(0.0);
-            }
-            return Ok(());
-        }
-        (F::compiled().scores)(model, range, &spread, extra, eta, out);
-        Ok(())
-    })?;
-    Ok(scores)
-}
-
 fn assemble<F: Family>(
     model: &Glm<F>,
     centre: centre::Centre,
     apart: Vec<u32>,
     sampled: Option<Sampled>,
+    collected: Option<Collected>,
     order: u8,
     scale: f32,
 ) -> Result<GlmExpansion<F>> {
     let d = model.parameters();
     let centre::Centre { state, mut gradient, mut hessian, mut eta, covariance, mode, .. } = centre;
+    let limit;
     let stratum = if apart.is_empty() {
+        limit = collected.map(|collected| collected.finish::<F>(None)).transpose()?.flatten();
         None
     } else {
         let sorted = by_pattern(model, &apart);
@@ -277,6 +270,7 @@ fn assemble<F: Family>(
         hessian.iter_mut().zip(&h).for_each(|(all, own)| *all -= own);
         let mut own: Vec<f32> = sorted.iter().map(|&p| eta[p as usize]).collect();
         own.resize(part.blocks().count() * BLOCK, 0.0);
+        limit = collected.map(|collected| collected.finish(Some((&part, &own)))).transpose()?.flatten();
         Some(CertainRows::new(part, own))
     };
     let kept = kept_columns(model, &apart);
@@ -325,6 +319,7 @@ fn assemble<F: Family>(
         columns: kept,
         eta: Arc::new(eta),
         scale,
+        limit: limit.map(Arc::new),
         bounds: None,
         report: ExpansionReport::default(),
     })

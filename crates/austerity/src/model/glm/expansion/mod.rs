@@ -10,6 +10,7 @@
 //! | [`gradient`] | the gradient of a batch of residuals: control-variate Langevin steps |
 //! | `cubic` | the term of the third order |
 //! | [`bound`] | how far an expansion can be off for certain, on demand |
+//! | `limit` | how large all residuals of a move can be, at once |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | `build` | the steps from a model to its expansion |
 //!
@@ -33,6 +34,7 @@ mod centre;
 pub mod certain;
 mod cubic;
 pub mod gradient;
+mod limit;
 mod passes;
 pub mod population;
 pub mod scores;
@@ -60,6 +62,7 @@ pub use build::ExpansionSettings;
 pub use centre::{sampled, sampled_mode};
 pub use certain::{CertainRows, Displacement, Predictors, Slopes};
 use cubic::Cubic;
+use limit::Limit;
 pub use population::{Residuals, Scratch};
 
 /// Columns whose coefficients fit on the stack, and how many it is cleared for where that is enough.
@@ -73,6 +76,9 @@ pub struct ExpansionReport {
     pub rows: usize,
     /// Order of the expansion: 1, 2 or 3.
     pub order: u8,
+    /// What all residuals of a typical move can add up to, for certain, where decisions are asked to be settled by that.
+    #[serde(default)]
+    pub limit: Option<f64>,
     /// K: rows of the certainty stratum.
     pub stratum: usize,
     /// Rows outside the stratum that are stored several times, with a share of their weight each,
@@ -146,6 +152,7 @@ impl ExpansionReport {
         Self {
             rows: 0,
             order: 2,
+            limit: None,
             stratum: stratum.rows,
             replicated: 0,
             extra_rows: 0,
@@ -196,6 +203,8 @@ pub struct GlmExpansion<F: Family> {
     eta: Arc<Vec<f32>>,
     /// What residuals are multiplied by in f32.
     scale: f32,
+    /// What settles decisions without a row, where there is no certificate.
+    limit: Option<Arc<Limit>>,
     /// What certified decisions rest on, where asked for.
     bounds: Option<Arc<Bounds>>,
     report: ExpansionReport,
@@ -432,7 +441,8 @@ impl<F: Family> Expansion for GlmExpansion<F> {
         let places = self.places.as_deref().map_or(0, size_of_val);
         let bounds = self.bounds.as_deref().map_or(0, Bounds::bytes);
         let cubic = self.cubic.as_deref().map_or(0, Cubic::bytes);
-        self.model.blocks().bytes() + copy + places + size_of_val(self.eta.as_slice()) + bounds + cubic
+        let limit = self.limit.as_deref().map_or(0, Limit::bytes);
+        self.model.blocks().bytes() + copy + places + size_of_val(self.eta.as_slice()) + bounds + cubic + limit
     }
 }
 

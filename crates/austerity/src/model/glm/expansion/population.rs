@@ -65,6 +65,8 @@ impl<'a, F: Family> Residuals<'a, F> {
             let moved =
                 |state| expansion.active.iter().map(move |&i| coordinate(state, i) - coordinate(centre, i));
             scratch.places.take(moved(from), moved(to));
+        } else if expansion.limit.is_some() {
+            scratch.places.take(displaced(from, centre), displaced(to, centre));
         }
         let (base, before, after) = (model.extra(centre), model.extra(from), model.extra(to));
         let changes = match (base, before, after) {
@@ -105,6 +107,10 @@ impl<'a, F: Family> Residuals<'a, F> {
     fn unit(&self) -> f64 {
         1.0 / f64::from(self.expansion.scale)
     }
+}
+
+fn displaced<'a>(state: &'a [f64], centre: &'a [f64]) -> impl Iterator<Item = f64> + Clone + 'a {
+    state.iter().zip(centre).map(|(state, centre)| state - centre)
 }
 
 fn coordinate(state: &[f64], parameter: u32) -> f64 {
@@ -156,9 +162,14 @@ impl<F: Family> Population for Residuals<'_, F> {
         Ok(moments.scaled(self.unit()))
     }
 
-    /// Second order, third order, then heads of blocks with large bounds: the shortest one whose reading should settle the matter.
+    /// With a limit, that and nothing more. With bounds: second order, third order, then heads of blocks with large bounds: the shortest one whose reading should settle the matter.
     fn certify(&mut self, stage: u32, needed: f64) -> Result<Option<Certificate>> {
         let expansion = self.expansion;
+        if let (Some(limit), 0) = (&expansion.limit, stage) {
+            let level = expansion.level();
+            let bound = self.scratch.places.limited(|moved, room| limit.of(level, moved, room));
+            return Ok(Some(Certificate { estimate: 0.0, bound, rows: 0 }));
+        }
         let Some(bounds) = &expansion.bounds else { return Ok(None) };
         let places = &mut self.scratch.places;
         if !bounds.locate(places) {

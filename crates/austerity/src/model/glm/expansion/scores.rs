@@ -15,14 +15,19 @@ use std::ops::Range;
 use fearless_simd::{Simd, prelude::*};
 use nalgebra::DMatrix;
 
+use super::centre::Centre;
+use super::limit::{Collected, Collector};
+use super::passes::in_pieces;
+use super::tensor::PANEL;
+
 use crate::error::{Error, Result};
 use crate::model::glm::blocks::BLOCK;
 use crate::model::glm::kernel::{Pair, Rows, column};
 use crate::model::glm::{Family, Glm};
-use crate::simd::Lanes;
+use crate::simd::{Lanes, dispatched};
 
 /// Derivatives are looked at within so many posterior sds.
-pub(super) const REACH: f32 = 2.0;
+const REACH: f32 = 2.0;
 /// Directions whose sums are kept in registers together.
 pub(super) const GROUP: usize = 4;
 
@@ -136,22 +141,9 @@ pub(super) fn not_definite() -> Error {
     }
 }
 
-/// The score of a row by its fourth derivative; `None` of a family without bounds.
-pub(super) fn fourth<F: Family>(
-    family: &F,
-    eta: f64,
-    trials: f64,
-    weight: f64,
-    leverage: f64,
-) -> Option<f32> {
-    let [.., largest] = family.row_bounds(eta, trials, f64::from(REACH) * leverage)?;
-    let score = (weight * largest * leverage.powi(4) / 24.0 * FOURTH) as f32;
-    Some(if score.is_nan() { LARGEST } else { score.min(LARGEST) })
-}
-
 /// Writes the leverages of the rows of some blocks to `out`, which holds those rows only.
 #[inline(always)]
-pub(super) fn leverages<S: Simd>(
+fn leverages<S: Simd>(
     simd: S,
     view: &crate::model::glm::blocks::View<'_>,
     range: Range<usize>,
@@ -205,6 +197,78 @@ pub fn pass<S: Simd, F: Family>(
             *score = if score.is_nan() { LARGEST } else { score.min(LARGEST) };
         }
         out[count..].fill(0.0);
+    }
+}
+
+/// Scores of all rows, filled up to whole blocks, and what a limit of the second order needs, where that is wanted and exists.
+pub(super) fn of_all<F: Family>(
+    model: &Glm<F>,
+    centre: &Centre,
+    third: bool,
+    limited: bool,
+    threads: usize,
+) -> Result<(Vec<f32>, Option<Collected>)> {
+    let spread = Spread::new(model, &centre.covariance, REACH)?;
+    let collector = if limited { Collector::new(model, &centre.covariance, third)? } else { None };
+    let count = model.blocks().count();
+    let mut scores = vec![0.0; count * BLOCK];
+    let (eta, extra) = (&centre.eta, model.extra(&centre.state));
+    let parts = in_pieces(count, threads, &mut scores, |range, out| {
+        let eta = &eta[range.start * BLOCK..range.end * BLOCK];
+        let score = |range: Range<usize>, eta: &[f32], out: &mut [f32]| match third {
+            true => by_fourth(model, range, &spread, FOURTH, eta, out),
+            false => (F::compiled().scores)(model, range, &spread, extra, eta, out),
+        };
+        let Some(collector) = &collector else {
+            score(range, eta, out);
+            return Ok(None);
+        };
+        let (mut panel, mut totals) = (collector.panel(), collector.totals());
+        // A few blocks at a time, which are in the cache when they are needed again.
+        let pieces = eta.chunks(PANEL * BLOCK).zip(out.chunks_mut(PANEL * BLOCK)).enumerate();
+        for (k, (eta, out)) in pieces {
+            let first = range.start + k * PANEL;
+            score(first..first + eta.len() / BLOCK, eta, out);
+            collector.take(model, first, eta, &mut panel, &mut totals);
+        }
+        Ok(Some(totals))
+    })?;
+    let collected = collector.map(|collector| {
+        let mut totals = collector.totals();
+        parts.iter().flatten().for_each(|part| totals.add(part));
+        Collected { collector, totals }
+    });
+    Ok((scores, collected))
+}
+
+/// Scores by the fourth derivative, times `factor`; 0 of a family without bounds.
+pub(super) fn by_fourth<F: Family>(
+    model: &Glm<F>,
+    range: Range<usize>,
+    spread: &Spread,
+    factor: f64,
+    eta: &[f32],
+    out: &mut [f32],
+) {
+    let view = model.blocks().view();
+    let layout = view.layout();
+    dispatched!(model.level, simd => leverages(simd, &view, range.clone(), spread, out));
+    for (i, (score, &eta)) in out.iter_mut().zip(eta).enumerate() {
+        let (block, lane) = (range.start + i / BLOCK, i % BLOCK);
+        let side = |place: Option<usize>| {
+            place.map_or(1.0, |p| f64::from(view.block(block)[2 * p + lane / 16].0[lane % 16]))
+        };
+        let leverage = f64::from(*score);
+        let reach = f64::from(spread.reach) * leverage;
+        let bounds = model.family.row_bounds(f64::from(eta), side(layout.trials), reach);
+        *score = match bounds.filter(|_| lane < view.rows_in(block)) {
+            Some([.., largest]) => {
+                let score = side(layout.weight) * largest * leverage.powi(4) / 24.0 * factor;
+                // An undefined score is as heavy as scores can be.
+                (score as f32).min(LARGEST)
+            }
+            None => 0.0,
+        };
     }
 }
 

@@ -121,6 +121,12 @@ impl Sums {
         }
     }
 
+    /// The first quadratic form alone.
+    pub(super) fn second(directions: usize) -> Self {
+        let Self { forms: [form, ..], .. } = Self::new(directions, false);
+        Self { directions, forms: [form, Vec::new(), Vec::new()], cubic: Vec::new() }
+    }
+
     /// The cubic form alone.
     pub(super) fn third(directions: usize) -> Self {
         Self { forms: Default::default(), ..Self::new(directions, true) }
@@ -128,9 +134,18 @@ impl Sums {
 
     /// Adds the sums over other rows.
     pub(super) fn add(&mut self, other: &Self) {
+        self.add_times(other, 1.0);
+    }
+
+    /// Takes the sums over some of the rows out again.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.add_times(other, -1.0);
+    }
+
+    fn add_times(&mut self, other: &Self, times: f64) {
         let forms = self.forms.iter_mut().zip(&other.forms);
         for (mine, theirs) in forms.chain([(&mut self.cubic, &other.cubic)]) {
-            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += times * b);
         }
     }
 

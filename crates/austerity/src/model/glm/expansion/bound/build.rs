@@ -69,6 +69,7 @@ impl<F: Family> GlmExpansion<F> {
         let (tails, heads) = rows.collect(cubic, settings.threads.max(1))?;
         let factor = (0..size).flat_map(|i| (0..=i).map(move |k| (i, k))).map(|at| lower[at]).collect();
         self.bounds = Some(Bounds { factor, reach, tails, heads }.into());
+        (self.limit, self.report.limit) = (None, None);
         Ok(self)
     }
 
