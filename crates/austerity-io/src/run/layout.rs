@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use austerity::rule::{Decision, Stopped};
+use austerity::rule::{Audit, Decision, Stopped};
 use austerity::run::Settings;
 
 use super::plan::Plan;
@@ -149,6 +149,8 @@ pub struct StatisticField {
 pub enum Source {
     /// It follows from the decision.
     Decision(fn(&Decision) -> f64),
+    /// It follows from the audit of the decision; the number where there was none.
+    Audit(fn(&Audit) -> f64, f64),
     /// The caller gives it beside the decision.
     Extra,
 }
@@ -210,20 +212,26 @@ impl StatisticField {
     #[must_use]
     pub fn audits() -> Vec<Self> {
         use NumberType::{Float64, Int8};
-        let of = |name, meaning, value| Self::new(name, Float64, meaning, value);
+        let of = |name: &str, number, meaning: &str, value, missing| Self {
+            source: Source::Audit(value, missing),
+            ..Self::extra(name, number, meaning)
+        };
+        let number = |name, meaning, value| of(name, Float64, meaning, value, f64::NAN);
         vec![
-            Self::new("audit_accepted", Int8, "what all rows decide; -1: not audited", |d| {
-                d.audit.map_or(-1.0, |audit| f64::from(u8::from(audit.accepted)))
-            }),
-            of("audit_mean", "mean log-likelihood difference of all rows", |d| {
-                d.audit.map_or(f64::NAN, |audit| audit.mean)
-            }),
-            of("audit_sd", "standard deviation of the same (divisor N)", |d| {
-                d.audit.map_or(f64::NAN, |audit| audit.sd)
-            }),
-            of("audit_deviation", "(mean of the rows used - mean of all rows)/claimed standard error", |d| {
-                d.audit.map_or(f64::NAN, |audit| audit.deviation)
-            }),
+            of(
+                "audit_accepted",
+                Int8,
+                "what all rows decide; -1: not audited",
+                |audit| f64::from(u8::from(audit.accepted)),
+                -1.0,
+            ),
+            number("audit_mean", "mean log-likelihood difference of all rows", |audit| audit.mean),
+            number("audit_sd", "standard deviation of the same (divisor N)", |audit| audit.sd),
+            number(
+                "audit_deviation",
+                "(mean of the rows used - mean of all rows)/claimed standard error",
+                |audit| audit.deviation,
+            ),
         ]
     }
 }

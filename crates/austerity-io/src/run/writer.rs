@@ -162,6 +162,7 @@ impl DrawsWriter {
         extras: &[f64],
     ) -> Result<()> {
         self.check_lengths(chain, values, decisions, extras)?;
+        let audited = decisions.iter().any(|decision| decision.audit.is_some());
         self.guarded(|writer| {
             for block in 0..writer.plan.posterior().len() {
                 writer.fill_values(chain, block, values, decisions.len())?;
@@ -172,6 +173,13 @@ impl DrawsWriter {
                 match writer.layout.statistics[field].source {
                     Source::Decision(value) => {
                         writer.fill_single(chain, block, decisions.len(), |draw| value(&decisions[draw]))?;
+                    }
+                    Source::Audit(_, missing) if !audited => {
+                        writer.fill_single(chain, block, decisions.len(), |_| missing)?;
+                    }
+                    Source::Audit(value, missing) => {
+                        let of = |draw: usize| decisions[draw].audit.as_ref().map_or(missing, value);
+                        writer.fill_single(chain, block, decisions.len(), of)?;
                     }
                     Source::Extra => {
                         let every = writer.extras;
@@ -229,13 +237,15 @@ impl DrawsWriter {
             buffer.reserve(more * shape.record());
             let first = kept.first().copied().unwrap_or(0);
             let consecutive = kept.last().is_some_and(|&last| last + 1 - first == kept.len());
-            for draw in values.chunks_exact(width).skip(done).take(more) {
+            let draws = &values[done * width..(done + more) * width];
+            let whole = consecutive && kept.len() == width && gap == 0;
+            if whole {
+                zarr::append(draws.iter().map(|value| value.to_le_bytes()), buffer);
+            }
+            for draw in draws.chunks_exact(width).take(if whole { 0 } else { more }) {
                 if consecutive {
-                    // Room first, then whole numbers: bytes one by one would take longer than all the rest.
-                    let (from, numbers) = (buffer.len(), &draw[first..first + kept.len()]);
-                    buffer.resize(from + size_of_val(numbers), 0);
-                    let slots = buffer[from..].chunks_exact_mut(size_of::<f64>());
-                    slots.zip(numbers).for_each(|(slot, value)| slot.copy_from_slice(&value.to_le_bytes()));
+                    let numbers = &draw[first..first + kept.len()];
+                    zarr::append(numbers.iter().map(|value| value.to_le_bytes()), buffer);
                 } else {
                     buffer.extend(kept.iter().flat_map(|&index| draw[index].to_le_bytes()));
                 }
@@ -261,9 +271,7 @@ impl DrawsWriter {
             let buffer = &mut self.chains[chain].buffers[block];
             let more = (shape.chunk_draws - buffer.len() / shape.record()).min(draws - done);
             buffer.reserve(more * shape.record());
-            for draw in done..done + more {
-                shape.number.encode(value(draw), buffer);
-            }
+            shape.number.encode((done..done + more).map(&value), buffer);
             done += more;
             self.write_if_full(chain, block, done as u64)?;
         }

@@ -36,6 +36,8 @@ pub struct Metropolis<'m, M: Model, P, R> {
     candidate: M::State,
     log_prior: f64,
     audit_rate: f64,
+    /// Whether the last decision read rows.
+    read: bool,
     audited: Option<AuditedPair<M::State>>,
 }
 
@@ -61,6 +63,7 @@ where
             candidate: state.clone(),
             log_prior,
             audit_rate: 0.0,
+            read: false,
             audited: None,
         })
     }
@@ -131,8 +134,9 @@ where
             let mut cursor = BlockReveal::new(&mut ratio, &mut self.order, step);
             let decision = self.rule.decide(&mut cursor as &mut dyn Reveal, offset, &mut streams.decision)?;
             let first = self.rule.first_look();
-            // Where rows were read, the next decision will read some, too.
-            if first < self.model.len() && decision.used > 0 {
+            // Where rows were read twice running, the next decision will read some, too.
+            let read = std::mem::replace(&mut self.read, decision.used > 0);
+            if first < self.model.len() && read && self.read {
                 self.order.begin(step + 1);
                 let block_rows = self.order.block_rows();
                 let blocks = FETCH_AHEAD.min(first.div_ceil(block_rows));

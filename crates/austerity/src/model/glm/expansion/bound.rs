@@ -142,6 +142,11 @@ impl Places {
         there.set(to);
     }
 
+    /// θ − θ̂ of both states.
+    pub(super) fn moved(&self) -> [&[f64]; 2] {
+        self.0.each_ref().map(|place| &place.moved[..])
+    }
+
     /// The sum of a limit of both states, which is worked out once for each.
     pub(super) fn limited(&mut self, mut limit: impl FnMut(&[f64], &mut Vec<f64>) -> f64) -> f64 {
         let mut of = |place: &mut Place| {

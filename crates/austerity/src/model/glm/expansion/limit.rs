@@ -102,7 +102,8 @@ impl Collector {
         let lower = factor(&DMatrix::from_fn(d, d, |i, k| covariance[i * d + k]))?;
         let reach = (d as f64).sqrt() + 4.0;
         let first = usize::from(model.intercept);
-        let width = |(j, &(_, scale)): (usize, &(f64, f64))| (scale.abs() * lower.row(first + j).norm()) as f32;
+        let width =
+            |(j, &(_, scale)): (usize, &(f64, f64))| (scale.abs() * lower.row(first + j).norm()) as f32;
         let widths = model.transform.iter().enumerate().map(width).collect();
         let spread = Spread::of(&lower, model.intercept, &model.transform, ((1.0 + KNOWN) * reach) as f32);
         Ok(Some(Self { spread, widths, lower, reach, third }))
@@ -144,11 +145,11 @@ impl Collector {
             } else if row % BLOCK < view.rows_in(first + row / BLOCK) {
                 let lines = view.block(first + row / BLOCK);
                 let i = row % BLOCK;
-                let side = |place: Option<usize>| {
-                    place.map_or(1.0, |p| f64::from(lines[2 * p + i / 16].0[i % 16]))
-                };
+                let side =
+                    |place: Option<usize>| place.map_or(1.0, |p| f64::from(lines[2 * p + i / 16].0[i % 16]));
                 let far = leverage + delta;
-                let bounds = model.family.row_bounds(f64::from(eta[row]), side(layout.trials), far * self.reach);
+                let bounds =
+                    model.family.row_bounds(f64::from(eta[row]), side(layout.trials), far * self.reach);
                 let left = bounds.map_or(f64::INFINITY, |[_, third, fourth]| match self.third {
                     false => third / 6.0 * far.powi(3),
                     true => fourth / 24.0 * far.powi(4),
@@ -187,7 +188,6 @@ impl Collector {
         }
         totals
     }
-
 }
 
 impl Collected {
@@ -219,7 +219,8 @@ impl Collected {
             return Ok(None);
         }
         let SymmetricEigen { eigenvectors, eigenvalues } = form.symmetric_eigen();
-        let inverse = collector.lower.solve_lower_triangular(&DMatrix::identity(d, d)).ok_or_else(not_definite)?;
+        let inverse =
+            collector.lower.solve_lower_triangular(&DMatrix::identity(d, d)).ok_or_else(not_definite)?;
         let turned = eigenvectors.transpose() * inverse;
         let mut values = eigenvalues.as_slice().to_vec();
         values.resize(filled(d), 0.0);

@@ -442,7 +442,13 @@ impl<F: Family> Expansion for GlmExpansion<F> {
         let bounds = self.bounds.as_deref().map_or(0, Bounds::bytes);
         let cubic = self.cubic.as_deref().map_or(0, Cubic::bytes);
         let limit = self.limit.as_deref().map_or(0, Limit::bytes);
-        self.model.blocks().bytes() + copy + places + size_of_val(self.eta.as_slice()) + bounds + cubic + limit
+        self.model.blocks().bytes()
+            + copy
+            + places
+            + size_of_val(self.eta.as_slice())
+            + bounds
+            + cubic
+            + limit
     }
 }
 

@@ -20,12 +20,14 @@ const PREFETCHED: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Scratch {
     coefficients: Vec<[f32; 2]>,
+    /// θ − θ̂ of both states.
+    moved: [Vec<f64>; 2],
     places: Places,
 }
 
 impl Scratch {
     pub(super) fn new(columns: usize) -> Self {
-        Self { coefficients: vec![[0.0; 2]; columns], places: Places::default() }
+        Self { coefficients: vec![[0.0; 2]; columns], moved: Default::default(), places: Places::default() }
     }
 }
 
@@ -33,7 +35,8 @@ impl Scratch {
 #[derive(Debug)]
 pub struct Residuals<'a, F: Family> {
     expansion: &'a GlmExpansion<F>,
-    constants: [f32; 2],
+    /// What every row moves by, once the coefficients are worked out.
+    constants: Option<[f32; 2]>,
     expanded: F::Expanded,
     changes: [f64; 2],
     /// The heads read for a certificate, and what they hold.
@@ -48,25 +51,25 @@ impl<'a, F: Family> Residuals<'a, F> {
         to: &[f64],
         scratch: &'a mut Scratch,
     ) -> Self {
-        let model = &expansion.model;
-        let centre = &expansion.centre;
-        let first = usize::from(model.intercept);
-        let mut constants = [0.0; 2];
-        if model.intercept {
-            constants = [from[0] - centre[0], to[0] - centre[0]];
-        }
-        for (slot, &column) in scratch.coefficients.iter_mut().zip(&expansion.columns) {
-            let (place, (shift, scale)) = (first + column as usize, model.transform[column as usize]);
-            let (before, after) = (from[place] - centre[place], to[place] - centre[place]);
-            constants = [constants[0] + before * shift, constants[1] + after * shift];
-            *slot = [limited(before * scale), limited(after * scale)];
-        }
-        if expansion.bounds.is_some() {
-            let moved =
-                |state| expansion.active.iter().map(move |&i| coordinate(state, i) - coordinate(centre, i));
-            scratch.places.take(moved(from), moved(to));
-        } else if expansion.limit.is_some() {
+        let (model, centre) = (&expansion.model, &expansion.centre);
+        let mut constants = None;
+        if expansion.limit.is_some() {
+            // Most moves are settled without a row: coefficients are worked out when one is to be read.
             scratch.places.take(displaced(from, centre), displaced(to, centre));
+        } else {
+            let Scratch { coefficients, moved, places } = scratch;
+            for (moved, state) in moved.iter_mut().zip([from, to]) {
+                moved.clear();
+                moved.extend(displaced(state, centre));
+            }
+            let [before, after] = moved;
+            constants = Some(expansion.coefficients([before, after], coefficients));
+            if expansion.bounds.is_some() {
+                let moved = |state| {
+                    expansion.active.iter().map(move |&i| coordinate(state, i) - coordinate(centre, i))
+                };
+                places.take(moved(from), moved(to));
+            }
         }
         let (base, before, after) = (model.extra(centre), model.extra(from), model.extra(to));
         let changes = match (base, before, after) {
@@ -75,7 +78,7 @@ impl<'a, F: Family> Residuals<'a, F> {
         };
         Self {
             expansion,
-            constants: constants.map(limited),
+            constants,
             expanded: model.family.expanded(base, before, after),
             changes,
             heads: (0, Moments::EMPTY),
@@ -83,15 +86,18 @@ impl<'a, F: Family> Residuals<'a, F> {
         }
     }
 
-    fn task(&self) -> Task<'_, F> {
+    fn task(&mut self) -> Task<'_, F> {
         let expansion = self.expansion;
+        let Scratch { coefficients, places, .. } = &mut *self.scratch;
+        let constants =
+            *self.constants.get_or_insert_with(|| expansion.coefficients(places.moved(), coefficients));
         let first_order = (expansion.order == 1).then(|| {
             let model = &expansion.model;
             (&model.family, model.extra(&expansion.centre), self.changes)
         });
         Task {
             coefficients: &self.scratch.coefficients,
-            constants: self.constants,
+            constants,
             expanded: self.expanded,
             eta: &expansion.eta,
             scale: expansion.scale,
@@ -106,6 +112,22 @@ impl<'a, F: Family> Residuals<'a, F> {
 
     fn unit(&self) -> f64 {
         1.0 / f64::from(self.expansion.scale)
+    }
+}
+
+impl<F: Family> GlmExpansion<F> {
+    /// The coefficients of two displacements in the units of the storage, and what every row moves by.
+    fn coefficients(&self, moved: [&[f64]; 2], coefficients: &mut [[f32; 2]]) -> [f32; 2] {
+        let (model, [before, after]) = (&self.model, moved);
+        let first = usize::from(model.intercept);
+        let mut constants = if model.intercept { [before[0], after[0]] } else { [0.0; 2] };
+        for (slot, &column) in coefficients.iter_mut().zip(&self.columns) {
+            let (place, (shift, scale)) = (first + column as usize, model.transform[column as usize]);
+            let (before, after) = (before[place], after[place]);
+            constants = [constants[0] + before * shift, constants[1] + after * shift];
+            *slot = [limited(before * scale), limited(after * scale)];
+        }
+        constants.map(limited)
     }
 }
 

@@ -57,7 +57,8 @@ fn tightness<F: Family>(expansion: &GlmExpansion<F>) -> f64 {
 }
 
 fn holds<F: Family>(family: &F, kind: ResponseKind) {
-    for (rows, sides, stratum) in [(30_000, true, Some(0)), (20_000, false, Some(200)), (40_000, false, None)] {
+    for (rows, sides, stratum) in [(30_000, true, Some(0)), (20_000, false, Some(200)), (40_000, false, None)]
+    {
         let data = data(kind, rows, sides);
         for order in [2, 3] {
             let expansion = expanded(family.clone(), &data, order, stratum);
@@ -128,7 +129,9 @@ fn there_is_none_far_away_nor_where_it_would_settle_nothing() {
     let names: Vec<String> = (0..12).map(|j| format!("x{j}")).collect();
     let few = Data::new(names, columns, (0..400).map(|i| f64::from(i % 2)).collect());
     assert!(expanded(Logistic, &few.check(ResponseKind::Binary).unwrap(), 2, Some(0)).limit.is_none());
-    assert!(expanded(Student { freedom: 4.0 }, &data(ResponseKind::Real, 9000, false), 2, None).limit.is_none());
+    assert!(
+        expanded(Student { freedom: 4.0 }, &data(ResponseKind::Real, 9000, false), 2, None).limit.is_none()
+    );
     assert!(expanded(Logistic, &data(ResponseKind::Binary, 40_000, false), 1, None).limit.is_none());
 }
 
@@ -143,7 +146,8 @@ fn rows_apart_are_taken_out_again() {
         let data = Data::new(["a", "b"], vec![a.clone(), b.to_vec()], y.clone());
         let data = data.check(ResponseKind::Binary).unwrap();
         let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 3.0 }; 3]).unwrap();
-        let settings = ExpansionSettings { threads, stratum_rows: Some(stratum), ..ExpansionSettings::default() };
+        let settings =
+            ExpansionSettings { threads, stratum_rows: Some(stratum), ..ExpansionSettings::default() };
         GlmExpansion::new(&model, &[0.0; 3], &settings).unwrap()
     };
     let plain = of(&b, 0, 1);
@@ -186,7 +190,8 @@ fn settled_decisions_are_exact() {
             };
             decided.unwrap()
         };
-        let (with, before, all) = (decide(&expansion, false), decide(&without, false), decide(&expansion, true));
+        let (with, before, all) =
+            (decide(&expansion, false), decide(&without, false), decide(&expansion, true));
         if with.stopped == Stopped::Certified {
             settled += 1;
             assert_eq!((with.accepted, with.read), (all.accepted, 0));
