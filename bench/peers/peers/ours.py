@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 
 CHAINS = 4
-#: Draws in all, if the time allows: a rate over fewer would mostly be that of the first audits.
-MOST = 1_000_000
+#: Draws in all, if the time allows: a rate over fewer would mostly be that of the first audits, and others sample for longer than ours needs for these.
+MOST = 4_000_000
 
 
 def applies(work, name):

@@ -43,6 +43,8 @@ const LEAST: f64 = 1e-9;
 /// The density of a walk's ties, and the critical value of the usual ε = 0.01.
 const TIES: f64 = 0.3;
 const CRITICAL: f64 = 2.33;
+/// Measured standard errors are about that much smaller than predicted ones, which are bounds.
+const BOUNDED: f64 = 3.0;
 /// Share of Σv² that a first look may miss.
 const SHARE_LIMIT: f64 = 0.2;
 /// Growth of the looks at which a raw test is looked at.
@@ -287,8 +289,11 @@ impl SurrogateSettings {
     }
 
     /// Rows of `rows` read on average, when their scores have the sum of squares `squares`: until τ, or until the decision is clear.
+    ///
+    /// A walk, whose candidates cost little else, is served best by what is to be expected; where candidates cost more, by what is certain.
     pub(super) fn rows_read(&self, rows: f64, squares: f64) -> f64 {
-        let squares = self.variance() * squares;
+        let expected = if self.ties.is_some() { BOUNDED * BOUNDED } else { 1.0 };
+        let squares = self.variance() * squares / expected;
         let wanted = rows * squares / (self.tolerance * self.tolerance + squares);
         let clear = self.ties.map_or(f64::INFINITY, |ties| {
             self.first as f64 + std::f64::consts::PI * ties * CRITICAL * squares.sqrt() * rows

@@ -41,9 +41,8 @@ const COVER: f64 = 1.02;
 const SPLIT: f64 = 1e-3;
 /// A typical limit of a move beyond this settles too few decisions to be asked for.
 const WORTH: f64 = 1.0;
-/// With d⁴ beyond so many times N, the typical limit of logistic regression is beyond 2 by the second order; by the third it is with d³ beyond
-/// half of that times N.
-const FEW: f64 = 64.0;
+/// With d⁴ or d³ beyond so many times N, the typical limit of logistic regression is not worth it by the second and by the third order.
+const FEW: [f64; 2] = [16.0, 4.0];
 
 /// What is summed for a limit, in a pass over rows.
 pub(super) struct Collector {
@@ -95,7 +94,7 @@ impl Collector {
     pub(super) fn new<F: Family>(model: &Glm<F>, covariance: &[f64], third: bool) -> Result<Option<Self>> {
         let d = model.parameters();
         let (size, rows) = (d as f64, model.blocks().rows() as f64);
-        let few = if third { size.powi(3) > 0.5 * FEW * rows } else { size.powi(4) > FEW * rows };
+        let few = if third { size.powi(3) > FEW[1] * rows } else { size.powi(4) > FEW[0] * rows };
         if few || !F::EXTRA.is_empty() || model.family.row_bounds(0.0, 1.0, 0.0).is_none() {
             return Ok(None);
         }
