@@ -134,6 +134,7 @@ impl Task for Begin<'_, '_> {
             mode: &self.start.mode,
             threads: threads(self.asked.common),
             seed: self.asked.common.seed(),
+            budget: self.budget.as_ref(),
         };
         let prepared = match surrogate::prepare(model, &question)? {
             Ok(prepared) => *prepared,

@@ -39,7 +39,7 @@ pub(super) use words::too_small;
 
 /// The first stretch ends after this share of the budget.
 const FIRST: f64 = 1.0 / 16.0;
-/// Share of the steps that warm-up takes unless told otherwise, its fewest and most steps, and the most in steps that are worth an independent draw: those
+/// Share of the steps that warm-up takes unless told otherwise, its fewest steps (where there are four times as many) and most, and the most in steps that are worth an independent draw: those
 /// that are nearly independent forget their start at once.
 const WARMUP: f64 = 0.1;
 const FEWEST_WARMUP: f64 = 20.0;
@@ -112,6 +112,11 @@ impl Budget {
     /// What is left before chains have run.
     pub(super) fn left(&self) -> f64 {
         self.all - self.spent(0)
+    }
+
+    /// Seconds that are left before chains have run, where the budget is one of time.
+    pub(super) fn seconds_left(&self) -> Option<f64> {
+        (self.unit == Unit::Seconds).then(|| self.left())
     }
 
     /// In words.
@@ -216,7 +221,7 @@ impl BudgetPlan {
         let each = choice.steps / f64::from(settings.chains);
         if !typed_warmup {
             let most = (FORGETTING / this.candidates[place].setting.worth).clamp(FEWEST_WARMUP, MOST_WARMUP);
-            settings.warmup = (WARMUP * each).clamp(FEWEST_WARMUP, most) as u64;
+            settings.warmup = (WARMUP * each).clamp(FEWEST_WARMUP, most).min(0.25 * each) as u64;
         }
         this.expected = choice.risk;
         let now = Now { spent: this.spent, draws: 0, longest: 0, steps: 0, accepted: 0 };

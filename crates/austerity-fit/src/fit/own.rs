@@ -248,7 +248,7 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
     let seed = begin.asked.common.seed();
     let surrogate = Surrogate::new(expansion);
     let at = (&mode.state[..], surrogate.expansion().covariance());
-    let candidates = match Candidates::find(begin.proposal, &surrogate, at, mode, seed) {
+    let candidates = match Candidates::find(begin.proposal, &surrogate, at, mode, seed, None) {
         Ok(candidates) => candidates,
         Err(error) if asked_for => return Err(error),
         Err(error) => {

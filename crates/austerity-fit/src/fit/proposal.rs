@@ -131,16 +131,27 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// What was typed, on `surrogate`, whose mode and covariance there are `at`; `mode` is the posterior's own, for proposals that know nothing of surrogates.
+    /// What was typed, on `surrogate`, whose mode and covariance there are `at`; `mode` is the posterior's own, for proposals that know nothing of surrogates. A pilot
+    /// that would take longer than `seconds` is refused.
     pub(super) fn find<E: CertainSteps + ResidualGradient>(
         typed: ProposalChoice,
         surrogate: &Surrogate<E>,
         at: (&[f64], &[f64]),
         mode: &Mode,
         seed: u64,
+        seconds: Option<f64>,
     ) -> Result<Self, Failure> {
         let transition = |kind| -> Result<Self, Failure> {
-            let plan = TransitionPlan::pilot(surrogate.expansion(), at.0, at.1, kind, seed)?;
+            let expansion = surrogate.expansion();
+            let plan = match seconds {
+                None => TransitionPlan::pilot(expansion, at.0, at.1, kind, seed)?,
+                Some(seconds) => TransitionPlan::pilot_within(expansion, at.0, at.1, kind, seed, seconds)?
+                    .ok_or_else(|| {
+                        Failure::Usage(
+                            "the budget leaves no time for the pilot of Hamiltonian steps on it".into(),
+                        )
+                    })?,
+            };
             let worth = match plan.kind {
                 TransitionKind::Independent => 0.9,
                 TransitionKind::Hamiltonian => 0.2,

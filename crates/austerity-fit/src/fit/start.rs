@@ -53,15 +53,22 @@ impl Task for FindMode<'_> {
     }
 
     fn run_expandable<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Start, Failure> {
-        if let Some(budget) = &self.budget
-            && let Some(Hurried { mode, distance, remark }) = hurry(model, budget, self.threads)?
-        {
+        let hurried = match &self.budget {
+            Some(budget) => hurry(model, budget, self.threads)?,
+            None => None,
+        };
+        if let Some(Hurried { mode: Some(mode), distance, remark }) = hurried {
             return Ok(Start { mode, remarks: vec![remark], hurried: Some(distance) });
         }
         // A sample leads to the neighbourhood of the mode at a fraction of the cost.
         let zero = vec![0.0; model.parameters()];
         let start = if model.len() > 2 * SAMPLE { sampled_mode(model, &zero, SAMPLE).ok() } else { None };
-        self.from(model, &start.map_or(zero, |mode| mode.state))
+        let mut start = self.from(model, &start.map_or(zero, |mode| mode.state))?;
+        if let Some(Hurried { distance, remark, .. }) = hurried {
+            start.remarks.insert(0, remark);
+            start.hurried = Some(distance);
+        }
+        Ok(start)
     }
 }
 

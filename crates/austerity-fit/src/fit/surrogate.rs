@@ -17,6 +17,7 @@ use austerity::model::{Glm, Mode, Model as _, Surrogate};
 use austerity::proposal::Transition;
 use serde::{Deserialize, Serialize};
 
+use super::budget::Budget;
 use super::decide::{Decided, Wanted};
 use super::proposal::{Candidates, ProposalChoice};
 use crate::output::Failure;
@@ -69,6 +70,7 @@ pub(super) struct Question<'a> {
     pub(super) mode: &'a Mode,
     pub(super) threads: usize,
     pub(super) seed: u64,
+    pub(super) budget: Option<&'a Budget>,
 }
 
 /// A surrogate with all that a run needs.
@@ -133,7 +135,7 @@ fn settings(order: u8, threads: usize) -> ExpansionSettings {
 
 /// Builds the surrogate of a new run.
 pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Result<Answer<F>, Failure> {
-    let Question { choice, wanted, proposal, mode, threads, seed } = *question;
+    let Question { choice, wanted, proposal, mode, threads, seed, budget } = *question;
     let order = match choice {
         SurrogateChoice::None => return Ok(Err(None)),
         SurrogateChoice::Order(order) => order,
@@ -160,7 +162,11 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
     }
     let model = Surrogate::new(expansion);
     let at = (model.expansion().mode(), model.expansion().covariance());
-    let candidates = match Candidates::find(proposal, &model, at, mode, seed) {
+    // Half of what is left may go into a pilot; what was asked for by name gets the time it takes.
+    let seconds =
+        budget.filter(|_| !asked && proposal == ProposalChoice::Auto).and_then(Budget::seconds_left);
+    let candidates = match Candidates::find(proposal, &model, at, mode, seed, seconds.map(|left| 0.5 * left))
+    {
         Ok(candidates) => candidates,
         Err(error) if asked => return Err(error),
         Err(error) => return Ok(Err(Some(format!("{NONE}{error}")))),

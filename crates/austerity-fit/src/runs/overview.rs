@@ -135,7 +135,7 @@ impl Overview {
             "data_share": number(self.data_share()),
             "acceptance": number(self.counters.acceptance()),
             "temperature": self.temperature().map(|(value, error)| json!({"value": value, "standard_error": error})),
-            "certified": matches!(self.run.settings.rule, RuleSettings::Certified { .. }).then_some(self.counters.certified),
+            "certified": self.has_certified().then_some(self.counters.certified),
             "seconds": number(self.saved.seconds),
             "preparation_seconds": number(self.saved.preparation),
             "evaluations": self.saved.evaluations(),
@@ -201,8 +201,16 @@ impl Overview {
             }
             _ => String::new(),
         };
+        let Counters { certified: [settled, ..], steps, .. } = self.counters;
+        let settled = match &self.run.settings.rule {
+            RuleSettings::Sequential(_) if settled > 0 => {
+                let share = percent(settled as f64 / steps as f64);
+                format!(", {share} of the decisions were settled for certain without reading any")
+            }
+            _ => String::new(),
+        };
         format!(
-            "{} draws per chain in {}; {} of the candidates were accepted, a decision read {} of the {} rows{gradients}; {} likelihood \
+            "{} draws per chain in {}; {} of the candidates were accepted, a decision read {} of the {} rows{gradients}{settled}; {} likelihood \
              evaluations in all.",
             self.draws,
             duration(self.saved.seconds),
@@ -249,6 +257,12 @@ impl Overview {
             )
         };
         Some(format!("The theory predicts {what} of {:.4} for this test: {spread}.", prediction.error))
+    }
+
+    /// Whether decisions were or could have been certified.
+    fn has_certified(&self) -> bool {
+        matches!(self.run.settings.rule, RuleSettings::Certified { .. })
+            || self.counters.certified.iter().any(|&count| count > 0)
     }
 
     /// What certified decisions rested on.

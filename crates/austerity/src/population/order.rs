@@ -30,6 +30,8 @@ pub struct BlockOrder {
     displaced: Vec<u32>,
     rng: Rng,
     step: u64,
+    /// Whether the generator is at the step.
+    sought: bool,
 }
 
 impl BlockOrder {
@@ -44,7 +46,7 @@ impl BlockOrder {
         let count = rows.div_ceil(block_rows);
         let count = u32::try_from(count)
             .map_err(|_| Error::TooManyRows { rows, limit: u32::MAX as usize * block_rows })?;
-        let mut order = Self {
+        Ok(Self {
             rows,
             block_rows,
             blocks: (0..count).collect(),
@@ -53,9 +55,8 @@ impl BlockOrder {
             displaced: Vec::with_capacity(FEW),
             rng: stream(seed, chain, Role::Reveal),
             step: 0,
-        };
-        seek(&mut order.rng, 0);
-        Ok(order)
+            sought: false,
+        })
     }
 
     /// N.
@@ -84,13 +85,18 @@ impl BlockOrder {
         self.few.clear();
         self.displaced.clear();
         self.step = step;
-        seek(&mut self.rng, step);
+        // The generator is brought there by the first draw: many decisions make none.
+        self.sought = false;
     }
 
     /// The first `count` blocks of the order, drawing those not yet drawn.
     pub fn first(&mut self, count: usize) -> &[u32] {
         let total = self.blocks.len();
         let count = count.min(total);
+        if !self.sought && count > 0 {
+            seek(&mut self.rng, self.step);
+            self.sought = true;
+        }
         for i in self.swaps.len()..count {
             let j = self.rng.random_range(i as u32..total as u32);
             if i < FEW {

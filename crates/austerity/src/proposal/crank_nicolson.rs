@@ -18,7 +18,7 @@ use crate::error::{Error, Result, setting};
 use crate::proposal::Proposal;
 use crate::proposal::random_walk::factor_of;
 use crate::rng::Rng;
-use crate::simd::eight::{LANES, add_matrix_product, strips};
+use crate::simd::eight::{LANES, add_lower_product, lower_strips};
 use crate::simd::{detected, dispatched, dot};
 
 /// Steps that leave a normal distribution as it is.
@@ -92,10 +92,10 @@ impl CrankNicolson {
             what: "the covariance of Crank–Nicolson steps".into(),
             remedy: "give every coefficient a proper prior".into(),
         })?;
-        self.inverse = strips(d, d, |i, j| inverse[(i, j)]);
+        self.inverse = lower_strips(d, |i, j| inverse[(i, j)]);
         self.room = vec![[0.0; LANES]; d.div_ceil(LANES)];
         self.moved = vec![0.0; d];
-        self.strips = strips(d, d, |i, j| lower[(i, j)]);
+        self.strips = lower_strips(d, |i, j| lower[(i, j)]);
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl CrankNicolson {
         self.moved.iter_mut().zip(displaced).for_each(|(slot, value)| *slot = value);
         self.room.as_flattened_mut().fill(0.0);
         let (room, moved, inverse) = (&mut self.room[..], &self.moved[..], &self.inverse[..]);
-        dispatched!(detected(), _simd => add_matrix_product(room, inverse, moved));
+        dispatched!(detected(), _simd => add_lower_product(room, inverse, moved));
         let y = self.room.as_flattened();
         dot(y, y)
     }
@@ -151,7 +151,7 @@ impl Proposal<Vec<f64>> for CrankNicolson {
             *slot = self.rest * z;
         }
         let (room, noise, strips) = (&mut self.room[..], &self.moved[..], &self.strips[..]);
-        dispatched!(detected(), _simd => add_matrix_product(room, strips, noise));
+        dispatched!(detected(), _simd => add_lower_product(room, strips, noise));
         to.clear();
         to.extend_from_slice(&self.room.as_flattened()[..d]);
         self.there.square = self.square(to);

@@ -14,6 +14,8 @@
 
 mod chosen;
 
+use std::time::Instant;
+
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,8 @@ const PAIRS: usize = 128;
 const MOVES: usize = 3;
 /// Correlation of successive draws from the normal approximation: means gain 2.6 times, variances and tails lose a third.
 const CORRELATION: f64 = -0.45;
+/// Gradients that tell what one takes.
+const TIMED: u32 = 8;
 /// Steps of the two rounds of leapfrog paths.
 const ROUNDS: [u32; 2] = [1000, 4000];
 /// Length of a leapfrog step in posterior sds, before it is learnt; with 3 to 6 of them a path forgets where it began.
@@ -90,6 +94,46 @@ impl TransitionPlan {
         kind: Option<TransitionKind>,
         seed: u64,
     ) -> Result<Self> {
+        let mut plan = Self::first(expansion, mode, covariance, kind, seed)?;
+        plan.learn(expansion, seed)?;
+        Ok(plan)
+    }
+
+    /// The same where it takes no longer than about so many seconds; `None` where leapfrog paths would.
+    pub fn pilot_within<E: CertainSteps>(
+        expansion: &E,
+        mode: &[f64],
+        covariance: &[f64],
+        kind: Option<TransitionKind>,
+        seed: u64,
+        seconds: f64,
+    ) -> Result<Option<Self>> {
+        let mut plan = Self::first(expansion, mode, covariance, kind, seed)?;
+        if plan.kind == TransitionKind::Hamiltonian {
+            let (mut workspace, mut slope) = (E::Workspace::default(), vec![0.0; mode.len()]);
+            let begun = Instant::now();
+            for _ in 0..TIMED {
+                expansion.log_density_gradient(mode, &mut workspace, &mut slope);
+            }
+            let gradient = begun.elapsed().as_secs_f64() / f64::from(TIMED);
+            let paths = f64::from(ROUNDS.iter().sum::<u32>());
+            let leaps = f64::from(plan.path.steps.start() + plan.path.steps.end()) / 2.0;
+            if paths * leaps * gradient > seconds {
+                return Ok(None);
+            }
+        }
+        plan.learn(expansion, seed)?;
+        Ok(Some(plan))
+    }
+
+    /// The plan before leapfrog paths have been tried.
+    fn first<E: CertainSteps>(
+        expansion: &E,
+        mode: &[f64],
+        covariance: &[f64],
+        kind: Option<TransitionKind>,
+        seed: u64,
+    ) -> Result<Self> {
         let mut rng = stream(seed, u32::MAX, Role::Proposal);
         let mut mean = mode.to_vec();
         let mut spread = spread(expansion, mode, covariance, &mut rng)?;
@@ -105,7 +149,7 @@ impl TransitionPlan {
         } else {
             TransitionKind::Hamiltonian
         });
-        let mut plan = Self {
+        Ok(Self {
             kind: wanted,
             mean,
             covariance: covariance.to_vec(),
@@ -114,20 +158,25 @@ impl TransitionPlan {
             sweeps: sweeps::usual(expansion),
             spread,
             acceptance: f64::NAN,
-        };
-        if wanted == TransitionKind::Hamiltonian {
-            for (round, steps) in ROUNDS.into_iter().enumerate() {
-                plan.round(expansion, steps, seed, round as u64)?;
-            }
-            plan.path.target = None;
-            // Steps that had to be short, as on the kinks of Laplace priors, make paths that hardly leave: more of them, then.
-            let times = (LENGTH / plan.path.length).min(MOST_LONGER);
-            if times > WORTH_LONGER {
-                let more = |steps: &u32| (f64::from(*steps) * times).round() as u32;
-                plan.path.steps = more(plan.path.steps.start())..=more(plan.path.steps.end());
-            }
+        })
+    }
+
+    /// Tries leapfrog paths, where there are some, and learns their length and the covariance.
+    fn learn<E: CertainSteps>(&mut self, expansion: &E, seed: u64) -> Result<()> {
+        if self.kind != TransitionKind::Hamiltonian {
+            return Ok(());
         }
-        Ok(plan)
+        for (round, steps) in ROUNDS.into_iter().enumerate() {
+            self.round(expansion, steps, seed, round as u64)?;
+        }
+        self.path.target = None;
+        // Steps that had to be short, as on the kinks of Laplace priors, make paths that hardly leave: more of them, then.
+        let times = (LENGTH / self.path.length).min(MOST_LONGER);
+        if times > WORTH_LONGER {
+            let more = |steps: &u32| (f64::from(*steps) * times).round() as u32;
+            self.path.steps = more(self.path.steps.start())..=more(self.path.steps.end());
+        }
+        Ok(())
     }
 
     /// Runs a round of leapfrog paths and takes over what it learnt.

@@ -10,7 +10,7 @@
 //! * for a surrogate, its own difference and the total of the residuals together must be the log posterior ratio of the model
 //!   behind it. What is missing, the *defect*, is rounding; a mistake in the sums of the surrogate shows nowhere else.
 //!
-//! Cost: a full pass per audited decision (two for a surrogate), many of them together in one pass over memory, so [`rate`] spends at most a tenth
+//! Cost: a full pass per audited decision (two for a surrogate), many of them together in one pass over memory, so [`rate`] spends at most a twentieth
 //! of the decisions' own time, besides the audits of the set-up: [`SET_UP`] pairs per chain in warm-up and at the beginning of sampling, and up to
 //! [`IN_DOUBT`] where those speak against the prediction. Bets on the prediction ([`crate::run::Tally`]) may go on for as long as one likes, so looking
 //! further where there is doubt accuses no honest run more often, and an honest run pays for a quarter of the audits.
@@ -23,7 +23,7 @@ use crate::rule::{Decision, Stopped};
 /// Largest share of decisions audited unless told otherwise.
 pub const MOST: f64 = 0.01;
 /// Share of the time that audits may add.
-pub const SPENT: f64 = 0.1;
+pub const SPENT: f64 = 0.05;
 /// Audits of every chain in warm-up, and again at the beginning of sampling, however small the rate: counted as set-up. Four chains
 /// make eight of each. Never a function of the number of chains, since what a chain draws is none.
 pub const SET_UP: u64 = 2;
@@ -80,7 +80,7 @@ fn deviation(decision: &Decision, all: &Moments) -> f64 {
     (rows * (decision.mean - all.mean) / claimed).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION)
 }
 
-/// The rate at which audits cost at most a tenth of the decisions themselves, and never more than 1 %, when a decision costs
+/// The rate at which audits cost at most a twentieth of the decisions themselves, and never more than 1 %, when a decision costs
 /// the share `decision` of the completion of one: of its time where that is known, of its rows otherwise.
 #[must_use]
 pub fn rate(decision: f64) -> f64 {
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn cheap_decisions_are_audited_less_often() {
         assert_eq!(rate(1.0), MOST);
-        assert!((rate(0.01) - 0.001).abs() < 1e-15);
+        assert!((rate(0.01) - 0.0005).abs() < 1e-15);
         assert_eq!(rate(0.0), 0.0);
     }
 }

@@ -55,6 +55,29 @@ pub fn strips(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) 
     places.map(|(first, j)| std::array::from_fn(|lane| of(first + lane, j))).collect()
 }
 
+/// The strips of a lower triangle, each up to its last column that is not zero.
+pub fn lower_strips(rows: usize, entry: impl Fn(usize, usize) -> f64) -> Vec<[f64; LANES]> {
+    let of = |i: usize, j: usize| if i < rows && j <= i { entry(i, j) } else { 0.0 };
+    let firsts = (0..rows).step_by(LANES);
+    let places = firsts.flat_map(|first| (0..rows.min(first + LANES)).map(move |j| (first, j)));
+    places.map(|(first, j)| std::array::from_fn(|lane| of(first + lane, j))).collect()
+}
+
+/// out += matrix·factors, of the matrix in [`lower_strips`].
+#[inline(always)]
+pub fn add_lower_product(out: &mut [[f64; LANES]], strips: &[[f64; LANES]], factors: &[f64]) {
+    let mut rest = strips;
+    for (k, out) in out.iter_mut().enumerate() {
+        let columns = factors.len().min((k + 1) * LANES);
+        let (strip, after) = rest.split_at(columns.min(rest.len()));
+        rest = after;
+        let sum = combined(strip, &factors[..columns]);
+        for lane in 0..LANES {
+            out[lane] += sum[lane];
+        }
+    }
+}
+
 /// out += matrix·factors, of the matrix in [`strips`].
 #[inline(always)]
 pub fn add_matrix_product(out: &mut [[f64; LANES]], strips: &[[f64; LANES]], factors: &[f64]) {
@@ -81,6 +104,12 @@ mod tests {
                 let sum: f64 = factors.iter().enumerate().map(|(j, f)| f * entry(i, j)).sum();
                 assert_eq!(found, 1.0 + if i < rows { sum } else { 0.0 }, "{rows} × {columns}, row {i}");
             }
+            let lower = |i: usize, j: usize| if j <= i { entry(i, j) } else { 0.0 };
+            let square: Vec<f64> = (0..rows).map(|j| 0.5 * j as f64 - 1.0).collect();
+            let (mut all, mut few) = (out.clone(), out);
+            add_matrix_product(&mut all, &strips(rows, rows, lower), &square);
+            add_lower_product(&mut few, &lower_strips(rows, entry), &square);
+            assert_eq!(all, few);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Whether the time is enough for the mode of all rows and a surrogate, and where it is not, the mode of some.
 //!
 //! A slice of rows tells what a pass costs, Newton's method on a small sample what one with derivatives costs. The mode and a surrogate take about three such passes on one
-//! thread and three on all, besides a sample of 65,536 rows twice. Where that is more than half of what is left chains begin at the mode of as many rows as a
-//! sixth of the time allows, √(N/n) posterior sds from the mode, and decide about rows. A budget below a few passes is refused.
+//! thread and three on all, besides a sample of 65,536 rows twice. Where that is more than half of what is left but the mode alone is not, chains begin there and decide about
+//! rows; where both are, at the mode of as many rows as a sixth of the time allows, √(N/n) posterior sds from the mode. A budget below a few passes is refused.
 
 use std::time::Instant;
 
@@ -30,15 +30,16 @@ const SAMPLED: f64 = 0.15;
 /// Passes below which nothing can be done.
 const FEWEST_PASSES: f64 = 30.0;
 
-/// A mode for want of time.
+/// What there is no time for.
 pub(in super::super) struct Hurried {
-    pub(in super::super) mode: Mode,
+    /// A mode of some rows, where there is no time for that of all.
+    pub(in super::super) mode: Option<Mode>,
     /// Its distance from the mode of all rows, in posterior sds.
     pub(in super::super) distance: f64,
     pub(in super::super) remark: String,
 }
 
-/// The mode of a sample where the time is not enough for more.
+/// What to do without where the time is not enough for all.
 pub(in super::super) fn hurry<F: Family>(
     model: &Glm<F>,
     budget: &Budget,
@@ -60,22 +61,30 @@ pub(in super::super) fn hurry<F: Family>(
     let begun = Instant::now();
     let Ok(small) = find_mode(&sample, &vec![0.0; model.parameters()]) else { return Ok(None) };
     let row = begun.elapsed().as_secs_f64() / ((small.iterations + 1) * sample.len()) as f64;
-    let all = rows as f64 * (ALONE + TOGETHER / threads.max(1) as f64);
-    let needed = row * (all + STEPS * CENTRE.min(rows) as f64) + pass;
+    let near = STEPS * CENTRE.min(rows) as f64;
+    let alone = row * (ALONE * rows as f64 + near);
+    let needed = alone + row * TOGETHER / threads.max(1) as f64 * rows as f64 + pass;
     let left = budget.left();
     if needed <= MOST * left {
         return Ok(None);
+    }
+    let would = format!("--budget {:.1}s or more would do", needed / MOST + (budget.all - left));
+    if alone <= MOST * left {
+        let remark = format!(
+            "the budget is too small for a surrogate (with the mode about {}): decisions are about rows; {would}",
+            budget.words(needed)
+        );
+        return Ok(Some(Hurried { mode: None, distance: 0.0, remark }));
     }
     let size = ((SAMPLED * left / (row * STEPS)) as usize).min(rows / 3);
     let (mode, size) =
         if size > 2 * SAMPLE { (sampled_mode(model, &small.state, size)?, size) } else { (small, SAMPLE) };
     let remark = format!(
         "the budget is too small for the mode of all rows and a surrogate (about {}): chains start at the mode of {size} rows and decide about rows; \
-         --budget {:.1}s or more would do",
+         {would}",
         budget.words(needed),
-        needed / MOST + (budget.all - left)
     );
-    Ok(Some(Hurried { mode, distance: (rows as f64 / size as f64).sqrt(), remark }))
+    Ok(Some(Hurried { mode: Some(mode), distance: (rows as f64 / size as f64).sqrt(), remark }))
 }
 
 /// Seconds of a row, by a slice of them.
