@@ -59,7 +59,8 @@ def sample(
         ``adaptive`` or ``random-walk:SD``.
     out : path
         The folder of the run, the same that the program ``austerity`` writes and reads. Default: a temporary one that
-        lives as long as the fit.
+        lives as long as the fit, in memory (``/dev/shm``) where the draws are little of what is free there; ``TMPDIR``
+        says where else.
     resume : bool
         Goes on with the run in ``out``; ``draws`` is then the number in total.
     blocking : bool
@@ -88,10 +89,26 @@ def sample(
             raise TypeError(f"seed is {seed!r}; give an integer from 0")
         seed = seed.__index__()
     words = _options.words(given, _options.known(), "sample()") + [f"--seed={seed}"]
-    run = Run(model, words, None if out is None else Path(out), resume)
+    run = Run(model, words, None if out is None else Path(out), resume, _size(model, given))
     if not blocking:
         return run
     return run._finish(Bar.wanted(progress))
+
+
+#: Draws of a chain where none were asked for, from above; bytes of a draw besides its parameters.
+_USUAL_DRAWS = 50_000
+_STATISTICS = 64
+
+
+def _size(model: Union[Regression, OwnModel], given: Dict[str, Any]) -> Optional[int]:
+    """Bytes that the draws of a run will take, about; ``None`` where only time will tell."""
+    draws = given.get("draws")
+    if draws is None and any(given.get(name) is not None for name in ("budget", "evaluations", "target_ess")):
+        return None
+    draws, chains = (_USUAL_DRAWS if draws is None else draws), given.get("chains") or 4
+    if not all(isinstance(number, int) and number >= 0 for number in (draws, chains)):
+        return None
+    return draws * chains * (8 * (len(getattr(model, "names", ())) + 2) + _STATISTICS)
 
 
 class Run:
@@ -105,9 +122,16 @@ class Run:
     (4, 500)
     """
 
-    def __init__(self, model: Union[Regression, OwnModel], words: List[str], out: Optional[Path], resume: bool) -> None:
+    def __init__(
+        self,
+        model: Union[Regression, OwnModel],
+        words: List[str],
+        out: Optional[Path],
+        resume: bool,
+        size: Optional[int] = None,
+    ) -> None:
         self._model = model
-        self._keep = Temporary() if out is None or model._needs_folder else None
+        self._keep = Temporary(None if model._needs_folder else size) if out is None or model._needs_folder else None
         owned = self._keep if out is None else None
         self.path = owned.path / "run" if owned is not None else Path(out)  # type: ignore[arg-type]
         self._owned = owned
