@@ -20,7 +20,7 @@ fn surrogates_read_hardly_any_rows_and_agree_with_exact() {
         ("langevin", "--draws 12000 --proposal langevin:1", "Langevin steps of length 1 "),
     ] {
         let said = folder.done(&format!("{fit} --out {name} {proposal}"));
-        assert!(said.contains("second-order surrogate") && said.contains(words), "{said}");
+        assert!(said.contains("-order surrogate") && said.contains(words), "{said}");
         let sampled = folder.json(&format!("summary {name}"));
         assert!(sampled["proposal"].as_str().unwrap().contains(words), "{sampled}");
         assert!(sampled["data_share"].as_f64().unwrap() < 0.05, "{sampled}");

@@ -212,7 +212,7 @@ fn left_open(collected: Option<&Collected>) -> f64 {
 /// third order, besides its pass, which takes a row as long and may cost a hundred thousand decisions.
 fn worth_settling(rows: usize, d: usize) -> f64 {
     let d = d as f64;
-    let term = d * d / 80.0 + d * d * d / 3000.0;
+    let term = 4.0 + d * d / 80.0 + d * d * d / 3000.0;
     term * (1.0 + rows as f64 / SETTLED)
 }
 

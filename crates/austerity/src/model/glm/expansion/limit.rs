@@ -14,8 +14,8 @@
 //! kept. Where it settles nothing, the test goes on as without it: decisions that are certain are right, and the others are as they were.
 //!
 //! A is summed beside the scores, in the same pass, and the rows of the stratum are taken out again. Sums are in f32 over panels of rows, as everything there:
-//! what rounding can do is added to the diagonal, so that the limit is one of the true total. Totals that f32 computes come that close too
-//! (3·10⁻⁵ relative), but whoever needs the sign of *their* total takes [`super::bound`].
+//! what rounding can do to them is added to the diagonal, and what it can do to the total that f32 arithmetic computes to the weights of the rows (as in
+//! [`super::bound`]; of the third order as a multiple of ρ³, since that term is what rounds), so that the limit is one of the total as it comes.
 //!
 //! Cost: d² multiply-adds a row; d² per candidate. For families without extra parameters, where h alone moves a row.
 
@@ -37,6 +37,9 @@ const UNIT: f64 = 1.2e-7;
 const KNOWN: f64 = 0.01;
 /// What covers that and the rounding of scores.
 const COVER: f64 = 1.02;
+/// Relative accuracy of R in f32, the order of its sum included, and how much an error of h/ρ weighs in it.
+const ACCURACY: f64 = 3e-5;
+const SENSITIVE: f64 = 8.0;
 /// (√F + ρ√E)² ≤ (1 + η)·F + (1 + 1/η)·ρ²·E, of this η.
 const SPLIT: f64 = 1e-3;
 /// A typical limit of a move beyond this settles too few decisions to be asked for.
@@ -73,11 +76,13 @@ pub(super) struct Totals {
     trace: f64,
     /// Σ w D₃/6·lev³, or Σ w D₄/24·lev⁴, of rows whose z is hardly known.
     vague: f64,
+    /// What rounding does to a total of the third order, in units of ρ³.
+    rounding: f64,
 }
 
 impl Totals {
     pub(super) fn new(size: usize) -> Self {
-        Self { sums: Sums::second(size), error: 0.0, trace: 0.0, vague: 0.0 }
+        Self { sums: Sums::second(size), error: 0.0, trace: 0.0, vague: 0.0, rounding: 0.0 }
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -85,6 +90,7 @@ impl Totals {
         self.error += other.error;
         self.trace += other.trace;
         self.vague += other.vague;
+        self.rounding += other.rounding;
     }
 }
 
@@ -118,7 +124,6 @@ impl Collector {
         totals: &mut Totals,
     ) {
         let view = model.blocks().view();
-        let layout = view.layout();
         let blocks: Vec<u32> = (first..first + eta.len() / BLOCK).map(|block| block as u32).collect();
         let mut scores = [0.0f32; ROWS];
         let range = first..first + blocks.len();
@@ -136,27 +141,42 @@ impl Collector {
             let (score, leverage) = (f64::from(score), square.sqrt());
             let size = f64::from(panel.sizes[vector][lane]) + constant;
             let delta = UNIT * (self.widths.len() + 5) as f64 * size;
+            let uncertain = SENSITIVE * delta + ACCURACY * leverage;
             if delta <= KNOWN * leverage {
-                let weight = COVER * score / square;
+                let mut weight = COVER * score / square;
+                if self.third {
+                    totals.rounding += uncertain * square * self.third_of(model, first, row, eta, leverage);
+                } else {
+                    weight *= 1.0 + uncertain / leverage;
+                }
                 panel.weights[0][vector][lane] = weight as f32;
                 totals.error += weight * delta * delta;
                 totals.trace += weight * square;
             } else if row % BLOCK < view.rows_in(first + row / BLOCK) {
-                let lines = view.block(first + row / BLOCK);
-                let i = row % BLOCK;
-                let side =
-                    |place: Option<usize>| place.map_or(1.0, |p| f64::from(lines[2 * p + i / 16].0[i % 16]));
                 let far = leverage + delta;
-                let bounds =
-                    model.family.row_bounds(f64::from(eta[row]), side(layout.trials), far * self.reach);
-                let left = bounds.map_or(f64::INFINITY, |[_, third, fourth]| match self.third {
-                    false => third / 6.0 * far.powi(3),
-                    true => fourth / 24.0 * far.powi(4),
-                });
-                totals.vague += side(layout.weight) * left;
+                let (weight, bounds) = row_bounds(model, first, row, eta, far * self.reach);
+                let [_, third, fourth] = bounds.unwrap_or([f64::INFINITY; 3]);
+                let cubic = third / 6.0 * far.powi(3);
+                let left = if self.third { fourth / 24.0 * far.powi(4) } else { (1.0 + SENSITIVE) * cubic };
+                totals.rounding += if self.third { SENSITIVE * weight * cubic } else { 0.0 };
+                totals.vague += weight * left;
             }
         }
         totals.sums.push(model.level, panel);
+    }
+
+    /// w D₃/6 of a row.
+    fn third_of<F: Family>(
+        &self,
+        model: &Glm<F>,
+        first: usize,
+        row: usize,
+        eta: &[f32],
+        leverage: f64,
+    ) -> f64 {
+        let (weight, bounds) = row_bounds(model, first, row, eta, leverage * self.reach);
+        let there = row % BLOCK < model.blocks().view().rows_in(first + row / BLOCK);
+        bounds.filter(|_| there).map_or(0.0, |[_, third, _]| weight * third / 6.0)
     }
 
     /// Of ρ.
@@ -189,6 +209,20 @@ impl Collector {
     }
 }
 
+/// Weight of a row, by its place after the block `first`, and the bounds of its derivatives within `reach` of its η̂.
+fn row_bounds<F: Family>(
+    model: &Glm<F>,
+    first: usize,
+    row: usize,
+    eta: &[f32],
+    reach: f64,
+) -> (f64, Option<[f64; 3]>) {
+    let view = model.blocks().view();
+    let (layout, lines, i) = (view.layout(), view.block(first + row / BLOCK), row % BLOCK);
+    let side = |place: Option<usize>| place.map_or(1.0, |p| f64::from(lines[2 * p + i / 16].0[i % 16]));
+    (side(layout.weight), model.family.row_bounds(f64::from(eta[row]), side(layout.trials), reach))
+}
+
 impl Collected {
     /// The limit of a typical move before rows are set apart, roughly.
     pub(super) fn typical(&self) -> f64 {
@@ -205,6 +239,7 @@ impl Collected {
             diagonal += SUMMED * own.trace;
             all.sums.subtract(&own.sums);
             all.trace -= own.trace;
+            all.rounding -= own.rounding;
         }
         let d = collector.lower.nrows();
         let triangle = &all.sums.forms[0];
@@ -224,7 +259,15 @@ impl Collected {
         let mut values = eigenvalues.as_slice().to_vec();
         values.resize(filled(d), 0.0);
         let turned = strips(d, d, |i, k| turned[(i, k)]);
-        Ok(Some(Limit { turned, values, power: collector.power(), reach: collector.reach, typical }))
+        let rounding = all.rounding.max(0.0) + SUMMED * all.rounding.abs();
+        Ok(Some(Limit {
+            turned,
+            values,
+            rounding,
+            power: collector.power(),
+            reach: collector.reach,
+            typical,
+        }))
     }
 }
 
@@ -235,6 +278,8 @@ pub(super) struct Limit {
     turned: Vec<[f64; LANES]>,
     /// Λ, filled up.
     values: Vec<f64>,
+    /// In units of ρ³.
+    rounding: f64,
     /// Of ρ.
     power: i32,
     reach: f64,
@@ -249,8 +294,9 @@ impl Limit {
         room.resize(self.values.len(), 0.0);
         let (square, form) = dispatched!(level, _simd => self.forms(moved, room));
         let distance = square.sqrt();
+        let limit = distance.powi(self.power) * form + self.rounding * square * distance;
         // Written so that a NaN has no limit.
-        if distance <= self.reach { (1.0 + 1e-9) * distance.powi(self.power) * form } else { f64::INFINITY }
+        if distance <= self.reach { (1.0 + 1e-9) * limit } else { f64::INFINITY }
     }
 
     /// |y|² and Σ λ y².
