@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 
 CHAINS = 4
-#: Draws in all, if the time allows: a rate over fewer would mostly be that of the first audits, and others sample for longer than ours needs for these.
-MOST = 4_000_000
+#: Draws in all, if the time allows: a rate over fewer would mostly be that of the first audits, and others sample for longer than ours needs for these. With
+#: little time fewer, since effective sample sizes of many draws take ArviZ a minute.
+MOST, FEWER, LITTLE = 4_000_000, 1_000_000, 25.0
 
 
 def applies(work, name):
@@ -66,7 +67,8 @@ def run(work, recorder, name, cores):
 
     warnings.simplefilter("ignore")
     options = dict(rule="certified") if name == "austerity-certified" else {}
-    running = au.sample(model_of(work), draws=MOST // CHAINS, chains=CHAINS, threads=cores, seed=2, blocking=False, **options)
+    most = FEWER if recorder.limit < LITTLE else MOST
+    running = au.sample(model_of(work), draws=most // CHAINS, chains=CHAINS, threads=cores, seed=2, blocking=False, **options)
     seen = watch(running, recorder)
     made = recorder.now()
     if recorder.setup is None and seen[-1][1] > 0:
