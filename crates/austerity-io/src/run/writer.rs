@@ -162,7 +162,6 @@ impl DrawsWriter {
         extras: &[f64],
     ) -> Result<()> {
         self.check_lengths(chain, values, decisions, extras)?;
-        let audited = decisions.iter().any(|decision| decision.audit.is_some());
         self.guarded(|writer| {
             for block in 0..writer.plan.posterior().len() {
                 writer.fill_values(chain, block, values, decisions.len())?;
@@ -173,9 +172,6 @@ impl DrawsWriter {
                 match writer.layout.statistics[field].source {
                     Source::Decision(value) => {
                         writer.fill_single(chain, block, decisions.len(), |draw| value(&decisions[draw]))?;
-                    }
-                    Source::Audit(_, missing) if !audited => {
-                        writer.fill_single(chain, block, decisions.len(), |_| missing)?;
                     }
                     Source::Audit(value, missing) => {
                         let of = |draw: usize| decisions[draw].audit.as_ref().map_or(missing, value);

@@ -327,6 +327,24 @@ mod tests {
     use crate::model::glm::expansion::{ExpansionSettings, GlmExpansion};
     use crate::model::{Glm, Logistic, Prior, ResponseKind, generate};
 
+    /// Leapfrog paths are tried where there is time for them, and then as without a limit; draws from the normal approximation need none.
+    #[test]
+    fn a_pilot_that_would_take_too_long_is_not_made() {
+        let data = generate::logistic(3_000, 3).build().unwrap().data.check(ResponseKind::Binary).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 4]).unwrap();
+        let expansion = GlmExpansion::new(&model, &[0.0; 4], &ExpansionSettings::default()).unwrap();
+        let (mode, covariance) = (expansion.mode(), expansion.covariance());
+        let within = |kind, seconds| {
+            TransitionPlan::pilot_within(&expansion, mode, covariance, Some(kind), 1, seconds).unwrap()
+        };
+        let plan = |kind| TransitionPlan::pilot(&expansion, mode, covariance, Some(kind), 1).unwrap();
+        let words = |plan: &TransitionPlan| format!("{plan:?}");
+        assert!(within(TransitionKind::Hamiltonian, 0.0).is_none());
+        for (kind, seconds) in [(TransitionKind::Hamiltonian, 1e9), (TransitionKind::Independent, 0.0)] {
+            assert_eq!(words(&within(kind, seconds).unwrap()), words(&plan(kind)));
+        }
+    }
+
     /// A surrogate of the third order is skewed, and draws around its mean weigh more evenly than around its mode; of the second order with normal priors it is
     /// normal, and stays where it is.
     #[test]
