@@ -5,16 +5,20 @@
 mod arguments;
 mod convert;
 mod demo;
+#[cfg(feature = "paper")]
 mod fetch;
 mod fit;
 mod generate;
 mod interrupt;
 mod manual;
+#[cfg(feature = "paper")]
 mod reproduce;
+#[cfg(not(feature = "paper"))]
+mod without_paper;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, DataCommand};
+use arguments::{Arguments, Command};
 use austerity_fit::{analyze, check, design, runs};
 use clap::Parser as _;
 
@@ -38,8 +42,14 @@ fn main() -> ExitCode {
         Command::Analyze(options) => analyze::run(&arguments.common, options),
         Command::Design(options) => design::run(&arguments.common, options),
         Command::Check(options) => check::run(&arguments.common, options),
+        #[cfg(feature = "paper")]
         Command::Reproduce(options) => reproduce::run(&arguments.common, options),
-        Command::Data(DataCommand::Fetch(options)) => fetch::run(&arguments.common, options),
+        #[cfg(feature = "paper")]
+        Command::Data(arguments::DataCommand::Fetch(options)) => fetch::run(&arguments.common, options),
+        #[cfg(not(feature = "paper"))]
+        Command::Reproduce(words) => without_paper::run("reproduce", words),
+        #[cfg(not(feature = "paper"))]
+        Command::Data(words) => without_paper::run("data", words),
         Command::Generate(options) => generate::run(&arguments.common, options),
     };
     match outcome {

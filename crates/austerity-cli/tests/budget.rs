@@ -1,12 +1,10 @@
 //! Budgets: planned where the decision is left open, replayed on resumption, refused where they afford nothing.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fs;
 use std::time::Duration;
 
-use common::{Scratch, text};
+use crate::common::{Scratch, text};
 use serde_json::Value;
 
 /// Rows that a test saves something on, and a fit that decides about them.

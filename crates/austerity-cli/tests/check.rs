@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Scratch, austerity, json, text};
+use crate::common::{Scratch, austerity, json, text};
 
 #[test]
 fn generate_writes_what_check_reads() {

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::process::{Command, Stdio};
 
-use common::{austerity, text};
+use crate::common::{austerity, text};
 
 #[test]
 fn help_names_every_command_with_examples() {

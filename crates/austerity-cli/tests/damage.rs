@@ -2,13 +2,11 @@
 //! draws, or the program says what is lost; it never panics.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{Scratch, files, restore, text};
+use crate::common::{self, Scratch, files, restore, text};
 
 const FIT: &str =
     "fit data.csv --response y --chains 2 --warmup 100 --seed 2 --rule exact --proposal adaptive";

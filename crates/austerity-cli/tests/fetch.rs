@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
 #[path = "../../austerity-fetch/tests/common/formats.rs"]
 mod formats;
 #[path = "../../austerity-fetch/tests/common/server.rs"]
 mod server;
 
-use common::Scratch;
+use crate::common::Scratch;
 use formats::{covertype, gzip, sha256};
 use server::{Manner, Server};
 

@@ -7,14 +7,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{Scratch, text};
+use crate::common::{Scratch, text};
 
 const LIMIT: usize = 64 << 20;
 const ROWS: usize = 800_000;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 
 const FIT: &str =
     "fit all.csv --response y --rule sequential --epsilon 0.05 --batch 100 --proposal adaptive --warmup 200";

@@ -5,14 +5,12 @@
 //! 66 numbers, 5e-4 in all; the seed is fixed. The partner has another prior, and must be missed.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fmt::Write as _;
 use std::fs;
 
+use crate::common::{self, Scratch};
 use austerity::diagnostics::{mcse_mean, mcse_sd};
 use austerity_io::run::DrawsReader;
-use common::Scratch;
 
 const WITHIN: f64 = 4.5;
 const ROWS: usize = 250;

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fmt::Write as _;
 
+use crate::common::{Columns, Scratch, names};
 use austerity::diagnostics::quantile;
-use common::{Columns, Scratch, names};
 use statrs::distribution::{
     Binomial, Continuous as _, ContinuousCDF as _, Discrete as _, DiscreteCDF as _, Normal, Poisson,
     StudentsT,

@@ -4,16 +4,14 @@
 //! The data are found by `AUSTERITY_DATA` or beside the repository; without them the tests say that they were skipped.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::{Scratch, shared_data, text};
 use austerity::model::{Glm, Logistic, Prior, find_mode};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::{Column, open};
 use austerity_io::write::{Field, TableWriter};
-use common::{Scratch, shared_data, text};
 use serde_json::Value;
 
 /// Runs the fit and compares it with the mode; `prior` is that of every coefficient but the intercept.

@@ -6,9 +6,7 @@
 
 use std::fs;
 
-mod common;
-
-use common::{Scratch, text};
+use crate::common::{Scratch, text};
 
 #[test]
 fn an_experiment_leaves_figures_tables_numbers_and_a_page() {

@@ -1,13 +1,11 @@
 //! Runs that are killed, interrupted, ended by the clock, and go on: the draws are those of a run that nothing disturbed, bit for bit.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Scratch, files, text};
+use crate::common::{Scratch, files, text};
 use serde_json::Value;
 
 /// Numbers of a summary that belong to the draws, not to the clock.

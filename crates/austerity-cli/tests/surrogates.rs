@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Scratch, text};
+use crate::common::{Scratch, text};
 
 /// Plain columns: draws from the normal approximation or Langevin steps, a share of the data that is hardly any, and the same posterior as exact decisions, within 5 Monte-Carlo
 /// standard errors of each of 5 means: a false-alarm rate of 10 · 6e-7; the seed is fixed. A mean that is off by an eighth of its sd would be found.

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{austerity, json, text};
+use crate::common::{austerity, json, text};
 
 fn close(value: &serde_json::Value, expected: f64) {
     let value = value.as_f64().unwrap();

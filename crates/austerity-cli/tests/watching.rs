@@ -1,11 +1,9 @@
 //! What people and machines see while chains run: lines on a terminal, JSON on demand, else silence.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::process::Command;
 
-use common::{Scratch, text};
+use crate::common::{Scratch, text};
 use serde_json::Value;
 
 const FIT: &str =

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use crate::common::formats::{covertype, gzip};
+use crate::common::server::{Manner, Server};
+use crate::common::{self, Folder, got, refused, watched};
 use austerity_fetch::{Checksums, DataSet, Error, Event};
-use common::formats::{covertype, gzip};
-use common::server::{Manner, Server};
-use common::{Folder, got, refused, watched};
 
 const SET: DataSet = DataSet::Covertype;
 const FILE: &str = "covtype.data.gz";

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::common::formats::{gzip, idx, real_data};
+use crate::common::{Folder, cells, got, numbers};
 use austerity_fetch::{Checksums, DataSet};
 use austerity_io::table::{Column, open};
-use common::formats::{gzip, idx, real_data};
-use common::{Folder, cells, got, numbers};
 use parquet::column::reader::ColumnReader;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 

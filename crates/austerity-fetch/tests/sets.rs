@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::formats::{covertype, digits, gzip, idx, miniboone, zip};
+use crate::common::server::{Manner, Server};
+use crate::common::{Folder, cells, got, refused};
 use austerity_fetch::{Checksums, DataSet, Origin};
-use common::formats::{covertype, digits, gzip, idx, miniboone, zip};
-use common::server::{Manner, Server};
-use common::{Folder, cells, got, refused};
 
 const MNIST: [&str; 4] = [
     "train-images-idx3-ubyte",

@@ -4,15 +4,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common::Folder;
+use crate::common::draws::{decision, layout, value, values};
 use austerity_io::run::{DrawsWriter, Layout, Source, StatisticField};
-use common::Folder;
-use common::draws::{decision, layout, value, values};
 use serde_json::{Value, json};
 
 /// The Pythons that have what is needed.

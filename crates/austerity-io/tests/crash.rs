@@ -5,8 +5,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(unix)]
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
@@ -14,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::common::Folder;
+use crate::common::draws::{decision, files, layout, values};
 use austerity::rule::Decision;
 use austerity_io::Error;
 use austerity_io::run::{DrawsReader, DrawsWriter, Layout, RunLock, checkpoint};
-use common::Folder;
-use common::draws::{decision, files, layout, values};
 
 const FOLDER: &str = "AUSTERITY_TEST_FOLDER";
 

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::io::Write as _;
 
+use crate::common::Folder;
 use austerity_io::table::{Column, ColumnKind, OpenOptions, Table, open, open_with};
 use austerity_io::{Error, Result};
-use common::Folder;
 
 fn numbers(values: &[f64]) -> Column {
     Column::Numbers(values.to_vec())

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::Folder;
 use austerity_io::table::{Column, OpenOptions, open, open_with};
 use austerity_io::write::{Field, TableWriter};
-use common::Folder;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

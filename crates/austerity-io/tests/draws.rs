@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::draws::{decision, layout, value, values};
+use crate::common::{self, Folder};
 use austerity::rule::{Decision, Stopped};
 use austerity_io::Error;
 use austerity_io::run::{
     DrawsReader, DrawsWriter, ExportOptions, Layout, NumberType, StatisticField, export,
 };
-use common::Folder;
-use common::draws::{decision, layout, value, values};
 
 /// Appends the draws from..to of a chain.
 fn append(writer: &mut DrawsWriter, layout: &Layout, chain: usize, draws: std::ops::Range<usize>) {

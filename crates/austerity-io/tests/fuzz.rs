@@ -5,11 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::Folder;
+use crate::common::draws::{decision, files, layout, values};
 use austerity::model::ResponseKind;
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
@@ -17,8 +17,6 @@ use austerity_io::run::{DrawsReader, DrawsWriter, checkpoint};
 use austerity_io::store::{self, ConvertOptions};
 use austerity_io::table::open;
 use austerity_io::{Error, priors};
-use common::Folder;
-use common::draws::{decision, files, layout, values};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;

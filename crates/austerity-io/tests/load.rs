@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
+use crate::common::Folder;
 use austerity::model::{Data, ResponseKind, Store};
 use austerity_io::design::{DesignOptions, Recipe, ResponseCoding};
 use austerity_io::load::{LoadOptions, Loaded, load};
 use austerity_io::table::OpenOptions;
 use austerity_io::table::{Column, Table, open, open_with};
 use austerity_io::write::{write_csv, write_parquet};
-use common::Folder;
 
 const SEED: u64 = 12;
 

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
+use crate::common::Folder;
 use austerity_io::table::{Column, ColumnKind, open};
-use common::Folder;
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
+use crate::common::Folder;
 use austerity_io::Error;
 use austerity_io::table::{Column, ColumnKind, Table, open};
 use austerity_io::write::{Field, TableWriter, write_csv, write_parquet};
-use common::Folder;
 
 const ROWS: usize = 300;
 

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::real_data;
 use austerity::model::ResponseKind;
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::{Column, open};
-use common::real_data;
 
 fn numbers(file: &str, column: &str) -> Option<Vec<f64>> {
     let table = open(real_data(file)?).unwrap().read(Some(&[column.into()])).unwrap();

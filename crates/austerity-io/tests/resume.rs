@@ -2,18 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::common::Folder;
+use crate::common::draws::{decision, files, layout, values};
 use austerity::rule::Decision;
 use austerity_io::Error;
 use austerity_io::run::{DrawsReader, DrawsWriter, Layout, checkpoint};
-use common::Folder;
-use common::draws::{decision, files, layout, values};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

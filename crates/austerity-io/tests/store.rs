@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::Folder;
 use austerity::model::{Data, Glm, Logistic, Model as _, Prior, ResponseKind, Store};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::store::{ConvertOptions, Created, Progress, create, is_store, open as open_store};
 use austerity_io::table::{Column, Source, Table, open};
-use common::Folder;
 
 const SEED: u64 = 4;
 

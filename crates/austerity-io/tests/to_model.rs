@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::Folder;
 use austerity::model::{Glm, Logistic, Prior, ResponseKind, find_mode};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, Loaded, load};
 use austerity_io::table::open;
-use common::Folder;
 
 const ROWS: usize = 4000;
 

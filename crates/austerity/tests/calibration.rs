@@ -12,15 +12,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::{self, Joint};
 use austerity::diagnostics::ess_bulk;
 use austerity::model::{Parameters, Prior};
 use austerity::proposal::{AnyProposal, RandomWalk, RobustAdaptive};
 use austerity::rng::{Rng, Role, stream};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Control, Ended, Sampler, Settings, Silent};
-use common::Joint;
 
 const ROWS: usize = 100;
 const DATA_SETS: u32 = 320;

@@ -15,8 +15,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::{self, Joint, normal};
 use austerity::Result;
 use austerity::kernel::{Kernel, Metropolis};
 use austerity::model::{Model, Prior};
@@ -24,7 +23,6 @@ use austerity::population::{Access, BlockOrder, Reveal};
 use austerity::proposal::{AnyProposal, Mixture, Proposal, RandomWalk, RobustAdaptive};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{Decision, Exact, Law, Rule, RuleSettings, SequentialSettings};
-use common::{Joint, normal};
 use rand::RngExt as _;
 
 /// Rows: not a multiple of the block.

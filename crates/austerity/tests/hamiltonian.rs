@@ -8,8 +8,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::{self, Joint, design, normal, predictor};
 use austerity::Result;
 use austerity::diagnostics::{mcse_mean, mcse_sd};
 use austerity::kernel::{Kernel as _, Metropolis};
@@ -21,7 +20,6 @@ use austerity::proposal::{Hamiltonian, Path, Proposal, RandomWalk};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{Exact, RuleSettings, SequentialSettings};
 use austerity::run::{Checkpoint, Control, Ended, Run, Sampler, Settings, Silent};
-use common::{Joint, design, normal, predictor};
 use nalgebra::{DMatrix, DVector};
 
 /// Standard errors within which an exact kernel must be.

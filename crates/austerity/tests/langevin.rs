@@ -10,8 +10,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common;
 use austerity::Result;
 use austerity::kernel::{Kernel, Metropolis, Uncorrected};
 use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion};

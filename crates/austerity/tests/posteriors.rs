@@ -12,8 +12,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::{design, normal, predictor};
 use austerity::diagnostics::{mcse_mean, mcse_quantile, mcse_sd, quantile};
 use austerity::model::{
     CheckedData, Data, Glm, Lasso, Linear, Logistic, Noise, Parameters, Prior, ResponseKind, find_mode,
@@ -22,7 +21,6 @@ use austerity::proposal::{AnyProposal, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Control, Ended, Sampler, Settings, Silent};
-use common::{design, normal, predictor};
 use nalgebra::{DMatrix, DVector};
 use rand::RngExt as _;
 use statrs::distribution::{ContinuousCDF as _, Normal};

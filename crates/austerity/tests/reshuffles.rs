@@ -11,15 +11,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common::predictor;
 use austerity::BLOCK_ROWS;
 use austerity::model::{Access, Data, Glm, Logistic, Model as _, Prior, ResponseKind, find_mode, generate};
 use austerity::population::{BlockOrder, BlockReveal, Reveal, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::{Decision, Exact, Rule as _, Sequential, SequentialSettings};
-use common::predictor;
 
 const ROWS: usize = 12_000;
 const FEATURES: usize = 4;

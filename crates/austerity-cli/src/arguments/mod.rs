@@ -8,10 +8,16 @@ use austerity_fit::options::{
 };
 use clap::{Args, Parser, Subcommand};
 
+#[cfg(feature = "paper")]
 mod data;
+#[cfg(feature = "paper")]
 mod reproduce;
 
+#[cfg(not(feature = "paper"))]
+use crate::without_paper::Words;
+#[cfg(feature = "paper")]
 pub(crate) use data::{DataCommand, FetchOptions};
+#[cfg(feature = "paper")]
 pub(crate) use reproduce::ReproduceOptions;
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
@@ -73,12 +79,20 @@ pub(crate) enum Command {
     /// Are the assumptions of the test sound on these data? Asked before running.
     #[command(after_help = options::CHECK_EXAMPLES)]
     Check(CheckOptions),
-    /// The experiments and figures of the paper, each claim with a verdict.
+    /// Run the experiments of the paper: figures, and each claim with a verdict.
+    #[cfg(feature = "paper")]
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(ReproduceOptions),
-    /// Public data sets: those of the paper's experiments.
+    /// Run the experiments of the paper (in programs built with the feature `paper`).
+    #[cfg(not(feature = "paper"))]
+    Reproduce(Words),
+    /// Download the public data sets of the paper's experiments.
+    #[cfg(feature = "paper")]
     #[command(after_help = data::EXAMPLES, subcommand)]
     Data(DataCommand),
+    /// Download the public data sets of the paper's experiments (in programs built with the feature `paper`).
+    #[cfg(not(feature = "paper"))]
+    Data(Words),
     /// Makes data with known coefficients: columns x1, x2, … and the response y.
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(GenerateOptions),

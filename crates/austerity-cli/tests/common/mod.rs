@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use austerity_io::run::DrawsReader;
@@ -16,9 +17,13 @@ use serde_json::Value;
 /// A folder that is removed at the end of a test that passed.
 pub struct Scratch(PathBuf);
 
+/// Numbers the folders of one process: tests of different files may use the same name.
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+
 impl Scratch {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("austerity-{name}-{}", std::process::id()));
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("austerity-{name}-{}-{number}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)

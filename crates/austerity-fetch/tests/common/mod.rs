@@ -6,17 +6,23 @@ pub mod formats;
 pub mod server;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use austerity_fetch::{Checksums, DataSet, Error, Event, Fetched, Options, Origin, fetch};
 use austerity_io::table::{Column, open};
+
+/// Numbers the folders of one process: tests of different files may use the same name.
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A folder that is removed with its content at the end of the test.
 pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("austerity-fetch-{}-{test}", std::process::id()));
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("austerity-fetch-{}-{number}-{test}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)

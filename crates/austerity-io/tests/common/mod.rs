@@ -3,6 +3,10 @@
 pub(crate) mod draws;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Numbers the folders of one process: tests of different files may use the same name.
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A folder that is removed with its content at the end of the test.
 pub(crate) struct Folder(PathBuf);
@@ -10,7 +14,8 @@ pub(crate) struct Folder(PathBuf);
 impl Folder {
     #[allow(dead_code, reason = "not every test file writes")]
     pub(crate) fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("austerity-io-{}-{test}", std::process::id()));
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("austerity-io-{}-{number}-{test}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

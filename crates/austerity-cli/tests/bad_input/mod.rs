@@ -6,8 +6,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod data;
 mod odd;
 mod settings;

@@ -1,0 +1,23 @@
+//! Every test of the program in one binary: what they share is compiled and linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bad_input;
+mod budget;
+mod check;
+mod commands;
+mod common;
+mod damage;
+mod damaged_runs;
+mod documents;
+mod fetch;
+mod memory;
+mod merge;
+mod posteriors;
+mod predict;
+mod real_data;
+mod reproduce;
+mod resume;
+mod surrogates;
+mod theory;
+mod watching;
