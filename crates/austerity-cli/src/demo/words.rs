@@ -1,129 +1,168 @@
 //! What the demo says.
 
-use super::experiment::{Demo, Measured, Problem};
-use crate::arguments::DemoOptions;
+use std::path::Path;
+
+use austerity::diagnostics::Summary;
 use austerity_fit::table;
 
+use super::Demo;
+use super::baseline::Measured;
+use super::fitted::Fitted;
+use crate::arguments::DemoOptions;
+
 /// Before anything runs.
-pub(super) fn introduction(problem: &Problem, options: &DemoOptions) -> String {
+pub(super) fn introduction(data: &Path, options: &DemoOptions) -> String {
     format!(
-        "Logistic regression on {} generated rows with {} features and an intercept.\n\
-         A Metropolis–Hastings step must decide whether the sum of {} log-likelihood differences exceeds a random\n\
-         threshold. The exact rule reads every row. A sequential test reads rows until it is sure enough.\n\
-         Every rule gets the same proposals, the same uniforms and {} seconds on this machine.",
-        problem.rows, options.features, problem.rows, options.seconds
+        "Logistic regression on {} generated rows with {} features.\n\n$ austerity fit {} --response y",
+        count(options.rows as f64),
+        options.features,
+        data.display()
     )
 }
 
-fn number(value: f64) -> String {
+/// The answer of the fit beside the truth, and its verdict.
+pub(super) fn answer(fit: &Fitted, truth: &[f64]) -> String {
+    let mut rows = table(&["", "true", "mean", "sd", "2.5 %", "97.5 %"]);
+    for (parameter, truth) in fit.parameters.iter().zip(truth) {
+        let numbers = [parameter.mean, parameter.sd, parameter.q025, parameter.q975];
+        let cells = numbers.map(|value| format!("{value:.4}"));
+        rows.add_row([[parameter.name.clone(), format!("{truth:.4}")].as_slice(), &cells].concat());
+    }
+    let verdict = if fit.trusted {
+        format!(
+            "Trusted: {} chains agree (largest R-hat {:.3}), at least {} effective samples.",
+            fit.chains,
+            fit.largest_rhat,
+            count(fit.effective)
+        )
+    } else {
+        format!("NOT trusted: {}", fit.reasons.join(" "))
+    };
+    format!("{rows}\n{verdict}\n{:.1} seconds from the file to this answer.\n", fit.seconds)
+}
+
+/// The table of all samplers, three sentences and where to look next.
+pub(super) fn comparison(demo: &Demo, seconds: f64) -> String {
+    let Some(exact) = demo.baselines.first() else {
+        return format!("Stopped before the baselines were measured.\n{}", next(demo));
+    };
+    let mut rows =
+        table(&["", "rows per decision", "effective samples/s", "sd against exact", "predicted sd"]);
+    let fit = &demo.fit;
+    let (ratio, error) = sd_ratio(&fit.parameters, &exact.summary);
+    rows.add_row([
+        "austerity fit".into(),
+        count(fit.rows_per_decision),
+        count(fit.effective / fit.chain_seconds),
+        format!("{ratio:.2} ± {error:.2}"),
+        "1.00".into(),
+    ]);
+    for measured in &demo.baselines {
+        let (ratio, error) = sd_ratio(&measured.summary, &exact.summary);
+        let reference = std::ptr::eq(measured, exact);
+        rows.add_row([
+            measured.name.into(),
+            count(measured.rows_per_decision),
+            count(measured.effective / measured.seconds),
+            if reference { "1".into() } else { format!("{ratio:.2} ± {error:.2}") },
+            format!("{:.2}", measured.predicted_sd),
+        ]);
+    }
+    let sentences: String = sentences(demo, exact).iter().map(|text| format!("• {text}\n")).collect();
+    format!(
+        "What it replaces: Metropolis–Hastings without a surrogate, {seconds} seconds each.\n{rows}\n\
+         Effective samples: the smaller of bulk and tail, worst coefficient, per second of sampling.\n{sentences}{}",
+        next(demo)
+    )
+}
+
+fn next(demo: &Demo) -> String {
+    format!("Report page: {}", demo.report.display())
+}
+
+fn sentences(demo: &Demo, exact: &Measured) -> Vec<String> {
+    let fit = &demo.fit;
+    let mut said = vec![format!(
+        "The fit made {} times as many effective samples per second as exact decisions on the same proposals.",
+        count(fit.effective / fit.chain_seconds / (exact.effective / exact.seconds))
+    )];
+    said.push(format!(
+        "It expands the log-likelihood at the mode, so most accept/reject decisions read no rows ({} on average) instead of {}.",
+        count(fit.rows_per_decision),
+        count(demo.rows as f64)
+    ));
+    if let [_, walk, test, ..] = &demo.baselines[..] {
+        let (ratio, error) = sd_ratio(&test.summary, &exact.summary);
+        said.push(format!(
+            "The paper's plain test reads {:.0} % of the rows of the exact walk, and its standard deviations come out {ratio:.2} ± {error:.2} \
+             times the exact ones (predicted: {:.2}).",
+            100.0 * test.rows_per_decision / walk.rows_per_decision,
+            test.predicted_sd
+        ));
+    }
+    said
+}
+
+/// Geometric mean over the parameters of sd/exact sd, and its standard error from the Monte Carlo errors of both runs. Errors of the
+/// parameters are taken as independent, which they nearly are; those of the runs are.
+fn sd_ratio(found: &[Summary], exact: &[Summary]) -> (f64, f64) {
+    let count = exact.len() as f64;
+    let pairs = || found.iter().zip(exact);
+    let ratio = (pairs().map(|(a, b)| (a.sd / b.sd).ln()).sum::<f64>() / count).exp();
+    let variance: f64 = pairs().map(|(a, b)| (a.mcse_sd / a.sd).powi(2) + (b.mcse_sd / b.sd).powi(2)).sum();
+    (ratio, variance.sqrt() / count * ratio)
+}
+
+/// A number as people write it: 1,000,000; 412; 8.3; 0.02.
+fn count(value: f64) -> String {
     match value {
-        v if v >= 100.0 => format!("{v:.0}"),
-        v if v >= 10.0 => format!("{v:.1}"),
+        v if !v.is_finite() => "–".into(),
+        v if v >= 100.0 => {
+            let digits = format!("{v:.0}");
+            let mut text = String::new();
+            for (place, digit) in digits.chars().enumerate() {
+                if place > 0 && (digits.len() - place).is_multiple_of(3) {
+                    text.push(',');
+                }
+                text.push(digit);
+            }
+            text
+        }
+        v if v >= 10.0 => format!("{v:.0}"),
+        v if v >= 0.1 => format!("{v:.1}"),
         v => format!("{v:.2}"),
     }
 }
 
-/// The numbers.
-pub(super) fn tables(demo: &Demo) -> String {
-    let mut cost =
-        table(&["at stationarity", "data read", "accepted", "steps/s", "ESS/s", "ESS/10⁶ evaluations"]);
-    let mut bias = table(&[
-        "against the exact run",
-        "mean off (chance)",
-        "sd ratio",
-        "predicted",
-        "cold start",
-        "evaluations",
-    ]);
-    for result in &demo.results {
-        cost.add_row([
-            result.rule.clone(),
-            format!("{:.1} %", 100.0 * result.data_share),
-            format!("{:.0} %", 100.0 * result.acceptance),
-            number(result.steps_per_second),
-            number(result.ess_per_second),
-            number(result.ess_per_million_evaluations),
-        ]);
-        let exact = result.sd_ratio_error == 0.0;
-        bias.add_row([
-            result.rule.clone(),
-            if exact {
-                "–".into()
-            } else {
-                format!("{:.2} ({:.2}) sd", result.mean_off, result.mean_off_by_chance)
-            },
-            if exact {
-                "1".into()
-            } else {
-                format!("{:.2} ± {:.2}", result.sd_ratio, result.sd_ratio_error)
-            },
-            if exact { "1".into() } else { format!("{:.2}", result.sd_ratio_predicted) },
-            result.cold_seconds.map_or("not there yet".into(), |s| format!("{s:.2} s")),
-            result.cold_evaluations.map_or("–".into(), |e| format!("{:.1} million", e / 1e6)),
-        ]);
-    }
-    format!(
-        "{cost}\n\n{bias}\n\n\
-         data read: mean share of the rows a decision rested on. ESS: effective sample size, the number of independent\n\
-         draws that would be as good (the worst parameter). evaluations: likelihoods of single rows, one per row for\n\
-         the exact rule, which keeps those of its current state, two for a test. sd ratio: posterior sd against that of\n\
-         the exact run, ± its Monte Carlo error; 1.10 means intervals 10 % too wide. predicted: by the theory, before\n\
-         any sampling. chance: what noise alone would show. cold start: from all coefficients 0 until near the mode."
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What it means.
-pub(super) fn conclusions(demo: &Demo, interrupted: bool) -> String {
-    let mut text = String::from("\nIn words\n");
-    let Some((exact, tests)) = demo.results.split_first() else {
-        return "Stopped before anything was measured.".into();
-    };
-    for test in tests {
-        text += &format!("• {}\n", sentence(test, exact));
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        for (value, text) in [
+            (1e6, "1,000,000"),
+            (999.6, "1,000"),
+            (412.3, "412"),
+            (12.6, "13"),
+            (8.34, "8.3"),
+            (0.021, "0.02"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(count(value), text);
+        }
     }
-    text += "• Larger ε or more looks: fewer rows, more bias. A plain test reads a constant share of the data whatever N is;\n  \
-             it pays on the way to the posterior more than inside it.\n";
-    if let Some(odd) = demo.results.iter().find(|result| result.guarded_share > 0.01) {
-        text += &format!(
-            "• The guard held up {:.1} % of the decisions of “{}”: single rows carried too much of a difference.\n",
-            100.0 * odd.guarded_share,
-            odd.rule
-        );
-    }
-    if let Some(rough) = demo.results.iter().find(|result| result.largest_rhat > 1.01) {
-        text += &format!(
-            "• The chains of “{}” still differ (R-hat {:.3}): give it more --seconds before trusting the last digits.\n",
-            rough.rule, rough.largest_rhat
-        );
-    }
-    if interrupted {
-        text += "• Stopped early: the numbers rest on what was drawn until then.\n";
-    }
-    text.trim_end().into()
-}
 
-fn sentence(test: &Measured, exact: &Measured) -> String {
-    let speed = test.steps_per_second / exact.steps_per_second;
-    let width = 100.0 * (test.sd_ratio - 1.0);
-    let sure = (test.sd_ratio - 1.0).abs() > 2.0 * test.sd_ratio_error;
-    let bias = if sure && width.abs() >= 0.5 {
-        format!("its posterior is {:.0} % too {}", width.abs(), if width > 0.0 { "wide" } else { "narrow" })
-    } else {
-        "no bias can be seen in this time".into()
-    };
-    let cold = match (test.cold_evaluations, exact.cold_evaluations) {
-        (Some(a), Some(b)) if b > a => {
-            format!(";\n  from a cold start it arrives with {} times fewer evaluations", number(b / a))
-        }
-        (Some(_), None) => {
-            ";\n  from a cold start it arrives, which the exact rule did not in this time".into()
-        }
-        _ => String::new(),
-    };
-    format!(
-        "{}\n  reads {:.1} % of the rows and makes {} times as many steps per second; {bias}{cold}.",
-        test.rule,
-        100.0 * test.data_share,
-        number(speed)
-    )
+    #[test]
+    fn the_ratio_of_sds_is_geometric_and_its_error_that_of_both_runs() {
+        let summary = |sd: f64| {
+            let values: Vec<f64> = (0..400).map(|i| sd * (f64::from(i * 37 % 400) / 400.0 - 0.5)).collect();
+            Summary::new("x", &[&values[..200], &values[200..]])
+        };
+        let (ratio, error) = sd_ratio(&[summary(2.0), summary(8.0)], &[summary(1.0), summary(1.0)]);
+        assert!((ratio - 4.0).abs() < 1e-9, "{ratio}");
+        let one = summary(1.0);
+        let expected = (4.0 * (one.mcse_sd / one.sd).powi(2)).sqrt() / 2.0 * 4.0;
+        assert!((error - expected).abs() < 1e-9, "{error} {expected}");
+    }
 }

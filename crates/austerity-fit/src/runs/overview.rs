@@ -110,6 +110,24 @@ impl Overview {
         self.counters.data_share(self.run.data.rows) + stratum as f64 / self.run.data.rows as f64
     }
 
+    /// Rows of the data.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.run.data.rows
+    }
+
+    /// Chains of the run.
+    #[must_use]
+    pub fn chains(&self) -> u32 {
+        self.run.settings.chains
+    }
+
+    /// Seconds in which the chains ran, preparation excluded.
+    #[must_use]
+    pub fn chain_seconds(&self) -> f64 {
+        self.saved.seconds
+    }
+
     /// The contract of `summary --json`.
     #[must_use]
     pub fn json(&self) -> Value {

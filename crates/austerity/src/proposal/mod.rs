@@ -49,7 +49,7 @@ pub use random_walk::{RandomWalk, Shape};
 pub use stiefel::Stiefel;
 pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;
-pub use transition::{Transition, TransitionKind, TransitionPlan};
+pub use transition::{ANTITHETIC_CORRELATION, Transition, TransitionKind, TransitionPlan};
 
 /// Proposes a candidate.
 pub trait Proposal<S> {

@@ -37,8 +37,8 @@ const WORTH_MOVING: f64 = 0.02;
 /// Pairs ±z of draws whose gradients are averaged, and how often.
 const PAIRS: usize = 128;
 const MOVES: usize = 3;
-/// Correlation of successive draws from the normal approximation.
-const CORRELATION: f64 = -0.45;
+/// Correlation of successive draws from the normal approximation: antithetic.
+pub const ANTITHETIC_CORRELATION: f64 = -0.45;
 /// Gradients that tell what one takes.
 const TIMED: u32 = 8;
 /// Steps of the two rounds of leapfrog paths.
@@ -153,7 +153,7 @@ impl TransitionPlan {
             kind: wanted,
             mean,
             covariance: covariance.to_vec(),
-            correlation: CORRELATION,
+            correlation: ANTITHETIC_CORRELATION,
             path: Path { length: LENGTH, steps: 3..=6, jitter: 0.2, target: Some(ACCEPTANCE) },
             sweeps: sweeps::usual(expansion),
             spread,

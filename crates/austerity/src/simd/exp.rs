@@ -9,7 +9,7 @@
 
 use fearless_simd::{Simd, i32x16, prelude::*};
 
-use super::Lanes;
+use super::{Lanes, apart};
 
 /// Adding this leaves the nearest integer in the low bits of the sum.
 const ROUNDER: f32 = 12_582_912.0;
@@ -49,6 +49,11 @@ pub(super) fn power_of_two<S: Simd>(k: i32x16<S>) -> Lanes<S> {
 /// e^x for |x| ≤ 87, where no result leaves the normal numbers.
 #[inline(always)]
 pub fn exp_bounded<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
+    apart(simd, x, exp_bounded_in_line)
+}
+
+#[inline(always)]
+fn exp_bounded_in_line<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
     let (k, fraction) = reduced(simd, x);
     let scale = power_of_two(k);
     fraction.mul_add(scale, scale)
@@ -57,6 +62,11 @@ pub fn exp_bounded<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
 /// e^x for every x: +∞ above 88.73, gradual underflow to 0, NaN for NaN.
 #[inline(always)]
 pub fn exp<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
+    apart(simd, x, exp_in_line)
+}
+
+#[inline(always)]
+fn exp_in_line<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
     let splat = |value: f32| Lanes::splat(simd, value);
     let (k, fraction) = reduced(simd, x);
     let half = k >> 1;

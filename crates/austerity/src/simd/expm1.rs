@@ -7,8 +7,8 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::Lanes;
 use super::exp::{power_of_two, reduced};
+use super::{Lanes, apart};
 
 /// Beyond this e^x − 1 is infinite.
 const OVERFLOW: f32 = 89.0;
@@ -18,6 +18,11 @@ const UNDERFLOW: f32 = -18.0;
 /// e^x − 1 for |x| ≤ 87.
 #[inline(always)]
 pub fn expm1_bounded<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
+    apart(simd, x, expm1_bounded_in_line)
+}
+
+#[inline(always)]
+fn expm1_bounded_in_line<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
     let (k, fraction) = reduced(simd, x);
     let scale = power_of_two(k);
     fraction.mul_add(scale, scale - 1.0)
@@ -26,6 +31,11 @@ pub fn expm1_bounded<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
 /// e^x − 1 for every x: +∞ above 88.73, −1 far below 0, NaN for NaN.
 #[inline(always)]
 pub fn expm1<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
+    apart(simd, x, expm1_in_line)
+}
+
+#[inline(always)]
+fn expm1_in_line<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
     let splat = |value: f32| Lanes::splat(simd, value);
     let (k, fraction) = reduced(simd, x);
     let half = power_of_two(k - 1);

@@ -8,7 +8,7 @@
 
 use fearless_simd::{Simd, i32x16, prelude::*};
 
-use super::Lanes;
+use super::{Lanes, apart};
 
 /// q, lowest power first.
 const Q: [f32; 8] = [
@@ -25,6 +25,11 @@ const Q: [f32; 8] = [
 /// log(1 + x) for 0 ≤ x ≤ 1e38.
 #[inline(always)]
 pub fn log1p_nonnegative<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
+    apart(simd, x, log1p_nonnegative_in_line)
+}
+
+#[inline(always)]
+fn log1p_nonnegative_in_line<S: Simd>(simd: S, x: Lanes<S>) -> Lanes<S> {
     let splat = |value: f32| Lanes::splat(simd, value);
     let integer = |value: i32| i32x16::splat(simd, value);
     let u = (x + 1.0).bitcast::<i32x16<S>>();

@@ -36,6 +36,8 @@ pub use prefetch::{prefetch_at, prefetch_far, prefetch_slice};
 pub use reduce::{lanes_sum, reduce};
 pub use sigmoid::sigmoid;
 
+use fearless_simd::{Simd, SimdBase as _};
+
 /// Runs `$body` with the token of a [`Level`], compiled for AVX-512, AVX2 and the baseline: SSE4.2 would gain nothing over SSE2
 /// here and cost every build a fourth copy of the kernels.
 macro_rules! dispatched {
@@ -68,6 +70,21 @@ pub(crate) use dispatched;
 
 /// Sixteen f32 on the instruction set `S`.
 pub type Lanes<S> = fearless_simd::f32x16<S>;
+
+/// Applies an elementary function in line, or on SSE2 by a call: its sixteen lanes are four registers there, and copies in every kernel took
+/// a fifth of the build for machines that hardly exist. Results are the same.
+#[inline(always)]
+fn apart<S: Simd>(simd: S, x: Lanes<S>, function: impl Fn(S, Lanes<S>) -> Lanes<S>) -> Lanes<S> {
+    #[inline(never)]
+    fn call<S: Simd>(simd: S, x: Lanes<S>, function: impl Fn(S, Lanes<S>) -> Lanes<S>) -> Lanes<S> {
+        function(simd, x)
+    }
+    if const { cfg!(target_arch = "x86_64") && S::f32s::LEN == 4 } {
+        call(simd, x, function)
+    } else {
+        function(simd, x)
+    }
+}
 
 /// The best level of this machine; detected once per process.
 #[must_use]
