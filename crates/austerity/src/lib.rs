@@ -52,8 +52,8 @@ pub const BLOCK_ROWS: usize = 32;
 /// The examples of the pages, kept true by running them.
 #[cfg(doctest)]
 mod pages {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
+    #[doc = include_str!("../../../docs/library.md")]
+    struct Library;
     #[doc = include_str!("../../../docs/architecture.md")]
     struct Architecture;
 }

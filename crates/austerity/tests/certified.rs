@@ -181,7 +181,7 @@ fn without_a_bound_every_row_is_read() {
 /// Shares settled by each stage, for the record: `cargo nextest run --test certified --run-ignored all -E 'test(shares)' --no-capture`.
 #[test]
 #[ignore = "minutes: a table for the record"]
-fn shares_settled_by_each_stage() {
+fn on_demand_shares_settled_by_each_stage() {
     for rows in [100_000, 1_000_000] {
         let data = generate::logistic(rows, 19).correlated(true).build().unwrap().data;
         let model = surrogate(Logistic, data, None, false);

@@ -6,6 +6,7 @@ mod checks;
 mod command;
 mod figures;
 mod python;
+mod slowest;
 mod steps;
 mod suite;
 mod tree;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 /// The tasks and what each does; documented commands are checked against this list.
 pub(crate) const TASKS: &[(&str, &str)] = &[
-    ("test", "run every check: format, lints, tests, doc tests, docs, project rules, the Python package"),
+    ("test", "run the first tier of checks, as continuous integration does; --full adds the second tier"),
     ("bench", "run the benches of every crate, or the one that is named, such as `bench flat-in-n --quick`"),
     ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
     ("help", "print this text"),
@@ -28,7 +29,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let root = project_root();
     match arguments.first().map(String::as_str) {
-        Some("test") if arguments.len() == 1 => suite::run(&root),
+        Some("test") if arguments.len() == 1 => suite::run(&root, suite::Tier::First),
+        Some("test") if arguments.len() == 2 && arguments[1] == "--full" => {
+            suite::run(&root, suite::Tier::Full)
+        }
         Some("bench") => bench(&root, &arguments[1..]),
         Some("figures") if arguments.len() == 1 => outcome(figures::draw(&root)),
         Some("help" | "--help" | "-h") => {

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::command;
 use crate::steps::Outcome;
+use crate::suite::Tier;
 
 /// Without these there is no testing.
 const NEEDED: &[&str] = &["maturin>=1.9.4,<2", "numpy", "pytest"];
@@ -19,11 +20,14 @@ const WELCOME: &[&[&str]] = &[
     &["jax"],
     &["xarray", "arviz", "pyarrow"],
 ];
+/// The settings of `[profile.test]`, which the wheel is built with.
+const SETTINGS: [(&str, &str); 4] =
+    [("opt-level", "3"), ("debug", "false"), ("incremental", "false"), ("lto", "off")];
 /// The oldest Python that the package supports.
 const OLDEST: &str = "import sys, venv; sys.exit(sys.version_info < (3, 9))";
 
 /// Builds, installs and tests.
-pub(crate) fn run(root: &Path) -> Outcome {
+pub(crate) fn run(root: &Path, tier: Tier) -> Outcome {
     let Some(python) = interpreter() else {
         return Outcome::Skipped(
             "the Python package was not tested: there is no Python 3.9 or newer with venv".into(),
@@ -55,7 +59,12 @@ pub(crate) fn run(root: &Path) -> Outcome {
         })
         .and_then(|_| {
             let mut tests = Command::new(&inside);
-            tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"]).current_dir(root);
+            tests
+                .args(["-m", "pytest", "-q", "--durations=10", "-p", "no:cacheprovider", "python/tests"])
+                .current_dir(root);
+            if tier == Tier::First {
+                tests.args(["-m", "not slow"]);
+            }
             command::run(tests.stdin(Stdio::null()))
         });
     match tested {
@@ -96,8 +105,9 @@ fn build(root: &Path, python: &Path) -> Result<PathBuf, String> {
         .current_dir(root)
         .stdin(Stdio::null())
         // The settings of [profile.test], under another name: maturin cannot build with that profile itself.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "3")
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+        .envs(SETTINGS.map(|(key, value)| {
+            (format!("CARGO_PROFILE_DEV_{}", key.to_uppercase().replace('-', "_")), value)
+        }));
     command::run(&mut maturin)?;
     let wheels = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     wheels
@@ -116,7 +126,12 @@ mod tests {
         let manifest =
             std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml")).unwrap();
         let test = manifest.split("[profile.test]").nth(1).unwrap().split("\n[").next().unwrap().to_owned();
-        assert!(test.contains("opt-level = 3") && test.contains("debug = \"line-tables-only\""), "{test}");
+        let stated: Vec<&str> = test.lines().filter(|line| line.contains(" = ")).collect();
+        let wanted = SETTINGS.map(|(key, value)| match value {
+            "off" => format!("{key} = \"{value}\""),
+            _ => format!("{key} = {value}"),
+        });
+        assert_eq!(stated, wanted);
     }
 
     #[test]

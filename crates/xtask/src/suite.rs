@@ -1,24 +1,57 @@
-//! `cargo xtask test`: every check of the project, in the order in which a person wants to hear of it.
+//! `cargo xtask test`: the checks of the project, in the order in which a person wants to hear of them.
+//!
+//! | tier | command | what it adds |
+//! |---|---|---|
+//! | first | `cargo xtask test` | format, lints, tests, doc tests, docs, project rules, the Python package |
+//! | second | `cargo xtask test --full` | tests marked `#[ignore = "second tier"]`, Python tests marked `slow`, every experiment of the paper |
+//!
+//! Tests called `on_demand_…` print tables for the record and belong to no tier.
+//!
+//! Everything is built once with the settings of `[profile.test]`: lints and docs share their metadata, tests, experiments and the wheel their
+//! libraries.
 
 use crate::checks::{documents, manifests, sources};
 use crate::command::{self, cargo};
 use crate::python;
+use crate::slowest;
 use crate::steps::{Outcome, Steps};
 use crate::tree::Tree;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Runs every check, whatever fails on the way, and ends with a table.
-pub(crate) fn run(root: &Path) -> ExitCode {
+/// How much is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// What every change must pass.
+    First,
+    /// That, and what takes long.
+    Full,
+}
+
+/// Runs every check of the tier, whatever fails on the way, and ends with a table.
+pub(crate) fn run(root: &Path, tier: Tier) -> ExitCode {
     let mut steps = Steps::default();
 
     run_cargo(&mut steps, "format", cargo(root, &["fmt", "--check"]));
-    let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let lints = [
+        "clippy",
+        "--profile",
+        "test",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--",
+        "-D",
+        "warnings",
+    ];
     run_cargo(&mut steps, "lints", cargo(root, &lints));
-    run_cargo(&mut steps, "tests", tests(root));
-    run_cargo(&mut steps, "experiments", experiments(root));
-    run_cargo(&mut steps, "doc tests", cargo(root, &["test", "--workspace", "--doc", "--no-fail-fast"]));
-    let mut docs = cargo(root, &["doc", "--workspace", "--no-deps"]);
+    run_cargo(&mut steps, "tests", tests(root, tier));
+    if tier == Tier::Full {
+        run_cargo(&mut steps, "experiments", experiments(root));
+    }
+    let doc_tests = ["test", "--workspace", "--all-features", "--doc", "--no-fail-fast"];
+    run_cargo(&mut steps, "doc tests", cargo(root, &doc_tests));
+    let mut docs = cargo(root, &["doc", "--profile", "test", "--workspace", "--all-features", "--no-deps"]);
     docs.env("RUSTDOCFLAGS", "-D warnings");
     run_cargo(&mut steps, "docs", docs);
 
@@ -27,8 +60,16 @@ pub(crate) fn run(root: &Path) -> ExitCode {
         Err(why) => steps.run("project rules", "reading the sources", || Outcome::Failed(vec![why])),
     }
     steps.run("Python package", "the wheel in a fresh virtual environment, and python/tests", || {
-        python::run(root)
+        python::run(root, tier)
     });
+    if let Some(table) = slowest::table(root) {
+        print!("\n{table}");
+    }
+    if tier == Tier::First {
+        println!(
+            "\nThe second tier, with long statistical tests and the paper's experiments: cargo xtask test --full"
+        );
+    }
     steps.finish()
 }
 
@@ -45,7 +86,7 @@ fn run_project_checks(steps: &mut Steps, root: &Path, tree: &Tree) {
     steps.run("unsafe code", "only where it is allowed", || sources::unsafe_code(tree));
     steps.run("documented commands", "the commands of the README exist", || {
         documents::commands(tree, |subcommand| {
-            // The profile of the tests, so that little is compiled a second time.
+            // Without features, as a newcomer builds it; the profile of the tests, so that little is compiled a second time.
             let call = ["run", "--quiet", "--profile", "test", "--", subcommand, "--help"];
             command::output(&mut cargo(root, &call)).map(|_| ())
         })
@@ -59,19 +100,27 @@ fn run_cargo(steps: &mut Steps, name: &str, mut call: Command) {
 
 /// With nextest where it is installed (one process per test, a clearer list), else cargo's own runner.
 /// Without `--no-fail-fast` the first failure would hide the next.
-fn tests(root: &Path) -> Command {
+fn tests(root: &Path, tier: Tier) -> Command {
     if command::output(&mut cargo(root, &["nextest", "--version"])).is_ok() {
-        cargo(root, &["nextest", "run", "--workspace", "--no-fail-fast"])
-    } else {
-        cargo(root, &["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
+        let mut call = vec!["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"];
+        if tier == Tier::Full {
+            call.extend(["--run-ignored", "all", "-E", "not test(on_demand)"]);
+        }
+        return cargo(root, &call);
     }
+    let mut call =
+        vec!["test", "--workspace", "--all-features", "--lib", "--bins", "--tests", "--no-fail-fast"];
+    if tier == Tier::Full {
+        call.extend(["--", "--include-ignored", "--skip", "on_demand"]);
+    }
+    cargo(root, &call)
 }
 
 /// Every experiment of the paper at its smallest size, with the program that the tests have built. Claims that do not hold at
 /// that size are no failures: the pages, in `target/reproduce`, tell them.
 fn experiments(root: &Path) -> Command {
-    let call = ["run", "--quiet", "--profile", "test", "--", "reproduce", "all", "--quick", "--out"];
-    let mut command = cargo(root, &call);
-    command.arg("target/reproduce");
+    let program = ["run", "--quiet", "--profile", "test", "--features", "paper", "--"];
+    let mut command = cargo(root, &program);
+    command.args(["reproduce", "all", "--quick", "--out", "target/reproduce"]);
     command
 }

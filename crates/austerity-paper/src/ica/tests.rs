@@ -36,7 +36,7 @@ fn a_tiny_run_is_complete() {
 /// Both experiments at the size that `AUSTERITY_SIZE` names (quick, usual, paper), on the recordings where they are; prints every check.
 #[test]
 #[ignore = "seconds to hours, run on demand"]
-fn at_full_size() {
+fn on_demand_at_full_size() {
     let size = match std::env::var("AUSTERITY_SIZE").as_deref() {
         Ok("usual") => Size::Usual,
         Ok("paper") => Size::Paper,

@@ -205,7 +205,7 @@ pub(crate) mod tests {
 
     /// The same with every 97th pattern; about a minute.
     #[test]
-    #[ignore = "dense sweep, run on demand"]
+    #[ignore = "second tier: a dense sweep"]
     fn within_four_ulp_in_a_dense_sweep() {
         sweep(97);
     }

@@ -228,7 +228,7 @@ fn the_total_of_a_million_rows() {
 }
 
 #[test]
-#[ignore = "needs about 4 GB and a minute"]
+#[ignore = "second tier: 4 GB and a minute"]
 fn the_total_of_ten_million_rows() {
     for step in [1.0, 0.1, 0.01] {
         let (error, exact) = total_error(10_000_000, 20, step);
