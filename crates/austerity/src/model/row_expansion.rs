@@ -67,7 +67,7 @@ impl RowExpansionReport {
     pub fn doubt(&self) -> Option<String> {
         match self.predicted {
             None => Some(
-                "the rows were not scored, so nobody knows whether a sample can miss influential ones; score them, or use the exact rule"
+                "the rows were not scored, so whether a sample can miss influential ones could not be checked; score them, or use the exact rule"
                     .into(),
             ),
             Some(stratum) if stratum.blindness.is_blind() => Some(format!(

@@ -138,7 +138,7 @@ impl ExpansionReport {
         let blind = if self.is_blind() {
             format!(
                 ". Rows outside the sample could shift the log ratio by {missed:.2} while the test assumes an error of {believed:.2}, and no stratum \
-                 within the limits prevents that: do not trust these decisions"
+                 or copies of rows within the limits prevent that: do not trust these decisions"
             )
         } else {
             format!(
