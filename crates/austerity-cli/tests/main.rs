@@ -11,6 +11,7 @@ mod damage;
 mod damaged_runs;
 mod documents;
 mod fetch;
+mod folders;
 mod memory;
 mod merge;
 mod posteriors;

@@ -34,7 +34,7 @@ fn surrogates_read_hardly_any_rows_and_agree_with_exact() {
     let page = std::fs::read_to_string(folder.at("langevin/report.html")).unwrap();
     assert!(page.contains("Langevin steps of length 1 "));
     let said = folder.done("summary langevin");
-    assert!(said.contains("the gradients of a step 64 rows twice"), "{said}");
+    assert!(said.contains("The gradients of a step read 64 more rows twice"), "{said}");
 }
 
 /// Rare features: a stratum, and steps with sweeps; a run that was interrupted is the uninterrupted one, on any number of threads; the stratum counts in the share.
@@ -47,7 +47,7 @@ fn rare_features_get_a_stratum_and_runs_go_on_bit_for_bit() {
             "fit data.csv --response y --prior student:3,1 --proposal {proposal} --warmup 100 --chains 2 --seed 5"
         );
         let said = text(&folder.fit(&format!("{fit} --out {words} --draws 600 --threads 1")).stdout);
-        let stratum = "heaviest rows are read at every decision";
+        let stratum = "rows of largest influence";
         assert!(said.contains(stratum) && said.contains(words) && said.contains("sweeps"), "{said}");
         let parts = format!("{words}-parts");
         folder.fit(&format!("{fit} --out {parts} --draws 250 --threads 2"));

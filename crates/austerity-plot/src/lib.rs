@@ -5,6 +5,7 @@
 //! | `axis` | from values to places; round numbers for labels |
 //! | `panel` | one pair of axes and its marks: lines, points, bars, bands |
 //! | `path` | short path data |
+//! | `strip` | intervals on a shared axis, row by row |
 //! | `style` | colours, in light and dark |
 //! | `thin` | fewer points, spikes kept |
 //!
@@ -13,6 +14,7 @@
 mod axis;
 mod panel;
 mod path;
+mod strip;
 mod style;
 mod thin;
 
@@ -21,6 +23,7 @@ use std::fmt::Write as _;
 pub use axis::{Axis, Scale};
 use panel::Frame;
 pub use panel::{Curve, Mark, Panel};
+pub use strip::{Interval, Strip};
 pub use style::{SERIES, in_page};
 pub use thin::extremes;
 

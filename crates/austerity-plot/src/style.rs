@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 pub const SERIES: usize = 7;
 
 /// Name, on white, on dark.
-const PALETTE: [(&str, &str, &str); 12] = [
+const PALETTE: [(&str, &str, &str); 13] = [
     ("s0", "#0072b2", "#4aa8e0"),
     ("s1", "#d55e00", "#f2894a"),
     ("s2", "#009e73", "#2fc49a"),
@@ -20,6 +20,7 @@ const PALETTE: [(&str, &str, &str); 12] = [
     ("s4", "#e69f00", "#f0b93a"),
     ("s5", "#56b4e9", "#8fd0f5"),
     ("s6", "#000000", "#ffffff"),
+    ("paper", "#ffffff", "#1a1e22"),
     ("ink", "#1b1f24", "#e4e7ea"),
     ("grid", "#e5e7ea", "#2c3238"),
     ("axis", "#4a525c", "#8b949e"),
@@ -38,6 +39,12 @@ const RULES: &str = "\
 .chart .bar{fill:$accent;fill-opacity:.75}
 .chart .line{stroke-width:1.8;stroke-linejoin:round}
 .chart .dot{stroke-width:3;stroke-linecap:round;stroke-opacity:.6}
+.chart .zero{stroke:$axis}
+.chart .outer{stroke:$accent;stroke-width:1.5}
+.chart .inner{stroke:$accent;stroke-width:4.5}
+.chart .point{fill:$accent;stroke:$accent;stroke-width:1.4}
+.chart.open .outer,.chart.open .inner,.chart.open .point{stroke:$rule}
+.chart.open .point{fill:$paper}
 .chart .thin{stroke-width:1;stroke-opacity:.8;stroke-linejoin:bevel}
 ";
 

@@ -124,7 +124,9 @@ impl Handle {
         let control = Control::new();
         let shared = Arc::new(Shared { control, told: Mutex::default(), over: Condvar::new() });
         let mine = shared.clone();
-        let folder = call.options.out.clone();
+        // `sample` always names a folder.
+        let folder = call.options.out.clone().unwrap_or_default();
+        let written = folder.clone();
         thread::Builder::new().name("austerity".into()).spawn(move || {
             let mut watcher = Watcher(mine.clone());
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&call, &mut watcher)));
@@ -132,7 +134,7 @@ impl Handle {
                 Ok(Ok(overview)) => Ok(Ending {
                     failure: overview.failure().map(python_words),
                     said: said(&overview),
-                    stamp: stamp(&call.options.out),
+                    stamp: stamp(&written),
                 }),
                 Ok(Err(failure)) => Err(exception(&failure)),
                 Err(_) => {

@@ -32,37 +32,37 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// From a file to a posterior: draws on disk, a summary, and whether to trust it.
+    /// Fit a model to a table: posterior draws on disk, a summary, and whether to trust it.
     #[command(after_help = options::FIT_EXAMPLES)]
     Fit(Box<FitOptions>),
-    /// What a run found, and whether to trust it: a table and sentences.
+    /// Summarise a run: posterior table, diagnostics, and whether to trust it.
     #[command(after_help = "Examples:\n  austerity summary run\n  austerity summary run --json")]
     Summary(RunOptions),
-    /// One page about a run, for a browser, a phone or paper; needs no network.
+    /// Write a report of a run as one HTML page: forest plot, table, traces, settings.
     #[command(after_help = "Examples:\n  austerity report run\n  austerity report run --out page.html")]
     Report(ReportOptions),
-    /// The draws of a run as one table.
+    /// Export the draws of a run as one table.
     #[command(
         after_help = "Examples:\n  austerity export run --format parquet\n  austerity export run --out draws.csv --statistics"
     )]
     Export(ExportOptions),
-    /// A table as a block store on disk that is mapped, not loaded: for data larger than memory.
+    /// Convert a table to a memory-mapped store, for data larger than memory.
     #[command(
         after_help = "Examples:\n  austerity convert data.parquet --response y --out store --memory 500MB\n  austerity fit store --out run"
     )]
     Convert(ConvertOptions),
-    /// Completions for a shell, to standard output.
+    /// Print completions for a shell.
     #[command(
         after_help = "Example:\n  austerity completions bash > ~/.local/share/bash-completion/completions/austerity"
     )]
     Completions(CompletionsOptions),
-    /// The manual.
+    /// Print the manual, or write its pages.
     #[command(after_help = "Examples:\n  austerity man | man -l -\n  austerity man --out man1")]
     Man(ManOptions),
-    /// Expected responses and intervals for new rows, from the draws of a run.
+    /// Predict new rows from the draws of a run: expected responses and intervals.
     #[command(after_help = options::PREDICT_EXAMPLES)]
     Predict(PredictOptions),
-    /// Makes one run of several that drew other chains of the same posterior.
+    /// Merge runs that hold different chains of the same posterior.
     #[command(after_help = options::MERGE_EXAMPLES)]
     Merge(MergeOptions),
     /// Fit a million built-in rows, then compare with exact Metropolis–Hastings and the paper's test, in half a minute.
@@ -70,20 +70,20 @@ pub(crate) enum Command {
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000 --out demo\n  austerity demo --json > demo.json"
     )]
     Demo(DemoOptions),
-    /// How wrong is a sequential test? Its error and data use, of one step, and of the stationary distribution.
+    /// Compute the error and data use of a sequential test, per step and in the stationary distribution.
     #[command(after_help = options::ANALYZE_EXAMPLES)]
     Analyze(AnalyzeOptions),
-    /// Which test costs least for a tolerance? Searches first look, level and growth.
+    /// Find the cheapest sequential test within a tolerance.
     #[command(after_help = options::DESIGN_EXAMPLES)]
     Design(DesignOptions),
-    /// Are the assumptions of the test sound on these data? Asked before running.
+    /// Check before a run whether the assumptions of the sequential test hold on these data.
     #[command(after_help = options::CHECK_EXAMPLES)]
     Check(CheckOptions),
-    /// Run the experiments of the paper: figures, and each claim with a verdict.
+    /// Reproduce the experiments and figures of the paper, with a verdict for each claim.
     #[cfg(feature = "paper")]
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(ReproduceOptions),
-    /// Run the experiments of the paper (in programs built with the feature `paper`).
+    /// Reproduce the experiments of the paper (in programs built with the feature `paper`).
     #[cfg(not(feature = "paper"))]
     Reproduce(Words),
     /// Download the public data sets of the paper's experiments.
@@ -93,7 +93,7 @@ pub(crate) enum Command {
     /// Download the public data sets of the paper's experiments (in programs built with the feature `paper`).
     #[cfg(not(feature = "paper"))]
     Data(Words),
-    /// Makes data with known coefficients: columns x1, x2, … and the response y.
+    /// Generate data with known coefficients: columns x1, x2, … and the response y.
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(GenerateOptions),
 }

@@ -22,8 +22,9 @@ use crate::data;
 use crate::model::{Family, Regression, Sampled, Task, with_model};
 use crate::options::{RuleChoice, ShapeOptions};
 use crate::output::Failure;
+use crate::report::count;
 use crate::runs::{
-    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
+    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved, about,
 };
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
@@ -73,6 +74,8 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         bytes: loaded.store.bytes(),
         mapped: loaded.store.is_mapped(),
         recipe: &loaded.recipe,
+        successes: about::successes(&loaded.store),
+        sds: about::sds(&loaded.store, &loaded.recipe),
         family,
         priors: &priors,
         begun,
@@ -285,6 +288,8 @@ impl Begin<'_, '_> {
                 checksum: self.checksum.clone(),
                 bytes: self.parts.bytes,
                 remarks: self.remarks.clone(),
+                successes: self.parts.successes,
+                sds: self.parts.sds.clone(),
             },
             model: ModelRecord {
                 family: self.parts.family,
@@ -376,22 +381,25 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
     let mut lines = vec![format!(
         "{}: {} rows, {} parameters; {}.",
         run.data.file.display(),
-        run.data.rows,
+        count(run.data.rows as f64),
         names.len(),
         run.model.family.words()
     )];
     lines.extend(run.data.remarks.iter().map(|remark| format!("• {remark}")));
+    lines.extend(about::coding(run));
+    let shown = run.model.priors.iter().take(4);
     let priors: Vec<String> =
-        run.model.priors.iter().take(4).map(|p| format!("{} {}", p.parameter, p.prior)).collect();
+        shown.map(|p| format!("{} {}", p.parameter, about::rounded(&p.prior))).collect();
     let more = if run.model.priors.len() > 4 { ", …" } else { "" };
     lines.push(format!("Priors: {}{more} (all in run.toml)", priors.join(", ")));
     lines.push(format!("Proposal: {}.", run.proposal));
-    lines.push(format!("Decision: {}.", decide::words(&settings.rule)));
+    lines.push(format!("Accept/reject rule: {}.", decide::words(&settings.rule)));
     lines.push(format!("  Why: {}.", run.decision.reason));
     lines.extend(run.budget.as_ref().map(BudgetPlan::sentence));
     if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &run.decision.prediction) {
         lines.push(format!(
-            "  Expected: mean error {:.4}, {:.0} % of the data per decision, posterior sds {}; {:.2} % of the decisions are audited.",
+            "  Expected: mean error of the acceptance probability {:.4}, {:.0} % of the data per decision, posterior sds {}; \
+             {:.2} % of the decisions are audited on all rows.",
             p.error,
             100.0 * p.data_share,
             p.sd_inflation.map_or("unknown".to_owned(), |ratio| format!("× {ratio:.3}")),
@@ -399,23 +407,23 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
         ));
     }
     let draws = if settings.draws >= UNBOUNDED {
-        "draws until a limit is reached".to_owned()
+        "draws until the limit you set".to_owned()
     } else {
-        format!("{} draws", settings.draws)
+        format!("{} draws", count(settings.draws as f64))
     };
     lines.push(format!(
         "Length: {}, {} warm-up steps and {draws} each, seed {}.",
         if settings.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", settings.chains) },
-        settings.warmup,
+        count(settings.warmup as f64),
         settings.seed
     ));
     let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
     let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
     let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };
     let data = if mapped {
-        format!("{} of data mapped from disk, read through the system's cache", mega(memory.data as f64))
+        format!("{} of data mapped from disk through the system's cache", mega(memory.data as f64))
     } else {
-        format!("{} of them data", mega(memory.data as f64))
+        format!("{} of it data", mega(memory.data as f64))
     };
     let disk = if settings.draws >= UNBOUNDED {
         format!("{} per 1,000 draws", mega(layout.bytes(1000) as f64))

@@ -83,8 +83,8 @@ impl Chooser<'_> {
         }
         if self.may_test() {
             independent.decided = self.wanted.exact(&format!(
-                "exact decisions: {:.0} % of the draws around the mode are accepted, so one is worth about {:.0} steps of a random walk, \
-                 and moves that long leave a test nothing to save",
+                "exact decisions: {:.0} % of the independent draws are accepted, so each is worth about {:.0} random-walk steps; a test saves \
+                 little on moves that long",
                 100.0 * acceptance,
                 independent.worth / walk.worth
             ));

@@ -333,15 +333,15 @@ impl Wanted {
 /// A test in words.
 pub(crate) fn words(rule: &RuleSettings) -> String {
     match rule {
-        RuleSettings::Exact { law: Law::Metropolis } => "exact: every row, one evaluation each".into(),
-        RuleSettings::Exact { law } => format!("exact: every row, threshold {}", law_words(*law)),
+        RuleSettings::Exact { law: Law::Metropolis } => "exact Metropolis–Hastings".into(),
+        RuleSettings::Exact { law } => format!("exact Metropolis–Hastings, threshold {}", law_words(*law)),
         RuleSettings::Certified { .. } => {
-            "certified: exact, rows are read where bounds do not settle it".into()
+            "certified: exact; rows are read only where bounds cannot decide".into()
         }
         RuleSettings::Sequential(test) => {
             let looks = match &test.looks {
                 Looks::Growing { first, growth } if *growth == 1.0 => format!("looks every {first} rows"),
-                Looks::Growing { first, growth } => format!("first look {first} rows, growth {growth}"),
+                Looks::Growing { first, growth } => format!("first look {first} rows, then × {growth}"),
                 other => format!("looks {other:?}"),
             };
             let base = match test.bound.base {
@@ -349,7 +349,9 @@ pub(crate) fn words(rule: &RuleSettings) -> String {
                 Base::Critical(critical) => format!("G0 = {critical:.3}"),
             };
             let guard = if test.guard.is_some() { "guard on" } else { "no guard" };
-            let stop = test.stop_at.map_or(String::new(), |tau| format!(", stops at τ = {tau}"));
+            let stop = test.stop_at.map_or(String::new(), |tau| {
+                format!(", stops once the standard error of the log ratio is below τ = {tau}")
+            });
             format!(
                 "sequential test: {looks}, {base}, threshold {}, blocks of {} rows, {guard}{stop}",
                 law_words(test.law),

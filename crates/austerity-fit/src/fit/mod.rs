@@ -39,7 +39,7 @@ use austerity_io::table::{Source, nearest};
 use crate::model::{Family, SCALE_PRIOR, Sampled};
 use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::output::Failure;
-use crate::runs::{Folder, Overview, RunFile, Saved, page};
+use crate::runs::{Folder, Overview, RunFile, Saved, named, page};
 use budget::{Budget, Course, spend};
 use sink::Stored;
 
@@ -68,8 +68,30 @@ pub fn run_on(
 }
 
 fn fit(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Overview, Failure> {
-    let folder = Folder::new(&asked.options.out);
-    if asked.options.resume { resume::run(asked, &folder, host) } else { begin::run(asked, &folder, host) }
+    let options = asked.options;
+    in_folder(options, |folder| {
+        if options.resume { resume::run(asked, folder, host) } else { begin::run(asked, folder, host) }
+    })
+}
+
+/// Does what is done in the folder of a run: the one that was named, or a new one named after the data.
+fn in_folder(
+    options: &FitOptions,
+    work: impl FnOnce(&Folder) -> Result<Overview, Failure>,
+) -> Result<Overview, Failure> {
+    match &options.out {
+        Some(out) => work(&Folder::new(out)),
+        None if options.resume => Err(named::missing(&options.data.data)),
+        None => {
+            let folder = named::create(&options.data.data)?;
+            let outcome = work(&folder);
+            if outcome.is_err() {
+                // Only a folder that nothing was left in can be removed like this.
+                let _ = std::fs::remove_dir(folder.path());
+            }
+            outcome
+        }
+    }
 }
 
 /// What was asked for.
@@ -305,6 +327,9 @@ struct Parts<'a> {
     bytes: usize,
     mapped: bool,
     recipe: &'a Recipe,
+    /// Rows of the success class, and standard deviations of the columns.
+    successes: Option<u64>,
+    sds: Vec<f64>,
     family: Family,
     priors: &'a [Prior],
     begun: Instant,

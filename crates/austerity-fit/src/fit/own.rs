@@ -25,7 +25,7 @@ use super::decide::Wanted;
 use super::proposal::{Candidates, ProposalChoice};
 use super::start::Start;
 use super::surrogate::{FEWEST_ROWS, NONE, SurrogateChoice, SurrogateRecord, is_open};
-use super::{Asked, Host, Parts, kept, numeric, resume, settings};
+use super::{Asked, Host, Parts, in_folder, kept, numeric, resume, settings};
 use crate::model::{Family, Sampled};
 use crate::options::{Common, FitOptions};
 use crate::output::Failure;
@@ -49,11 +49,12 @@ pub fn run_own<M: Sampled>(
     host: &mut dyn Host,
 ) -> Result<Overview, Failure> {
     let asked = Asked { common, options, table: None };
-    let folder = Folder::new(&options.out);
-    if options.resume {
-        return resume::own(&asked, &folder, model.len(), host)?.go(model, Ok);
-    }
-    begin(model, own, &asked, &folder, host, plain)
+    in_folder(options, |folder| {
+        if options.resume {
+            return resume::own(&asked, folder, model.len(), host)?.go(model, Ok);
+        }
+        begin(model, own, &asked, folder, host, plain)
+    })
 }
 
 /// Samples `model` by way of a surrogate, where the options leave that open.
@@ -65,16 +66,17 @@ pub fn run_expandable<L: Derivatives>(
     host: &mut dyn Host,
 ) -> Result<Overview, Failure> {
     let asked = Asked { common, options, table: None };
-    let folder = Folder::new(&options.out);
-    if options.resume {
-        let resumed = resume::own(&asked, &folder, model.len(), host)?;
-        let Some(record) = resumed.run.surrogate.clone() else { return resumed.go(model, Ok) };
-        let how = RowExpansionSettings { order: record.report.order, fixed: true, ..Default::default() };
-        model.likelihoods().prepare(&record.start)?;
-        let surrogate = Surrogate::new(RowExpansion::new(model, &record.start, &how)?);
-        return resumed.go(&surrogate, |stored| Transition::restored(&surrogate, stored));
-    }
-    begin(model, own, &asked, &folder, host, expanded)
+    in_folder(options, |folder| {
+        if options.resume {
+            let resumed = resume::own(&asked, folder, model.len(), host)?;
+            let Some(record) = resumed.run.surrogate.clone() else { return resumed.go(model, Ok) };
+            let how = RowExpansionSettings { order: record.report.order, fixed: true, ..Default::default() };
+            model.likelihoods().prepare(&record.start)?;
+            let surrogate = Surrogate::new(RowExpansion::new(model, &record.start, &how)?);
+            return resumed.go(&surrogate, |stored| Transition::restored(&surrogate, stored));
+        }
+        begin(model, own, &asked, folder, host, expanded)
+    })
 }
 
 /// Decisions about the rows themselves.
@@ -151,6 +153,8 @@ fn begin<M: Sampled>(
         bytes: model.data_bytes(),
         mapped: false,
         recipe: &recipe,
+        successes: None,
+        sds: Vec::new(),
         family: Family::Own,
         priors: &[],
         begun,

@@ -1,4 +1,4 @@
-//! What can be typed after `fit`. Everything that shapes a run is optional, and kept in `run.toml` as it was resolved.
+//! The options of `fit`. Everything that shapes a run is optional, and kept in `run.toml` as it was resolved.
 
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use super::DataOptions;
 pub const FIT_EXAMPLES: &str = "\
 Examples:
   austerity generate logistic --rows 1000000 --features 10 --out data.parquet
+  austerity fit data.parquet --response y
   austerity fit data.parquet --response y --out run
   austerity fit data.parquet --response y --out run --resume --draws 20000
   austerity fit counts.csv --response n --family poisson --offset log_exposure --out run
@@ -19,17 +20,17 @@ Examples:
 
 Exit codes: 0 done, 1 finished but not to be trusted (the reasons are printed), 2 bad usage or input.";
 
-/// Who decides.
+/// The accept/reject rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleChoice {
-    /// What a pilot and the theory find cheapest within --tolerance.
+    /// The cheapest rule within --tolerance, as a pilot run and the theory find it.
     Auto,
-    /// Every row is read: Metropolis–Hastings as it always was.
+    /// Exact Metropolis–Hastings: every decision reads all rows.
     Exact,
-    /// The sequential test; what is not given is designed for --tolerance.
+    /// Sequential test on a growing sample of rows; settings left open are designed for --tolerance.
     Sequential,
-    /// Exact decisions by bounds on what a surrogate leaves: mostly no row is read.
+    /// Exact decisions from bounds on the surrogate's error; most read no row.
     Certified,
 }
 
@@ -37,7 +38,7 @@ pub enum RuleChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Algorithm 1 of the paper to the letter: single rows, constant steps and bounds, no guard, plain threshold.
+    /// Algorithm 1 of the paper exactly: single rows, constant steps and bounds, no guard, plain threshold.
     Paper,
 }
 
@@ -47,10 +48,10 @@ pub struct FitOptions {
     /// The table.
     #[command(flatten)]
     pub data: DataOptions,
-    /// The folder of the run.
+    /// Folder of the run. [default: a new folder named after DATA, such as flights-run for flights.parquet]
     #[arg(long, value_name = "RUN")]
-    pub out: PathBuf,
-    /// Goes on with an interrupted or finished run; --draws is then the number in total.
+    pub out: Option<PathBuf>,
+    /// Continue the run in --out, interrupted or finished; --draws is then the total per chain.
     #[arg(long)]
     pub resume: bool,
     /// What shapes the draws.
@@ -59,7 +60,7 @@ pub struct FitOptions {
     /// How long.
     #[command(flatten)]
     pub length: LengthOptions,
-    /// One line of JSON a second on standard error while chains run.
+    /// Print progress as one JSON line per second on standard error.
     #[arg(long)]
     pub json_progress: bool,
 }
@@ -78,50 +79,50 @@ pub struct ShapeOptions {
     /// Priors of single coefficients: a CSV file with the columns coefficient,prior.
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub priors: Option<PathBuf>,
-    /// Who decides. [default: auto]
+    /// Accept/reject rule. [default: auto]
     #[arg(long, value_enum, value_name = "RULE", help_heading = "Decision")]
     pub rule: Option<RuleChoice>,
-    /// A named set of choices.
+    /// Named set of options.
     #[arg(long, value_enum, help_heading = "Decision")]
     pub preset: Option<Preset>,
-    /// One-sided error allowed at a look.
+    /// Error probability ε of the sequential test, one-sided, at each look at the data.
     #[arg(long, value_name = "E", allow_hyphen_values = true, help_heading = "Decision")]
     pub epsilon: Option<f64>,
-    /// Rows of the first look.
+    /// Rows in the first look of the sequential test.
     #[arg(long, value_name = "M", allow_hyphen_values = true, help_heading = "Decision")]
     pub batch: Option<usize>,
-    /// Factor between looks; 1 is the paper's constant steps.
+    /// Factor by which the sample grows between looks; 1 adds --batch rows each time, as in the paper.
     #[arg(long, value_name = "F", allow_hyphen_values = true, help_heading = "Decision")]
     pub growth: Option<f64>,
-    /// pocock, obrien-fleming or wang-tsiatis:G0,ALPHA.
+    /// Stopping boundary of the sequential test: pocock, obrien-fleming or wang-tsiatis:G0,ALPHA. [default: pocock]
     #[arg(long, value_name = "BOUND", help_heading = "Decision")]
     pub bound: Option<String>,
-    /// Law of the threshold: metropolis, logistic, compensated or compensated:LAMBDA. [default: compensated for a test where a λ
-    /// exists, else metropolis]
+    /// Acceptance threshold: metropolis, logistic (Barker), compensated or compensated:LAMBDA. [default: compensated for a test if a
+    /// λ exists, otherwise metropolis]
     #[arg(long, value_name = "LAW", help_heading = "Decision")]
     pub law: Option<String>,
-    /// Decide once the standard error of the total log ratio is below this.
+    /// Stop a test once the standard error of the log acceptance ratio is below this.
     #[arg(long, value_name = "TAU", allow_hyphen_values = true, help_heading = "Decision")]
     pub stop_at: Option<f64>,
-    /// Mean error of the acceptance probability that is allowed. [default: 0.01]
+    /// Largest mean error of the acceptance probability. [default: 0.01]
     #[arg(long, value_name = "D", allow_hyphen_values = true, help_heading = "Decision")]
     pub tolerance: Option<f64>,
-    /// What decisions are about: residuals of an expansion of the likelihood (taylor1, taylor2, taylor3), the rows themselves (none), or what
-    /// serves better (auto). [default: auto]
+    /// Surrogate of the log-likelihood, a control variate for the decisions: a Taylor expansion at the mode (taylor1, taylor2, taylor3),
+    /// none, or the cheaper of both (auto). [default: auto]
     #[arg(long, value_name = "SURROGATE", help_heading = "Decision")]
     pub surrogate: Option<String>,
-    /// Share of the decisions that are audited on all rows: auto, off or a number. [default: auto]
+    /// Share of the decisions that are checked against all rows: auto, off or a number from 0 to 1. [default: auto]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, help_heading = "Decision")]
     pub audit: Option<String>,
-    /// Rows that are drawn together. [default: 32; 1 with --preset paper]
+    /// Rows that are sampled as one block. [default: 32; 1 with --preset paper]
     #[arg(long, value_name = "ROWS", help_heading = "Decision")]
     pub block_rows: Option<usize>,
-    /// auto (what a pilot finds better), laplace (independent draws around the mode), surrogate-hmc (Hamiltonian steps on the
-    /// surrogate), langevin:STEP (steps up the gradient of the surrogate and of mini-batches of residuals, STEP above 0 and below 2 in posterior
-    /// sds, 1 is usual), adaptive (a random walk that learns its shape in warm-up) or random-walk:SD. [default: auto]
+    /// Proposal distribution: auto (chosen by a pilot run), laplace (independent draws from the normal approximation at the mode),
+    /// surrogate-hmc (Hamiltonian Monte Carlo on the surrogate), langevin:STEP (Langevin steps on the surrogate and mini-batch residual gradients;
+    /// STEP between 0 and 2 posterior sds, usually 1), adaptive (random walk that adapts in warm-up) or random-walk:SD. [default: auto]
     #[arg(long, value_name = "PROPOSAL", help_heading = "Proposal")]
     pub proposal: Option<String>,
-    /// Chains. [default: 4]
+    /// Number of chains. [default: 4]
     #[arg(long, value_name = "C", allow_hyphen_values = true, help_heading = "Length")]
     pub chains: Option<u32>,
     /// Number of the first chain, for runs on several machines. [default: 0]
@@ -130,10 +131,10 @@ pub struct ShapeOptions {
     /// Warm-up steps per chain. [default: 1000]
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
     pub warmup: Option<u64>,
-    /// Steps per draw. [default: 1]
+    /// Thinning: steps per stored draw. [default: 1]
     #[arg(long, value_name = "K", help_heading = "Length")]
     pub thin: Option<u64>,
-    /// Parameters to keep. [default: all]
+    /// Parameters to store. [default: all]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Length")]
     pub keep: Option<Vec<String>>,
 }
@@ -141,18 +142,18 @@ pub struct ShapeOptions {
 /// How long: a resumed run may change it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LengthOptions {
-    /// Draws per chain, in total over all resumptions. [default: enough for about 600 effective
-    /// draws by the pilot, 2000 to 200000; no end with another limit]
+    /// Draws per chain, in total over all resumptions. [default: from 2000 to 200000, planned by the pilot run for about 600 effective
+    /// draws per chain; unlimited if another limit is given]
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
     pub draws: Option<u64>,
     /// Wall-clock time of this session after reading the data, such as 60s, 5m or 1h. Where rule and tolerance are left open they are chosen, and chosen
     /// again as the time passes, for the least bias² + variance at its end; otherwise it is the time of the chains.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, help_heading = "Length")]
     pub budget: Option<std::time::Duration>,
-    /// Likelihood evaluations of the chains, such as 1e9. A budget like --budget, and no clock changes a draw.
+    /// Budget in likelihood evaluations of the chains, such as 1e9. Like --budget, but the draws do not depend on timing.
     #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Length")]
     pub evaluations: Option<f64>,
-    /// Smallest bulk effective sample size over the parameters.
+    /// Stop once every parameter has this bulk effective sample size.
     #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Length")]
     pub target_ess: Option<f64>,
 }

@@ -29,13 +29,13 @@ pub use theory::{
 /// Options of every command.
 #[derive(Args, Debug)]
 pub struct Common {
-    /// Print JSON instead of tables and words.
+    /// Print JSON instead of text.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Seed of everything random.
+    /// Seed of the random numbers. [default: 1]
     #[arg(long, global = true, value_name = "SEED")]
     seed: Option<u64>,
-    /// Threads (0: as many as there are cores). Never changes a draw.
+    /// Threads (0: one per core). The draws do not depend on it.
     #[arg(long, global = true, default_value_t = 0, value_name = "THREADS")]
     pub threads: usize,
 }
@@ -85,31 +85,31 @@ impl FamilyChoice {
 pub struct DataOptions {
     /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, or a store made by `convert`.
     pub data: PathBuf,
-    /// The column to be explained; a store knows its own.
+    /// Response column (a store has its own).
     #[arg(long, value_name = "COL")]
     pub response: Option<String>,
-    /// The columns that explain it (all others without a role).
+    /// Feature columns. [default: all columns without another role]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     pub features: Option<Vec<String>>,
-    /// Features whose values are levels, even when they are numbers.
+    /// Features to treat as categorical even if they hold numbers.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     pub categorical: Vec<String>,
-    /// Frequency weights.
+    /// Column of frequency weights.
     #[arg(long, value_name = "COL")]
     pub weights: Option<String>,
-    /// Binomial trials.
+    /// Column of binomial trials.
     #[arg(long, value_name = "COL")]
     pub trials: Option<String>,
-    /// Known part of the linear predictor.
+    /// Column of offsets: a known part of the linear predictor, such as log exposure.
     #[arg(long, value_name = "COL")]
     pub offset: Option<String>,
-    /// No intercept.
+    /// Leave out the intercept.
     #[arg(long)]
     pub no_intercept: bool,
-    /// Standardise numeric features.
+    /// Standardise numeric features; priors then apply to the standardised columns.
     #[arg(long)]
     pub standardize: bool,
-    /// The likelihood. [default: logistic for a response with two values or --trials, else linear]
+    /// Likelihood. [default: logistic for a response with two values or --trials, otherwise linear]
     #[arg(long, value_enum)]
     pub family: Option<FamilyChoice>,
 }

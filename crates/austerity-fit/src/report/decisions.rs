@@ -40,7 +40,7 @@ pub(super) fn section(report: &Report) -> String {
         .map(|chain| chain.iter().map(|&yes| f64::from(u8::from(yes))).collect())
         .collect();
     if let Some(rate) = mean(accepted.iter().flatten().copied()) {
-        sentences.push(format!("{} of the candidates were accepted.", percent(rate)));
+        sentences.push(format!("{} of the proposals were accepted.", percent(rate)));
         figures += &course(report, &accepted, "Acceptance along the run", "share accepted");
     }
     if sentences.is_empty() {

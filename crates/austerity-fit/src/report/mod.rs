@@ -1,6 +1,6 @@
 //! `report.html`: one page about a run that works offline, on a phone and on paper.
 //!
-//! The verdict and its reasons come first, then the table, then a card per parameter (trace, ranks, marginal), how much
+//! The verdict and its reasons come first, then a forest plot of the coefficients, the table, a card per parameter (trace, ranks, marginal), how much
 //! data the decisions read, the error that the theory predicts, and the settings. Everything is inside the file: style,
 //! charts and a short script for tool tips, sorting and picking out a chain. The page is complete without the script, and
 //! its content policy forbids fetching anything.
@@ -8,6 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `verdict` | verdict, sentences, key figures |
+//! | `forest` | the coefficients with their intervals on one axis |
 //! | `table` | the summary table; what makes a row fail |
 //! | `cards` | which parameters get a card, and the card |
 //! | `pictures`, `density` | trace, ranks, marginal of one parameter |
@@ -24,6 +25,7 @@ mod cards;
 mod decisions;
 mod density;
 mod errors;
+mod forest;
 mod pictures;
 mod table;
 #[cfg(test)]
@@ -35,6 +37,9 @@ use austerity::diagnostics::Summary;
 use austerity::rule::Law;
 use austerity::theory::Plan;
 use austerity_plot::{escape, in_page};
+
+pub(crate) use forest::Meaning;
+pub(crate) use words::count;
 
 /// Whether the result may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +70,10 @@ pub(crate) struct PlannedTest {
 pub(crate) struct Report {
     /// Name of the run's folder.
     pub(crate) title: String,
+    /// Model, response and data, in a line or two below the title.
+    pub(crate) about: Vec<String>,
+    /// What the parameters stand for.
+    pub(crate) meaning: Meaning,
     pub(crate) verdict: Verdict,
     /// Did the chains agree, data read, predicted error, audit, what to do next; reasons first when untrusted.
     pub(crate) sentences: Vec<String>,
@@ -99,6 +108,7 @@ pub(crate) fn page(report: &Report) -> String {
     let title = escape(&report.title);
     let body = [
         verdict::section(report),
+        forest::section(report),
         table::section(report),
         cards::section(report),
         decisions::section(report),

@@ -8,7 +8,7 @@
     var plain = text.replace(/,/g, "").replace("−", "-").replace("> ", "");
     return plain === "" || isNaN(plain) ? null : Number(plain);
   }
-  document.querySelectorAll("table").forEach(function (table) {
+  document.querySelectorAll(".scroll table").forEach(function (table) {
     var body = table.tBodies[0];
     var heads = Array.from(table.tHead.rows[0].cells);
     Array.from(body.rows).forEach(function (row, index) { row.dataset.index = index; });

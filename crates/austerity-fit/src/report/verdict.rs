@@ -31,8 +31,12 @@ pub(super) fn section(report: &Report) -> String {
         );
         out
     });
+    let about = report.about.iter().fold(String::new(), |mut out, line| {
+        let _ = writeln!(out, "<p class=\"kind\">{}</p>", escape(line));
+        out
+    });
     format!(
-        "<header>\n<p class=\"kind\">Report of a run</p>\n<h1>{}</h1>\n</header>\n\
+        "<header>\n<p class=\"kind\">Report of a run</p>\n<h1>{}</h1>\n{about}</header>\n\
          <section id=\"verdict\" class=\"{class}\">\n<h2><span class=\"sign\" aria-hidden=\"true\">{sign}</span> {words}</h2>\n\
          {sentences}</section>\n<dl class=\"key\">\n{figures}</dl>\n",
         escape(&report.title)
@@ -63,7 +67,7 @@ fn key_figures(report: &Report) -> Vec<KeyFigure> {
         figures.push(figure("Data read per decision", percent(share), String::new(), false));
     }
     if let Some(rate) = mean(report.accepted.iter().flatten().map(|&yes| f64::from(u8::from(yes)))) {
-        figures.push(figure("Candidates accepted", percent(rate), String::new(), false));
+        figures.push(figure("Proposals accepted", percent(rate), String::new(), false));
     }
     figures
 }

@@ -41,7 +41,7 @@ pub(super) fn rhat(value: f64) -> String {
 }
 
 /// A count, with commas between thousands.
-pub(super) fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     if !value.is_finite() {
         return UNDEFINED.into();
     }

@@ -71,6 +71,12 @@ pub(crate) struct DataRecord {
     pub(crate) bytes: usize,
     /// What was noticed while reading.
     pub(crate) remarks: Vec<String>,
+    /// Rows of the success class of a response with two classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) successes: Option<u64>,
+    /// Standard deviation of every column of the design, on the scale of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sds: Vec<f64>,
 }
 
 /// The posterior.

@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `folder` | the files of a run, and `run.toml` |
 //! | `fresh` | the folder of a new run, gone again unless the run begins |
+//! | `named` | the folder of a run without `--out` |
+//! | `about` | model, success class, reference levels and priors in words |
 //! | `scales` | coefficients of standardised columns |
 //! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
 //! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
 
+pub(crate) mod about;
 pub mod export;
 mod folder;
 mod fresh;
 pub mod merge;
+pub(crate) mod named;
 mod overview;
 pub mod page;
 pub mod predict;

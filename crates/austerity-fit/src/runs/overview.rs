@@ -1,5 +1,7 @@
 //! All that can be said of a run: one summary per parameter, what it cost, whether to trust it, and what to do next.
 
+use std::path::PathBuf;
+
 use austerity::diagnostics::Summary;
 use austerity::parallel;
 use austerity::proposal::AnyProposal;
@@ -8,10 +10,11 @@ use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
-use super::{Folder, RunFile, Saved, scales};
+use super::{Folder, RunFile, Saved, about, scales};
 use crate::fit::budget::BudgetPlan;
 use crate::fit::progress::duration;
 use crate::output::Failure;
+use crate::report::count;
 use crate::table::table;
 
 /// Numbers of draws in memory at once, per thread.
@@ -19,6 +22,8 @@ const TOGETHER: usize = 1 << 23;
 
 /// What is known of a run.
 pub struct Overview {
+    /// The folder.
+    pub(crate) path: PathBuf,
     pub(crate) run: RunFile,
     pub(crate) saved: Saved,
     /// Draws per chain.
@@ -91,10 +96,11 @@ impl Overview {
         if let Some(why) = lost {
             verdict.reasons.clear();
             verdict.reasons.push(format!(
-                "What the run cost and how its decisions went is lost ({why}); its draws are intact, but it cannot go on."
+                "The run's costs and decision counts are lost ({why}). Its draws are intact, but it cannot be resumed."
             ));
         }
-        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
+        let path = folder.path().into();
+        Ok(Self { path, draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
     }
 
     /// What the last session failed of, if it did.
@@ -187,6 +193,12 @@ impl Overview {
         )
     }
 
+    /// The model, the success class and the reference levels.
+    #[must_use]
+    pub fn about(&self) -> Vec<String> {
+        about::lines(&self.run)
+    }
+
     /// What a person would say about it, reasons for distrust first.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
@@ -215,7 +227,10 @@ impl Overview {
     fn cost(&self) -> String {
         let gradients = match self.saved.checkpoint.chains.first().map(|chain| &chain.proposal) {
             Some(AnyProposal::Langevin(plan)) => {
-                format!(" and the gradients of a step {} rows twice, which are not counted", plan.rows)
+                format!(
+                    " The gradients of a step read {} more rows twice, which are not counted here.",
+                    plan.rows
+                )
             }
             _ => String::new(),
         };
@@ -223,19 +238,27 @@ impl Overview {
         let settled = match &self.run.settings.rule {
             RuleSettings::Sequential(_) if settled > 0 => {
                 let share = percent(settled as f64 / steps as f64);
-                format!(", {share} of the decisions were settled for certain without reading any")
+                format!("; {share} of the decisions were certain without sampling a row")
             }
             _ => String::new(),
         };
+        let (rows, share) = (count(self.run.data.rows as f64), self.data_share());
+        let read = match share * self.run.data.rows as f64 {
+            0.0 => "Accept/reject decisions read no rows".to_owned(),
+            few if few < 100.0 => {
+                format!("An accept/reject decision read {few:.1} of the {rows} rows on average")
+            }
+            _ => format!("An accept/reject decision read {} of the {rows} rows on average", percent(share)),
+        };
+        let evaluations = match self.saved.evaluations() {
+            0 => String::new(),
+            number => format!(", with {} likelihood evaluations in all", large(number as f64)),
+        };
         format!(
-            "{} draws per chain in {}; {} of the candidates were accepted, a decision read {} of the {} rows{gradients}{settled}; {} likelihood \
-             evaluations in all.",
-            self.draws,
+            "{} draws per chain in {}{evaluations}. {} of the proposals were accepted. {read}{settled}.{gradients}",
+            count(self.draws as f64),
             duration(self.saved.seconds),
             percent(self.counters.acceptance()),
-            percent(self.data_share()),
-            self.run.data.rows,
-            large(self.saved.evaluations() as f64),
         )
     }
 
@@ -247,7 +270,10 @@ impl Overview {
         let test = match &self.run.settings.rule {
             RuleSettings::Sequential(test) => test,
             RuleSettings::Exact { .. } => {
-                return Some("Decisions were exact: the draws have no error but Monte Carlo.".into());
+                return Some(
+                    "Accept/reject decisions were exact: Monte Carlo error is the only error of the draws."
+                        .into(),
+                );
             }
             RuleSettings::Certified { .. } => return Some(self.certified()),
         };
@@ -259,14 +285,14 @@ impl Overview {
         };
         let Some(inflation) = prediction.sd_inflation else {
             return Some(format!(
-                "The theory predicts {what} of {:.4} for this test; how wide the posterior comes out it cannot tell for this proposal.",
+                "The theory predicts {what} of {:.4} for this test. For this proposal it cannot predict the posterior standard deviations.",
                 prediction.error
             ));
         };
         let spread = if !inflation.is_finite() {
             "the posterior would have no finite spread under this test".into()
         } else if (inflation - 1.0).abs() < 5e-4 {
-            "posterior standard deviations should be right to 0.1 %".into()
+            "posterior standard deviations should be right to within 0.1 %".into()
         } else {
             let word = if inflation > 1.0 { "wide" } else { "narrow" };
             format!(
@@ -288,8 +314,8 @@ impl Overview {
         let Counters { certified: [second, third, some], steps, .. } = self.counters;
         let share = |count: u64| percent(count as f64 / steps as f64);
         format!(
-            "Decisions were exact: the draws have no error but Monte Carlo. Bounds of the second order settled {} of them and of the third {}, reading no row; \
-             {} took some rows, the others all of them.",
+            "Accept/reject decisions were exact: Monte Carlo error is the only error of the draws. Second-order bounds decided {} of them \
+             and third-order bounds {} without reading a row; {} read some rows, the rest all of them.",
             share(second),
             share(third),
             share(some)
@@ -302,12 +328,12 @@ impl Overview {
         let (inflation, acceptance) = (prediction.sd_inflation?, prediction.acceptance?);
         let temperature = self.temperature().map_or(String::new(), |(temperature, error)| {
             format!(
-                "; temperature {:.3} and {temperature:.3} ± {error:.3}, by the signs of the audited log ratios",
+                "; temperature {:.3} and {temperature:.3} ± {error:.3} (from the signs of the audited log ratios)",
                 inflation * inflation
             )
         });
         Some(format!(
-            "Predicted and realised: {} and {} of the candidates accepted, {} and {} of the rows per decision{temperature}.",
+            "Predicted and observed: acceptance rate {} and {}, rows per decision {} and {}{temperature}.",
             percent(acceptance),
             percent(self.counters.acceptance()),
             percent(prediction.data_share),
@@ -327,47 +353,48 @@ impl Overview {
             return None;
         }
         let interval = audits.interval();
-        let deviation = audits.mean_square().sqrt();
+        let (deviation, delta) = (audits.mean_square().sqrt(), audits.mean_delta());
         let deviation = if deviation.is_finite() {
             format!(
-                "; sampled means were off by {deviation:.2} of their claimed standard errors (root mean square)"
+                " The sampled means differed from the means of all rows by {deviation:.2} of their stated standard errors (root mean square)."
             )
         } else {
             String::new()
         };
         Some(format!(
-            "Of {} decisions that were audited on all rows, {} were wrong where the theory expects {:.1} (compatible with it: {:.1} to {:.1}){deviation}; \
-             it puts the mean error of their acceptance probabilities at {:+.4}.",
+            "Audits repeated {} decisions on all rows: {} were wrong, and the theory expects {:.1} (compatible: {:.1} to {:.1}).{deviation} \
+             The predicted mean error of their acceptance probabilities is {}.",
             audits.audited,
             audits.disagreed,
             audits.predicted,
             interval.lower,
             interval.upper,
-            audits.mean_delta()
+            if delta.abs() < 5e-5 { "0.0000".to_owned() } else { format!("{delta:+.4}") }
         ))
     }
 
     /// What to do next.
     fn next(&self) -> String {
+        let run = self.path.display();
         if self.verdict.trusted() {
-            return "Next: `austerity report` shows traces and marginals, `export` writes the draws as a table, `predict` applies them."
-                .into();
+            return format!(
+                "Next: `austerity report {run}` writes a page with the forest plot, traces and marginals; `austerity export {run}` \
+                 writes the draws as a table; `austerity predict {run} NEW --out FILE` predicts new rows."
+            );
         }
         if !self.run.merged.is_empty() {
-            return "Next: go on with the runs it was merged from (`austerity fit … --resume`) and merge them again.".into();
+            return "Next: resume the runs it was merged from (`austerity fit … --resume`) and merge them again.".into();
         }
+        let resume = format!("austerity fit {} --out {run} --resume", self.run.data.file.display());
         if self.saved.failed {
-            return "Next: mend what the session failed of, then `austerity fit … --resume` goes on where it stopped.".into();
+            return format!("Next: remove the cause of the failure, then `{resume}` continues the run.");
         }
         if !self.verdict.short {
-            return "Next: change what the sentences above name and begin a new run in another folder; more draws alone do not help.".into();
+            return "Next: change what the sentences above name and begin a new run; more draws alone do not help.".into();
         }
         let asked = if self.run.settings.draws < UNBOUNDED { self.run.settings.draws } else { 0 };
         let wanted = if (self.draws as u64) < asked { asked } else { (2 * self.draws as u64).max(2000) };
-        format!(
-            "Next: `austerity fit … --resume --draws {}` goes on where this run stopped.",
-            wanted.next_multiple_of(1000)
-        )
+        format!("Next: `{resume} --draws {}` continues this run.", wanted.next_multiple_of(1000))
     }
 }
 
@@ -424,7 +451,7 @@ pub(crate) fn large(value: f64) -> String {
 fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
     let mut said = Vec::new();
     if run.options.keep.is_some() {
-        said.push("R-hat and effective sample sizes are those of the kept parameters only.".to_owned());
+        said.push("R-hat and effective sample sizes cover the kept parameters only.".to_owned());
     }
     if let (RuleSettings::Sequential(_), Some(prediction)) = (&run.settings.rule, &run.decision.prediction) {
         if run.options.epsilon.is_none()
@@ -432,12 +459,12 @@ fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
             && prediction.error > 1.05 * run.decision.tolerance
         {
             said.push(format!(
-                "No test within the tolerance {} was found: the predicted error of the one that ran is {:.4}.",
+                "No test meets the tolerance {}: the one that ran has a predicted error of {:.4}.",
                 run.decision.tolerance, prediction.error
             ));
         }
         if counters.audits.audited == 0 {
-            said.push("No decision was audited: what the test claims was not compared with all rows (--audit RATE).".to_owned());
+            said.push("No decision was audited on all rows, so the test is unchecked; pass --audit RATE to check it.".to_owned());
         }
     }
     said

@@ -4,7 +4,7 @@ use austerity::rule::RuleSettings;
 use austerity::theory::Plan;
 use austerity_io::run::DrawsReader;
 
-use super::{Folder, Overview, RunFile};
+use super::{Folder, Overview, RunFile, about};
 use crate::fit::decide;
 use crate::options::{Common, ReportOptions};
 use crate::output::{Failure, json, say};
@@ -22,7 +22,7 @@ pub fn run(common: &Common, options: &ReportOptions) -> Result<(), Failure> {
     if common.json {
         return json(&serde_json::json!({"report": target, "trusted": overview.verdict.trusted()}));
     }
-    say(format!("{}: open it in a browser; it needs no network.", target.display()))
+    say(format!("Wrote {}. Open it in a browser; it needs no network.", target.display()))
 }
 
 /// Writes the page of the run at `run` to `target`.
@@ -65,6 +65,8 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
     let title = shown.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
     Ok(Report {
         title,
+        about: about::lines(run),
+        meaning: about::meaning(run),
         verdict: if overview.verdict.trusted() { Verdict::Trusted } else { Verdict::Untrusted },
         sentences,
         summary: overview.summary.clone(),
@@ -106,12 +108,19 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
         pair("file", run.data.file.display().to_string()),
         pair("rows", run.data.rows.to_string()),
         pair("response", run.recipe.response.clone()),
-        pair("fingerprint", run.data.fingerprint.clone()),
     ];
+    data.extend(about::success(run).map(|class| pair("success", class)));
+    data.extend(
+        about::references(&run.recipe)
+            .into_iter()
+            .map(|(column, level)| pair(&format!("reference level of {column}"), level)),
+    );
+    data.extend([pair("fingerprint", run.data.fingerprint.clone())]);
     data.extend(run.data.remarks.iter().map(|remark| pair("noticed", remark.clone())));
     let mut model = vec![pair("family", run.model.family.words().into())];
-    model
-        .extend(run.model.priors.iter().map(|p| pair(&format!("prior of {}", p.parameter), p.prior.clone())));
+    model.extend(
+        run.model.priors.iter().map(|p| pair(&format!("prior of {}", p.parameter), about::rounded(&p.prior))),
+    );
     let decision = vec![
         pair("rule", decide::words(&s.rule)),
         pair("why", run.decision.reason.clone()),

@@ -13,9 +13,19 @@ pub fn run(common: &Common, options: &RunOptions) -> Result<(), Failure> {
 /// The same for a run just made.
 pub fn print(common: &Common, overview: &Overview) -> Result<(), Failure> {
     if common.json {
-        return json(&overview.json());
+        let mut value = overview.json();
+        if let serde_json::Value::Object(fields) = &mut value {
+            fields.insert("run".into(), overview.path.display().to_string().into());
+        }
+        return json(&value);
     }
     let head = if overview.verdict.trusted() { "" } else { "NOT TO BE TRUSTED YET:\n" };
     let sentences: Vec<String> = overview.sentences().iter().map(|text| format!("• {text}")).collect();
-    say(format!("{}\n{head}{}", overview.tables(), sentences.join("\n")))
+    let about = overview.about().join("\n");
+    say(format!(
+        "\nRun: {}\n{about}\n\n{}\n\n{head}{}",
+        overview.path.display(),
+        overview.tables(),
+        sentences.join("\n")
+    ))
 }

@@ -367,7 +367,8 @@ impl SurrogateBlindness {
         let blind = &self.without.blindness;
         let first = if blind.is_blind() {
             format!(
-                "A second-order surrogate without a stratum is blind: batches of {} rows can miss {:.3} of the log ratio and claim {:.3}. ",
+                "A second-order surrogate without a stratum is blind: rows outside a sample of {} could shift the log ratio by {:.3} while the test \
+                 assumes an error of {:.3}. ",
                 blind.look, blind.missed, blind.believed
             )
         } else {

@@ -53,14 +53,14 @@ pub fn choose(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Res
         |reason| Choice { rule: RuleSettings::Exact { law: law.uncompensated() }, prediction: None, reason };
     let Some(best) = search.best else {
         return Ok(exact(format!(
-            "exact decisions: no test that was searched has a mean error within {tolerance} (the nearest: {:.4})",
+            "exact decisions: every test tried has a mean error of the acceptance probability above {tolerance} (the smallest: {:.4})",
             search.nearest.error
         )));
     };
     if best.data_usage >= BREAK_EVEN {
         return Ok(exact(format!(
-            "exact decisions: the cheapest test with a mean error within {tolerance} would read {} of the data, two evaluations \
-             a row, and exact decisions need one",
+            "exact decisions: the cheapest test with a mean error within {tolerance} would read {} of the data with two likelihood \
+             evaluations per row; an exact decision needs one evaluation per row",
             percent(best.data_usage)
         )));
     }

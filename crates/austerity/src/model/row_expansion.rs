@@ -67,11 +67,12 @@ impl RowExpansionReport {
     pub fn doubt(&self) -> Option<String> {
         match self.predicted {
             None => Some(
-                "nobody scored the rows, so whether batches can miss what matters could not be checked; score them, or use the exact rule"
+                "the rows were not scored, so whether a sample can miss influential ones could not be checked; score them, or use the exact rule"
                     .into(),
             ),
             Some(stratum) if stratum.blindness.is_blind() => Some(format!(
-                "batches of {} rows can miss {:.2} of the log ratio and claim {:.2}; allow a larger stratum, or use the exact rule",
+                "rows outside a sample of {} could shift the log ratio by {:.2} while the test assumes an error of {:.2}; allow a larger stratum, or use \
+                 the exact rule",
                 stratum.blindness.look, stratum.blindness.missed, stratum.blindness.believed
             )),
             Some(_) => None,
@@ -85,7 +86,7 @@ impl RowExpansionReport {
         let kind = if *order == 2 { "second" } else { "first" };
         let apart = match stratum {
             0 => "no row is read at every decision".into(),
-            k => format!("{k} rows are read at every decision"),
+            k => format!("every decision reads {k} rows of large influence"),
         };
         let mut text = format!("{kind}-order surrogate of {rows} rows: {apart}");
         if let Some(stratum) = predicted {
@@ -93,11 +94,11 @@ impl RowExpansionReport {
         }
         if *distance > FAR {
             text += &format!(
-                "; the centre is {distance:.1} posterior standard deviations from the mode, so that more is left to sample than need be"
+                "; the centre is {distance:.1} posterior standard deviations from the mode, which makes decisions read more rows"
             );
         }
         if let Some(doubt) = self.doubt() {
-            text += &format!("; not to be trusted with approximate decisions: {doubt}");
+            text += &format!("; do not use it with approximate decisions: {doubt}");
         }
         text
     }

@@ -28,7 +28,7 @@ pub(super) fn usual<E: CertainSteps>(expansion: &E) -> u32 {
 pub(super) fn words(sweeps: u32) -> String {
     match sweeps {
         0 => String::new(),
-        n => format!(", each followed by {n} sweeps of exact steps of the coefficients of rare features"),
+        n => format!(", each followed by {n} sweeps of exact updates of the coefficients of rare features"),
     }
 }
 

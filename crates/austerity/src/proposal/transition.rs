@@ -237,16 +237,17 @@ impl TransitionPlan {
         let sweeps = sweeps::words(self.sweeps);
         match self.kind {
             TransitionKind::Independent => format!(
-                "draws from the normal approximation, whose log density is off by {:.2} (sd){}{sweeps}",
+                "draws from the normal approximation{sweeps}. Its log density differs from the surrogate's by {:.2} (sd over draws){}",
                 self.spread,
                 if self.correlation < 0.0 {
-                    ", each leaning to the other side of the mean than the last"
+                    format!(". Successive draws are antithetic (correlation −{:.2})", self.correlation.abs())
                 } else {
-                    ""
+                    String::new()
                 }
             ),
             TransitionKind::Hamiltonian => format!(
-                "Hamiltonian steps on the surrogate ({} to {} leapfrogs of {:.2}), since the posterior is not normal (log density off by {:.1}){sweeps}",
+                "Hamiltonian Monte Carlo on the surrogate ({} to {} leapfrog steps of {:.2}){sweeps}. The posterior is not normal: log \
+                 densities differ by {:.1} (sd over draws)",
                 self.path.steps.start(),
                 self.path.steps.end(),
                 self.path.length,

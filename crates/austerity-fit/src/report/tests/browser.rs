@@ -27,6 +27,25 @@ window.addEventListener("load", function () {
   found.hidden = Array.from(document.querySelectorAll("svg[role=img]")).filter(function (e) { return !e.checkVisibility(); }).length;
   found.ground = getComputedStyle(document.body).backgroundColor.replace(/ /g, "");
   found.fetched = performance.getEntriesByType("resource").filter(function (e) { return !/^data:/.test(e.name); }).length;
+  var strips = Array.from(document.querySelectorAll(".forest .point")).filter(function (e) { return e.checkVisibility(); });
+  found.dots = strips.length;
+  found.unseen = strips.filter(function (e) {
+    var dot = e.getBoundingClientRect(), strip = e.closest(".strip").getBoundingClientRect();
+    return !(dot.width > 4 && strip.width > 100 && dot.left >= strip.left - 5 && dot.right <= strip.right + 5);
+  }).length;
+  found.covered = Array.from(document.querySelectorAll(".forest li")).filter(function (e) {
+    var value = e.querySelector(".value"), name = e.querySelector(".name"), strip = e.querySelector(".strip");
+    if (!value || !e.checkVisibility()) { return false; }
+    function apart(a, b) { a = a.getBoundingClientRect(); b = b.getBoundingClientRect();
+      return a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1; }
+    return !(apart(value, name) && apart(value, strip) && apart(name, strip)) || value.scrollWidth > value.clientWidth + 1;
+  }).length;
+  var other = document.querySelector(".scales input:not(:checked)");
+  if (other) {
+    found.shown = document.querySelector(".per-sd").checkVisibility() + "," + document.querySelector(".per-unit").checkVisibility();
+    other.click();
+    found.switched = document.querySelector(".per-sd").checkVisibility() + "," + document.querySelector(".per-unit").checkVisibility();
+  }
   var head = document.querySelectorAll("thead th")[1];
   head.click();
   var means = Array.from(document.querySelectorAll("tbody tr")).map(function (row) {
@@ -56,6 +75,8 @@ fn check(found: &Found, charts: f64) {
         ("wide", 0.0),
         ("empty", 0.0),
         ("hidden", 0.0),
+        ("unseen", 0.0),
+        ("covered", 0.0),
         ("fetched", 0.0),
         ("charts", charts),
         ("named", charts),
@@ -73,6 +94,8 @@ fn report() -> Report {
     let odd = format!("<b>{}</b> & \"β\" 🦀", "a_name_without_a_place_to_break_it_".repeat(4));
     report.summary[1].name.clone_from(&odd);
     report.parameters[1].name.clone_from(&odd);
+    report.meaning.scales =
+        report.summary.iter().map(|s| s.name.clone()).zip([1.0, 1.0, 250.0, 0.01, 1.0]).collect();
     report.settings[0].1.push(("file".into(), odd));
     report
 }
@@ -85,6 +108,9 @@ fn a_browser_shows_the_page_on_a_desk_on_a_phone_and_on_paper() {
     let desk = studio.look("desk", &text, PROBE, (1280, 3400), &[]);
     check(&desk, charts);
     assert_eq!((desk.number("inner"), desk.number("columns")), (1280.0, 3.0));
+    assert_eq!(desk.number("dots"), 5.0, "four coefficients and the intercept: {}", desk.0);
+    let views = [desk.get("shown"), desk.get("switched")];
+    assert!(views == ["false,true", "true,false"] || views == ["true,false", "false,true"], "{views:?}");
     let phone = studio.look("phone", &text, PROBE, (390, 7400), &[]);
     check(&phone, charts);
     assert_eq!((phone.number("inner"), phone.number("columns")), (390.0, 1.0));

@@ -93,7 +93,7 @@ fn a_real_run_is_told_in_full() {
     let report = logistic(3, 400);
     let text = page(&report);
     check(&text);
-    for section in ["verdict", "summary", "parameters", "decisions", "errors", "settings"] {
+    for section in ["verdict", "coefficients", "summary", "parameters", "decisions", "errors", "settings"] {
         assert!(text.contains(&format!("id=\"{section}\"")), "{section}");
     }
     assert_eq!(text.matches("<article").count(), 4);
@@ -104,7 +104,90 @@ fn a_real_run_is_told_in_full() {
     }
     assert!(text.contains("scope=\"col\"") && text.contains("name=\"viewport\""));
     let verdict = text.find("id=\"verdict\"").unwrap();
-    assert!(verdict < text.find("id=\"summary\"").unwrap(), "the verdict comes first");
+    let forest = text.find("id=\"coefficients\"").unwrap();
+    assert!(verdict < forest && forest < text.find("id=\"summary\"").unwrap(), "verdict, forest plot, table");
+}
+
+/// The names in the lists of the forest plot, list by list.
+fn forests(text: &str) -> Vec<Vec<&str>> {
+    let lists = text.split("<ul class=\"forest\">").skip(1).filter_map(|rest| rest.split("</ul>").next());
+    lists
+        .map(|list| {
+            let names = list.split("class=\"name\">").skip(1);
+            names.filter_map(|rest| rest.split('<').next()).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn the_forest_plot_has_a_row_per_coefficient_and_the_intercept_apart() {
+    let report = logistic(3, 400);
+    let text = page(&report);
+    assert_eq!(forests(&text), [vec!["x1", "x2", "x3"], vec!["intercept"]]);
+    assert!(text.contains("change of the log odds per unit of the column."));
+    assert!(text.contains("On its own axis: intercept"));
+    assert!(!text.contains("type=\"radio\""), "there is one scale only");
+    // Every row: zero, both intervals, the dot.
+    let rows = 4;
+    for (class, count) in [("zero", rows), ("outer", rows), ("inner", rows), ("point", rows)] {
+        assert_eq!(text.matches(&format!("class=\"{class}\"")).count(), count, "{class}");
+    }
+    let first = &report.summary[1];
+    let shown = format!("{} [", crate::report::words::value(first.q50, 10.0 * first.sd));
+    assert!(text.contains(&shown), "{shown}");
+}
+
+#[test]
+fn columns_on_other_scales_get_a_second_view_or_axes_of_their_own() {
+    let around = |centre: f64, sd: f64, seed: u64| -> Vec<Vec<f64>> {
+        (0..4).map(|c| noise(500, 4 * seed + c).iter().map(|u| centre + sd * (u - 0.5)).collect()).collect()
+    };
+    let draws = [
+        ("age", around(0.5, 0.1, 1)),
+        ("income", around(2e-6, 1e-7, 2)),
+        ("city=Bonn", around(-0.7, 0.1, 3)),
+        ("sigma", around(3.0, 0.1, 4)),
+    ];
+    let mut report = of_draws(&draws);
+    report.meaning.effect = Some("change of the mean response");
+    report.meaning.apart = vec!["intercept".into(), "sigma".into()];
+    report.meaning.references = vec![("city".into(), "Köln <1>".into())];
+    let text = page(&report);
+    check(&text);
+    assert_eq!(forests(&text), [vec!["age", "city=Bonn"], vec!["income"], vec!["sigma"]]);
+    assert!(text.contains("each group has an axis of its own") && !text.contains("type=\"radio\""));
+    assert!(text.contains("Reference levels: city = Köln &lt;1&gt;."));
+    report.meaning.scales =
+        [("age", 12.0), ("income", 3e5), ("city=Bonn", 1.0)].map(|(n, s)| (n.to_owned(), s)).into();
+    let text = page(&report);
+    check(&text);
+    // Per unit in two groups, per standard deviation in one, which is seen first.
+    assert_eq!(forests(&text).len(), 4);
+    assert_eq!(forests(&text)[2], ["age", "income", "city=Bonn"]);
+    assert!(text.contains("value=\"sd\" autocomplete=\"off\" checked=\"checked\""));
+    assert!(!text.contains("value=\"unit\" autocomplete=\"off\" checked"));
+}
+
+#[test]
+fn of_many_coefficients_the_clearest_are_drawn_and_the_page_says_so() {
+    let names: Vec<String> = (0..300).map(|index| format!("x{index}")).collect();
+    let centre = |index: usize| if index % 5 == 0 { 2.0 } else { 0.0 };
+    let draws: Vec<_> = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| {
+            let chain =
+                |c: u64| noise(100, 7 * index as u64 + c).iter().map(|u| centre(index) + u - 0.5).collect();
+            (name.as_str(), (0..2).map(chain).collect::<Vec<Vec<f64>>>())
+        })
+        .collect();
+    let text = page(&of_draws(&draws));
+    check(&text);
+    let shown = forests(&text);
+    assert!(shown.len() == 1 && shown[0].len() == 40, "{shown:?}");
+    assert!(shown[0].iter().all(|name| name[1..].parse::<u32>().unwrap() % 5 == 0), "{shown:?}");
+    assert!(text.contains("Of 300 coefficients the 40 whose 95 % intervals are furthest from zero"));
+    assert!(text.matches("scope=\"row\"").count() == 300, "the table has all");
 }
 
 #[test]
@@ -113,6 +196,8 @@ fn text_from_outside_is_escaped() {
     let wave = vec![(0..50).map(f64::from).collect::<Vec<_>>(); 2];
     let mut report = of_draws(&[(name, wave)]);
     report.title = name.into();
+    report.about = vec![name.into()];
+    report.meaning.references = vec![(name.into(), name.into())];
     report.sentences = vec![name.into()];
     report.settings = vec![(name.into(), vec![(name.into(), name.into())])];
     report.made = name.into();

@@ -8,7 +8,7 @@ use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Sampler, Settings, Silent};
 use austerity::theory::Plan;
 
-use crate::report::{ParameterDraws, PlannedTest, Report, Verdict};
+use crate::report::{Meaning, ParameterDraws, PlannedTest, Report, Verdict};
 
 /// A run on generated logistic data with a sequential rule: `features` and an intercept, four chains.
 pub(super) fn logistic(features: usize, draws: u64) -> Report {
@@ -33,6 +33,12 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
         .push(format!("A decision read {:.1} % of the {rows} rows on average.", 100.0 * run.data_share()));
     Report {
         title: "run".into(),
+        about: vec![format!("Logistic regression, {rows} rows.")],
+        meaning: Meaning {
+            effect: Some("change of the log odds"),
+            apart: vec!["intercept".into()],
+            ..Meaning::default()
+        },
         verdict: if warnings.is_empty() { Verdict::Trusted } else { Verdict::Untrusted },
         sentences,
         parameters: (0..run.trace.names.len())
@@ -83,6 +89,8 @@ pub(super) fn of_draws(parameters: &[(&str, Vec<Vec<f64>>)]) -> Report {
     });
     Report {
         title: "draws".into(),
+        about: Vec::new(),
+        meaning: Meaning::default(),
         verdict: Verdict::Untrusted,
         sentences: Vec::new(),
         summary: summary.collect(),

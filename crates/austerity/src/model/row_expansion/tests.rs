@@ -255,7 +255,7 @@ fn probing_and_a_bound_find_the_rare_rows() {
     capped.certainty = Certainty::Scored(&heavy);
     let blind = RowExpansion::new(&model, &[0.0; 3], &capped).unwrap();
     assert_eq!(blind.report().is_blind(), Some(true));
-    assert!(blind.report().doubt().unwrap().contains("can miss"));
+    assert!(blind.report().doubt().unwrap().contains("could shift"));
 }
 
 #[test]

@@ -125,25 +125,28 @@ impl ExpansionReport {
             _ => "third",
         };
         let apart = match stratum {
-            0 => "no row needs to be read at every decision".into(),
-            k => format!("the {k} heaviest rows are read at every decision"),
+            0 => "no row is read at every decision".into(),
+            k => format!("every decision reads the {k} rows of largest influence"),
         };
         let copied = match self.replicated {
             0 => String::new(),
             count => format!(
-                ", {count} others are stored several times ({} more rows) so that they are met in time",
+                ", {count} others are stored several times ({} more rows) so that a sample finds them",
                 self.extra_rows
             ),
         };
         let blind = if self.is_blind() {
             format!(
-                "; batches can miss {missed:.2} of the log ratio and claim {believed:.2}, and no stratum or copies of rows within the limits cure that: decisions are not to be trusted"
+                ". Rows outside the sample could shift the log ratio by {missed:.2} while the test assumes an error of {believed:.2}, and no stratum \
+                 or copies of rows within the limits prevent that: do not trust these decisions"
             )
         } else {
-            format!("; batches can miss {missed:.3} and claim {believed:.3}")
+            format!(
+                ". Rows outside the sample could shift the log ratio by {missed:.3}; the test assumes an error of {believed:.3}"
+            )
         };
         format!(
-            "{kind}-order surrogate of {} rows: {apart}{copied}, predicted standard error {standard_error:.3}{blind}",
+            "{kind}-order surrogate of {} rows: {apart}{copied}; predicted standard error of the log ratio {standard_error:.3}{blind}",
             self.rows
         )
     }
