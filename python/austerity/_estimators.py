@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
+from . import _tables
 from ._fit import Fit
 from ._models import Linear, Logistic, Poisson, Regression, Student
 from ._sample import sample
@@ -25,14 +26,51 @@ except ImportError:  # pragma: no cover
 class _Austere(BaseEstimator):
     """What the estimators share."""
 
-    def _model(self, X: np.ndarray, y: np.ndarray) -> Regression:
+    def _model(self, X: Any, y: np.ndarray, **given: Any) -> Regression:
         raise NotImplementedError
 
-    def _sample(self, X: np.ndarray, y: np.ndarray) -> None:
+    def _taken(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Tuple[Any, np.ndarray, Optional[np.ndarray]]:
+        """Features, response and weights, checked. A data frame with text or categories stays one; other features become float64."""
+        self._levels = _has_levels(X)
+        if self._levels:
+            if y is None:
+                raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+            validate_data(self, X, skip_check_array=True)
+            check_consistent_length(X, y)
+            y = column_or_1d(y, warn=True)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, **checks)
+        if sample_weight is None:
+            return X, y, None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if (weights < 0).any():
+            row = int(np.argmax(weights < 0))
+            raise ValueError(f"sample_weight, row {row}: {weights[row]:g} is negative; give the number of times that each row counts")
+        kept = np.flatnonzero(weights)
+        if len(kept) == 0:
+            raise ValueError("sample_weight is 0 for every row; give a positive weight to at least one")
+        if len(kept) < len(weights):
+            X = X.iloc[kept] if hasattr(X, "iloc") else X[kept]
+            y, weights = y[kept], weights[kept]
+        return X, y, None if (weights == 1).all() else weights
+
+    def _new(self, X: Any) -> Any:
+        """Features of new rows, checked."""
+        check_is_fitted(self, "fit_")
+        if not self._levels:
+            return validate_data(self, X, reset=False, dtype=np.float64)
+        if not hasattr(X, "columns"):
+            raise ValueError(f"X is a {type(X).__name__}, but this estimator was fitted on a data frame with text; give the same columns by name")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def _sample(self, X: Any, y: np.ndarray, weights: Optional[np.ndarray]) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        names = [f"x{j + 1}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 1
         options: Dict[str, Any] = dict(self.options or {})
         self.fit_: Fit = sample(
-            self._model(X, y),
+            self._model(X, y, weights=weights, names=names),
             draws=self.draws,
             chains=self.chains,
             tolerance=self.tolerance,
@@ -43,21 +81,34 @@ class _Austere(BaseEstimator):
         )
         self.trusted_ = self.fit_.trusted
         means = {name: float(values.mean()) for name, values in self.fit_.draws.items()}
-        # A column that never changes has no say.
-        self._coefficients = np.array([means.get(f"x{j + 1}", 0.0) for j in range(X.shape[1])])
+        # The coefficient of a column that never changes is 0; levels have one each except the reference.
+        self.coef_names_: List[str] = []
+        for name in names:
+            levels = [one for one in self.fit_.coefficients if one.startswith(f"{name}=")] if self._levels else []
+            self.coef_names_ += levels if levels and name not in means else [name]
+        self._coefficients = np.array([means.get(name, 0.0) for name in self.coef_names_])
         self._offset = means.get("intercept", 0.0)
 
     def _mean(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "fit_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self.fit_.predict(X, threads=self.threads)["mean"]
+        return self.fit_.predict(self._new(X), threads=self.threads)["mean"]
 
     def predict_interval(self, X: Any, interval: float = 0.95) -> Tuple[np.ndarray, np.ndarray]:
         """Lower and upper end of the interval of the expected response."""
-        check_is_fitted(self, "fit_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        found = self.fit_.predict(X, interval=interval, threads=self.threads)
+        found = self.fit_.predict(self._new(X), interval=interval, threads=self.threads)
         return found["lower"], found["upper"]
+
+
+def _has_levels(X: Any) -> bool:
+    """Whether a value is a data frame with text or categories."""
+    origin, frame = _tables.library(X), type(X).__name__ == "DataFrame"
+    if origin == "polars" and frame:
+        return any(not (dtype.is_numeric() or str(dtype) == "Boolean") for dtype in X.dtypes)
+    if origin == "pandas" and frame:
+        from pandas.api import types
+
+        kinds = (types.is_string_dtype, types.is_object_dtype)
+        return any(isinstance(dtype, types.CategoricalDtype) or any(kind(dtype) for kind in kinds) for dtype in X.dtypes)
+    return False
 
 
 class AustereLogisticRegression(ClassifierMixin, _Austere):
@@ -73,6 +124,9 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
         ``None`` gives the same draws every time.
     options : dict
         Further options of :func:`austerity.sample`.
+
+    ``X`` may be a pandas or polars DataFrame with text and categories. ``coef_names_`` names the entries of ``coef_``: the columns of
+    ``X``, and ``column=level`` for text. ``fit_`` uses the same names.
 
     >>> import numpy as np
     >>> from austerity import AustereLogisticRegression
@@ -108,12 +162,12 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _model(self, X: np.ndarray, y: np.ndarray) -> Regression:
-        return Logistic(X, y, prior=self.prior, intercept=self.fit_intercept)
+    def _model(self, X: Any, y: np.ndarray, **given: Any) -> Regression:
+        return Logistic(X, y, prior=self.prior, intercept=self.fit_intercept, **given)
 
-    def fit(self, X: Any, y: Any) -> "AustereLogisticRegression":
-        """Samples the posterior."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AustereLogisticRegression":
+        """Samples the posterior. ``sample_weight`` says how many times each row counts; rows of weight 0 are left out."""
+        X, y, weights = self._taken(X, y, sample_weight)
         check_classification_targets(y)
         self.classes_ = unique_labels(y)
         if len(self.classes_) > 2:
@@ -123,7 +177,7 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
             )
         if len(self.classes_) < 2:
             raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
-        self._sample(X, (y == self.classes_[1]).astype(float))
+        self._sample(X, (y == self.classes_[1]).astype(float), weights)
         self.coef_ = self._coefficients.reshape(1, -1)
         self.intercept_ = np.array([self._offset])
         return self
@@ -173,18 +227,18 @@ class AustereRegressor(RegressorMixin, _Austere):
         self.random_state = random_state
         self.options = options
 
-    def _model(self, X: np.ndarray, y: np.ndarray) -> Regression:
+    def _model(self, X: Any, y: np.ndarray, **given: Any) -> Regression:
         families = {"linear": Linear, "student": Student, "poisson": Poisson}
         if self.family not in families:
             raise ValueError(f"family is {self.family!r}; allowed: {', '.join(families)}")
-        return families[self.family](X, y, prior=self.prior, intercept=self.fit_intercept)
+        return families[self.family](X, y, prior=self.prior, intercept=self.fit_intercept, **given)
 
-    def fit(self, X: Any, y: Any) -> "AustereRegressor":
-        """Samples the posterior."""
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AustereRegressor":
+        """Samples the posterior. ``sample_weight`` says how many times each row counts; rows of weight 0 are left out."""
+        X, y, weights = self._taken(X, y, sample_weight, y_numeric=True)
         if len(y) < 2:
             raise ValueError("n_samples=1: one sample tells nothing of the noise; give at least two")
-        self._sample(X, np.asarray(y, dtype=np.float64))
+        self._sample(X, np.asarray(y, dtype=np.float64), weights)
         self.coef_ = self._coefficients
         self.intercept_ = self._offset
         return self

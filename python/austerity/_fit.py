@@ -123,6 +123,11 @@ class Fit:
         return int(self._overview["draws"])
 
     @property
+    def seed(self) -> int:
+        """The seed of the run: the same one makes the same draws again."""
+        return int(self._overview["seed"])
+
+    @property
     def interrupted(self) -> bool:
         """Whether somebody ended the run early."""
         return self._overview["ended"] == "interrupted"
@@ -229,6 +234,7 @@ class Fit:
         observation.
         """
         features, needs_offset, needs_trials = _austerity.columns(self.path)
+        X = _columns.opened(X)
         if not hasattr(X, "columns") and not hasattr(X, "column_names"):
             width = np.ndim(X) == 2 and np.shape(X)[1]
             names: Optional[Sequence[str]] = self._names if self._names and len(self._names) == width else None
@@ -239,8 +245,10 @@ class Fit:
                 raise ValueError(f"X has {width} features, but this fit is expecting {expected} features as input")
         else:
             names = None
-        columns, rows = _columns.features(X, names)
-        if needs_offset is not None:
+        wanted = [*features, *filter(None, (needs_offset, needs_trials))]
+        columns, rows = _columns.features(X, names, wanted if names is None and _columns.is_table(X) else None)
+        there = [name for name, _ in columns]
+        if needs_offset is not None and (offset is not None or needs_offset not in there):
             if offset is None:
                 raise ValueError("offset is missing: the model was fitted with one")
             columns.append((needs_offset, _columns.numbers("offset", offset, rows)))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import csv
+import difflib
+import os
 from pathlib import Path
-from typing import Any, ClassVar, Dict, List, Optional, Sequence
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Union
 
-from . import _austerity, _columns
+import numpy as np
+
+from . import _austerity, _columns, _tables
+from ._options import is_number
 from ._priors import Prior, prior_text
+from ._watch import Watch
 
-#: Names that the response and the other columns beside the features have inside.
+#: Names that the response and the other columns beside the features have inside, where they are arrays of their own.
 RESPONSE, WEIGHTS, TRIALS, OFFSET = "(response)", "(weights)", "(trials)", "(offset)"
 
 
@@ -18,28 +24,42 @@ class Regression:
 
     Parameters
     ----------
-    X : array, DataFrame or Arrow table, rows × columns
-        Numbers; text and categories become one column per level but the first.
-    y : array
-        The response.
+    X : array, table or path
+        Rows × columns: a NumPy array; a pandas or polars DataFrame, a polars LazyFrame; an Arrow table, reader or data set; a
+        DuckDB relation; a dict of columns; or the path of a CSV, Parquet or NumPy file, which is read when sampling begins.
+        Text and categories become one column per level except the reference.
+    y : array, or str
+        The response, or the name of its column in ``X``.
     prior : Normal, Laplace, StudentT or Flat
-        Of every coefficient but the intercept. Default: normal with sd 2.5 divided by each column's sd; of a
+        Of every coefficient except the intercept. Default: normal with sd 2.5 divided by each column's sd; of a
         column of two values, such as 0 and 1, with sd 5 divided by their distance, however rare one of them is.
     prior_intercept : prior
         Default: ``Normal(10)``.
     priors : dict
         Priors of single coefficients by name, on top of ``prior``.
-    weights, offset : array
-        Frequency weights, and the known part of the linear predictor.
+    weights, offset : array, or str
+        Frequency weights, and the known part of the linear predictor; or the names of their columns in ``X``.
     names : sequence of str
-        Names of the columns (``x1``, ``x2``, … or those of the data frame).
+        Names of the columns (``x1``, ``x2``, … or those of the table).
+    features : sequence of str
+        Columns of ``X`` that explain ``y``. Default: all columns without another role.
+    categorical : sequence of str
+        Columns of numbers whose values are levels.
+    success : value
+        The value of a two-valued ``y`` that counts as a success. Default: the last category of a pandas or polars category,
+        else the larger number, ``True``, or the text that sorts last.
+    reference : dict
+        Reference levels by column, such as ``{"city": "Bonn"}``. Default: the first category of a pandas or polars category,
+        else the most frequent level.
     intercept, standardize : bool
-        Whether there is an intercept; whether numeric columns are standardised (coefficients are told on both scales).
+        Whether there is an intercept; whether numeric columns are standardised (coefficients are reported on both scales).
 
-    Nothing is read before :func:`austerity.sample`; the arrays must stay as they are until then.
+    The model shares memory with the arrays it is given. :func:`austerity.sample` raises a ``ValueError`` if their values changed
+    in between.
     """
 
     family: ClassVar[str] = ""
+    _trials: Any = None
 
     def __init__(
         self,
@@ -52,27 +72,47 @@ class Regression:
         weights: Any = None,
         offset: Any = None,
         names: Optional[Sequence[str]] = None,
+        features: Optional[Sequence[str]] = None,
+        categorical: Optional[Sequence[str]] = None,
+        success: Any = None,
+        reference: Optional[Mapping[str, Any]] = None,
         intercept: bool = True,
         standardize: bool = False,
     ) -> None:
         if not self.family:
             raise TypeError("Regression has no family; use Logistic, Binomial, Linear, Poisson or Student")
-        self._columns, self.rows = _columns.features(X, names)
-        self.names: List[str] = [name for name, _ in self._columns]
-        reserved = {RESPONSE, WEIGHTS, TRIALS, OFFSET}
-        for name in self.names:
-            if name in reserved or name == "intercept" or "," in name:
-                raise ValueError(f"a column cannot be called {name!r}; rename it with names=")
-        if self.rows == 0:
-            raise ValueError("Found array with 0 sample(s): X has no rows; at least one is needed")
-        self._options: List[str] = ["--response", RESPONSE, "--family", self.family]
-        self._add(RESPONSE, "y", y)
-        if weights is not None:
-            self._add(WEIGHTS, "weights", weights, numeric=True)
-            self._options += ["--weights", WEIGHTS]
-        if offset is not None:
-            self._add(OFFSET, "offset", offset, numeric=True)
-            self._options += ["--offset", OFFSET]
+        self._watch = Watch()
+        self._file: Optional[str] = None
+        self._columns: _columns.Named = []
+        #: Rows; ``None`` of a file that must be read to be counted.
+        self.rows: Optional[int] = None
+        beside = {"y": (RESPONSE, y), "weights": (WEIGHTS, weights), "trials": (TRIALS, self._trials), "offset": (OFFSET, offset)}
+        given = {shown: value for shown, (_, value) in beside.items() if value is not None}
+        if y is None:
+            raise TypeError("y is None; give the response, or the name of its column in X")
+        chosen = None if features is None else _names("features", features)
+        levels = [] if categorical is None else _names("categorical", categorical)
+        if _tables.is_path(X):
+            roles = self._of_file(X, given, names, chosen)
+        else:
+            roles = self._of_table(X, given, names, chosen, {shown: inside for shown, (inside, _) in beside.items()})
+        self._options: List[str] = ["--family", self.family]
+        for shown, column in roles.items():
+            self._options.append(f"--{'response' if shown == 'y' else shown}={column}")
+        if chosen is not None and self._file is not None:
+            self._options.append(f"--features={','.join(chosen)}")
+        for name in levels:
+            self._known("categorical", name)
+        if levels:
+            self._options.append(f"--categorical={','.join(levels)}")
+        if success is not None:
+            self._options.append(f"--success={success}")
+        if reference is not None:
+            if not isinstance(reference, Mapping):
+                raise TypeError(f"reference is {reference!r}; give a dict such as {{'city': 'Bonn'}}")
+            for name, level in reference.items():
+                self._known("reference", str(name))
+                self._options.append(f"--reference={name}={level}")
         if not intercept:
             self._options.append("--no-intercept")
         if standardize:
@@ -83,6 +123,70 @@ class Regression:
         if prior_intercept is not None:
             self._shape += ["--prior-intercept", prior_text("prior_intercept", prior_intercept)]
         self._single = {str(name): prior_text(f"priors[{name!r}]", one) for name, one in (priors or {}).items()}
+        self._watch.seal()
+
+    def _of_table(
+        self, X: Any, given: Dict[str, Any], names: Optional[Sequence[str]], chosen: Optional[List[str]], inside: Dict[str, str]
+    ) -> Dict[str, str]:
+        """Takes the columns of a table in memory; says which column has which role."""
+        by_name = {shown: value for shown, value in given.items() if isinstance(value, str)}
+        plain = isinstance(X, (np.ndarray, list, tuple)) and not getattr(getattr(X, "dtype", None), "names", None)
+        if by_name and plain and names is None:
+            shown, value = next(iter(by_name.items()))
+            raise TypeError(f"{shown} is the text {value!r}, but X is an array without column names; pass names=, a DataFrame, or {shown} as an array")
+        only = None if chosen is None else [*chosen, *by_name.values()]
+        columns, self.rows = _columns.features(X, names, only, self._watch)
+        there = [name for name, _ in columns]
+        for shown, name in [*by_name.items(), *(("features", name) for name in chosen or [])]:
+            if name not in there:
+                raise ValueError(_unknown(shown, name, there if only is None else _all_names(X, names, there)))
+        roles = {shown: by_name.get(shown, inside[shown]) for shown in given}
+        _once(roles, chosen)
+        taken = dict(columns)
+        self.names: List[str] = chosen if chosen is not None else [name for name in there if name not in by_name.values()]
+        reserved = {RESPONSE, WEIGHTS, TRIALS, OFFSET, "intercept"}
+        for name in self.names:
+            if name in reserved or "," in name:
+                raise ValueError(f"a column cannot be called {name!r}; rename it with names=")
+        if self.rows == 0:
+            raise ValueError("Found array with 0 sample(s): X has no rows; at least one is needed")
+        self._columns = [(name, taken[name]) for name in self.names]
+        index = X.index if _columns._is_pandas(X, "DataFrame") else None
+        for shown, value in given.items():
+            if shown in by_name:
+                column = taken[value]
+            else:
+                if shown == "trials" and is_number(value):
+                    value = np.full(self.rows, float(value))
+                column = _columns.one_column(shown, value, self._watch)
+                if _columns.length(column) != self.rows:
+                    raise ValueError(f"{shown} has {_columns.length(column)} values, but X has {self.rows} rows; give one for each row")
+                _same_index(index, shown, value)
+            self._columns.append((roles[shown], column if shown == "y" else _columns.only_numbers(shown, column)))
+        return roles
+
+    def _of_file(self, X: Any, given: Dict[str, Any], names: Optional[Sequence[str]], chosen: Optional[List[str]]) -> Dict[str, str]:
+        """Looks at the columns of a file, which is read when sampling begins; says which column has which role."""
+        if names is not None:
+            raise TypeError("names= is for columns in memory; the columns of a file have the names in it")
+        self._file = os.path.abspath(os.fspath(X))
+        there, self.rows = _austerity.schema(self._file)
+        for shown, value in given.items():
+            if not isinstance(value, str):
+                raise TypeError(
+                    f"X is the file {os.fspath(X)!r}, so {shown} must be the name of one of its columns, not a {type(value).__name__}; "
+                    "to combine it with arrays, read it first, for example with pandas.read_csv or polars.read_parquet"
+                )
+        for shown, name in [*given.items(), *(("features", name) for name in chosen or [])]:
+            if name not in there:
+                raise ValueError(_unknown(shown, name, there))
+        _once(given, chosen)
+        self.names = chosen if chosen is not None else [name for name in there if name not in given.values()]
+        return given
+
+    def _known(self, what: str, name: str) -> None:
+        if name not in self.names:
+            raise ValueError(_unknown(what, name, self.names))
 
     @property
     def _needs_folder(self) -> bool:
@@ -98,44 +202,89 @@ class Regression:
                 writer.writerow(["coefficient", "prior"])
                 writer.writerows(self._single.items())
             more += ["--priors", str(file)]
+        if self._file is not None:
+            return _austerity.fit_file([self._file] + self._options + more + words)
+        self._watch.check()
         return _austerity.fit_columns(self._columns, ["memory"] + self._options + more + words)
 
-    def _add(self, name: str, shown: str, value: Any, numeric: bool = False) -> None:
-        if numeric:
-            column: Any = _columns.numbers(shown, value, self.rows)
-        else:
-            column = _columns.one_column(shown, value)
-            length = len(column[0]) if isinstance(column, tuple) else len(column)
-            if length != self.rows:
-                raise ValueError(f"{shown} has {length} values, but X has {self.rows} rows; give one for each row")
-        self._columns.append((name, column))
+    def _check(self, words: List[str]) -> str:
+        """Whether the assumptions of the test are sound."""
+        if self._file is not None:
+            return _austerity.check_file([self._file] + self._options + words)
+        self._watch.check()
+        return _austerity.check(self._columns, ["memory"] + self._options + words)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.rows} rows, {len(self.names)} columns>"
+        size = f"{self.rows} rows" if self._file is None else os.path.basename(self._file)
+        return f"<{type(self).__name__}: {size}, {len(self.names)} columns>"
+
+
+def _names(what: str, names: Union[str, Sequence[str]]) -> List[str]:
+    found = [names] if isinstance(names, str) else [str(name) for name in names]
+    for name in found:
+        if "," in name:
+            raise ValueError(f"{what}: a column cannot be called {name!r}; rename it without the comma")
+    return found
+
+
+def _unknown(what: str, name: str, there: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, there, n=1)
+    listed = ", ".join(map(repr, there[:12])) + (f", … ({len(there)} in all)" if len(there) > 12 else "")
+    return f"{what} names the column {name!r}, which X does not have{f'; did you mean {near[0]!r}?' if near else ''}; it has {listed}"
+
+
+def _all_names(X: Any, names: Optional[Sequence[str]], there: List[str]) -> List[str]:
+    """Names for a message, of a table of which some columns were taken."""
+    found = names if names is not None else getattr(X, "column_names", None)
+    if found is None and _tables.library(X) in ("pandas", "duckdb") or hasattr(X, "get_column"):
+        found = X.columns
+    return [str(name) for name in found] if found is not None else [str(name) for name in X] if isinstance(X, Mapping) else there
+
+
+def _once(roles: Dict[str, str], chosen: Optional[List[str]]) -> None:
+    """Refuses a column with two roles."""
+    seen: Dict[str, str] = {}
+    for shown, name in [*roles.items(), *(("features", name) for name in chosen or [])]:
+        if name in seen:
+            raise ValueError(f"the column {name!r} is named as {seen[name]} and as {shown}; give it one role")
+        seen[name] = shown
+
+
+def _same_index(index: Any, shown: str, value: Any) -> None:
+    """Refuses a series whose rows are labelled otherwise than those of the data frame."""
+    if index is None or not _columns._is_pandas(value, "Series") or index.equals(value.index):
+        return
+    if len(index.intersection(value.index)) == len(index):
+        remedy = f"put it in the order of X with {shown} = {shown}.loc[X.index]"
+    else:
+        remedy = f"select the same rows of both, for example {shown} = {shown}.loc[X.index]"
+    raise ValueError(f"the index of {shown} is not that of X; {remedy}, or pass {shown}.to_numpy() to go by position")
 
 
 class Logistic(Regression):
-    """Logistic regression: ``y`` has two values, of which the larger (or ``True``) is a success.
+    """Logistic regression: ``y`` has two values, one of which is the ``success``.
 
     >>> import numpy as np
     >>> Logistic(np.zeros((4, 2)) + np.arange(4)[:, None], [0, 1, 1, 0])
     <Logistic: 4 rows, 2 columns>
+    >>> Logistic({"city": ["Bonn", "Ulm", "Bonn"], "bought": ["yes", "no", "no"]}, "bought", success="yes", reference={"city": "Ulm"})
+    <Logistic: 3 rows, 1 columns>
     """
 
     family = "logistic"
 
 
 class Binomial(Regression):
-    """Binomial regression with logit link: ``y`` successes out of ``trials``."""
+    """Binomial regression with logit link: ``y`` successes out of ``trials``, an array, one number for all rows, or the name of a column."""
 
     family = "logistic"
 
     def __init__(self, X: Any, y: Any, trials: Any, **options: Any) -> None:
+        if trials is None:
+            raise TypeError("trials is None; give the number of trials of each row, one number for all, or the name of a column in X")
+        self._trials = trials
         super().__init__(X, y, **options)
-        if isinstance(trials, (int, float)):
-            trials = [float(trials)] * self.rows
-        self._add(TRIALS, "trials", trials, numeric=True)
-        self._options += ["--trials", TRIALS]
+        del self._trials
 
 
 class Linear(Regression):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
 import time
 import warnings
 from pathlib import Path
@@ -27,7 +28,7 @@ def sample(
     *,
     chains: Optional[int] = None,
     tolerance: Optional[float] = None,
-    seed: int = 1,
+    seed: Optional[int] = 1,
     budget: Union[str, float, None] = None,
     rule: Optional[str] = None,
     proposal: Optional[str] = None,
@@ -49,8 +50,9 @@ def sample(
     tolerance : float
         Mean error of the acceptance probability that is allowed. Default: 0.01.
     seed : int
-        The same seed gives the same draws, on any number of threads.
-    budget : str or float
+        The same seed gives the same draws, on any number of threads. ``None`` takes one from the operating system; the run
+        stores it, and ``fit.seed`` tells it. A resumed run keeps its own.
+    budget : str, float or timedelta
         Wall-clock time, such as ``"60s"``, ``"5m"`` or a number of seconds.
     rule : str
         Who decides: ``auto``, ``exact``, ``sequential`` or ``certified``.
@@ -78,21 +80,32 @@ def sample(
         raise TypeError(f"{type(model).__name__} is no model; use one such as Logistic(X, y) or Model(log_likelihood, …)")
     if resume and out is None:
         raise ValueError("resume=True needs out=, the folder of the run to go on with")
-    if isinstance(budget, (int, float)) and not isinstance(budget, bool):
-        budget = f"{float(budget) * 1000:.0f}ms"
+    budget = _options.seconds(budget)
     given: Dict[str, Any] = dict(
         draws=draws, chains=chains, tolerance=tolerance, budget=budget, rule=rule, proposal=proposal, threads=threads
     )
     given.update(options)
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**64:
-        if not hasattr(seed, "__index__"):
-            raise TypeError(f"seed is {seed!r}; give an integer from 0")
-        seed = seed.__index__()
-    words = _options.words(given, _options.known(), "sample()") + [f"--seed={seed}"]
+    words = _options.words(given, _options.known(), "sample()") + _seed(seed, resume)
     run = Run(model, words, None if out is None else Path(out), resume, _size(model, given))
     if not blocking:
         return run
     return run._finish(Bar.wanted(progress))
+
+
+#: The seed where none is given.
+_SEED = 1
+
+
+def _seed(seed: Any, resume: bool) -> List[str]:
+    """The seed as an option: one from the operating system for ``None``, that of the run itself when it goes on."""
+    if seed is None:
+        return [] if resume else [f"--seed={secrets.randbits(32)}"]
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise TypeError(f"seed is {seed!r}; give a whole number from 0, or None for one from the operating system")
+    seed = seed.__index__()
+    if not 0 <= seed < 2**63:
+        raise ValueError(f"seed is {seed}; give a whole number from 0 to 2**63 - 1, or None for one from the operating system")
+    return [] if resume and seed == _SEED else [f"--seed={seed}"]
 
 
 #: Draws of a chain where none were asked for, from above; bytes of a draw besides its parameters.
@@ -106,9 +119,7 @@ def _size(model: Union[Regression, OwnModel], given: Dict[str, Any]) -> Optional
     if draws is None and any(given.get(name) is not None for name in ("budget", "evaluations", "target_ess")):
         return None
     draws, chains = (_USUAL_DRAWS if draws is None else draws), given.get("chains") or 4
-    if not all(isinstance(number, int) and number >= 0 for number in (draws, chains)):
-        return None
-    return draws * chains * (8 * (len(getattr(model, "names", ())) + 2) + _STATISTICS)
+    return int(draws) * int(chains) * (8 * (len(getattr(model, "names", ())) + 2) + _STATISTICS)
 
 
 class Run:

@@ -56,5 +56,4 @@ def check(model: Regression, *, seed: int = 1, **options: Any) -> Dict[str, Any]
     """
     if not isinstance(model, Regression):
         raise TypeError(f"check needs a regression such as Logistic(X, y), not {type(model).__name__}")
-    words = ["memory"] + model._options + _words(dict(seed=seed, **options))
-    return json.loads(_austerity.check(model._columns, words))
+    return json.loads(model._check(_words(dict(seed=seed, **options))))

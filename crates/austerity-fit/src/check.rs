@@ -48,9 +48,9 @@ struct Findings {
     influences: Option<Influences>,
 }
 
-/// The findings about a table in memory as a value, which is that of `--json`.
-pub fn answer(table: &Source, common: &Common, options: &CheckOptions) -> Result<Value, Failure> {
-    let (findings, loaded) = find(common, options, Some(table))?;
+/// The findings as a value, which is that of `--json`: about a table in memory, else about the data that the options name.
+pub fn answer(table: Option<&Source>, common: &Common, options: &CheckOptions) -> Result<Value, Failure> {
+    let (findings, loaded) = find(common, options, table)?;
     Ok(findings.json(loaded.store.rows(), &loaded.remarks))
 }
 

@@ -1,7 +1,7 @@
 //! From a file or a store on disk to rows ready for sampling: what `fit`, `check` and `convert` do first.
 
 use austerity::model::{ResponseKind, Store};
-use austerity_io::design::{DesignOptions, Recipe};
+use austerity_io::design::{DesignOptions, Recipe, Term};
 use austerity_io::load::{LoadOptions, load as load_table};
 use austerity_io::store;
 use austerity_io::table::{Source, open};
@@ -55,6 +55,8 @@ pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
         weights: options.weights.clone(),
         trials: options.trials.clone(),
         offset: options.offset.clone(),
+        success: options.success.clone(),
+        references: options.reference.clone(),
         intercept: !options.no_intercept,
         standardize: options.standardize,
         ..DesignOptions::new(response)
@@ -75,6 +77,16 @@ pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
         (Some(FamilyChoice::Poisson), None) => Some(ResponseKind::Count),
         (Some(FamilyChoice::Linear | FamilyChoice::Student), None) => Some(ResponseKind::Real),
     })
+}
+
+/// Whether two spellings name the same level: as texts, or as numbers.
+fn same_level(named: &str, level: &str) -> bool {
+    let number = |text: &str| match text.trim() {
+        text if text.eq_ignore_ascii_case("true") => Some(1.0),
+        text if text.eq_ignore_ascii_case("false") => Some(0.0),
+        text => text.parse::<f64>().ok(),
+    };
+    named == level || number(named).is_some_and(|value| number(level) == Some(value))
 }
 
 /// Opens a store; what was typed about columns must be what it was made with.
@@ -101,7 +113,7 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
         }
     }
     if let Some(features) = &options.features {
-        let stored: Vec<&str> = recipe.terms.iter().map(austerity_io::design::Term::column).collect();
+        let stored: Vec<&str> = recipe.terms.iter().map(Term::column).collect();
         if features.iter().map(String::as_str).collect::<Vec<_>>() != stored {
             return Err(differs("--features", &stored.join(","), &features.join(",")));
         }
@@ -115,6 +127,26 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
     let text: Vec<String> = recipe.text_columns();
     if let Some(name) = options.categorical.iter().find(|name| !text.contains(name)) {
         return Err(differs("--categorical", &text.join(","), name));
+    }
+    if let Some(success) = &options.success {
+        let stored = recipe.coding.success();
+        if !same_level(success, &stored) {
+            return Err(differs("--success", &stored, success));
+        }
+    }
+    for word in &options.reference {
+        let stored = recipe.terms.iter().find_map(|term| match term {
+            Term::Levels { column, reference: Some(level), .. } => {
+                let named = word.strip_prefix(column.as_str())?.strip_prefix('=')?;
+                Some((format!("{column}={level}"), same_level(named, level)))
+            }
+            _ => None,
+        });
+        match stored {
+            Some((_, true)) => {}
+            Some((stored, false)) => return Err(differs("--reference", &stored, word)),
+            None => return Err(differs("--reference", "not given for this column", word)),
+        }
     }
     if let Some(kind) = kind(options)?
         && kind != opened.store.description().kind

@@ -261,6 +261,13 @@ pub(crate) fn fit_columns(columns: Columns<'_>, words: Vec<String>) -> PyResult<
     })
 }
 
+/// Fits the file or the store that the options name.
+#[pyfunction]
+pub(crate) fn fit_file(words: Vec<String>) -> PyResult<Handle> {
+    let call: FitCall = parse(words)?;
+    Handle::start(call, Trouble::default(), move |call, host| fitting::run(&call.common, &call.options, host))
+}
+
 /// Where a model of one's own is sampled from: a possible state, and rough posterior standard deviations if known.
 type Beginning = (Vec<f64>, Option<Vec<f64>>);
 

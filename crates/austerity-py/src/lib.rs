@@ -5,6 +5,7 @@
 //! | `arguments` | keyword arguments, which are the options of the program |
 //! | `error` | errors as Python exceptions, in Python's words |
 //! | `table` | arrays as a table in memory |
+//! | `fingerprint` | whether an array was written to |
 //! | `generate` | data with known coefficients |
 //! | `handle` | a run on a thread of its own: watched, paused, ended |
 //! | `callback` | a user's model as Python functions, called with the interpreter's lock |
@@ -21,6 +22,7 @@ mod arguments;
 mod callback;
 mod derivatives;
 mod error;
+mod fingerprint;
 mod generate;
 mod handle;
 mod lock;
@@ -37,10 +39,13 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<handle::Handle>()?;
     module.add_function(wrap_pyfunction!(handle::fit_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(handle::fit_file, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_functions, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_derivatives, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_native, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::fit_options, module)?)?;
+    module.add_function(wrap_pyfunction!(fingerprint::fingerprint, module)?)?;
+    module.add_function(wrap_pyfunction!(table::schema, module)?)?;
     module.add_function(wrap_pyfunction!(callback::order, module)?)?;
     module.add_function(wrap_pyfunction!(reading::overview, module)?)?;
     module.add_function(wrap_pyfunction!(reading::columns, module)?)?;
@@ -53,5 +58,6 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(theory::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(theory::design, module)?)?;
     module.add_function(wrap_pyfunction!(theory::check, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::check_file, module)?)?;
     Ok(())
 }

@@ -50,12 +50,21 @@ pub(crate) fn design(py: Python<'_>, words: Vec<String>) -> PyResult<String> {
         .map_err(|e| exception(&e))
 }
 
+/// The JSON of `check --json` on the file or the store that the options name.
+#[pyfunction]
+pub(crate) fn check_file(py: Python<'_>, words: Vec<String>) -> PyResult<String> {
+    let call: CheckCall = parse(words)?;
+    py.detach(|| checks::answer(None, &call.common, &call.options))
+        .map(|value| python_words(&value.to_string()))
+        .map_err(|e| exception(&e))
+}
+
 /// The JSON of `check --json`.
 #[pyfunction]
 pub(crate) fn check(py: Python<'_>, columns: Columns<'_>, words: Vec<String>) -> PyResult<String> {
     let call: CheckCall = parse(words)?;
     let table = source(&columns, &call.options.data.data.to_string_lossy())?;
-    py.detach(|| checks::answer(&table, &call.common, &call.options))
+    py.detach(|| checks::answer(Some(&table), &call.common, &call.options))
         .map(|value| python_words(&value.to_string()))
         .map_err(|e| exception(&e))
 }

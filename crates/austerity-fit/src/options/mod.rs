@@ -94,6 +94,14 @@ pub struct DataOptions {
     /// Features to treat as categorical even if they hold numbers.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     pub categorical: Vec<String>,
+    /// Value of a two-valued response that counts as a success. [default: the larger number, or the text that sorts last]
+    #[arg(long, value_name = "VALUE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success: Option<String>,
+    /// Reference level of a categorical feature; may be repeated. [default: its most frequent level]
+    #[arg(long, value_name = "COL=LEVEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reference: Vec<String>,
     /// Column of frequency weights.
     #[arg(long, value_name = "COL")]
     pub weights: Option<String>,

@@ -168,6 +168,7 @@ impl Overview {
             "remarks": self.run.data.remarks.iter().chain(&self.verdict.remarks).collect::<Vec<_>>(),
             "chains": self.run.settings.chains,
             "draws": self.draws,
+            "seed": self.run.settings.seed,
             "rows": self.run.data.rows,
             "family": self.run.model.family,
             "ended": self.saved.ended,

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use austerity::model::data::summary::{ColumnSummary, Summarizer, row_weight};
 
+use super::choice::{self, Choice, absent};
+use super::role;
 use super::terms::{MOST_LEVELS, Term};
 use crate::error::{Error, Result};
 use crate::table::levels::truths;
@@ -15,11 +17,13 @@ use crate::table::{Chunk, Column};
 
 /// What is wanted of a feature.
 #[derive(Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct Wish<'a> {
     pub(crate) standardize: bool,
     pub(crate) intercept: bool,
     /// A column for every level.
     pub(crate) full_levels: bool,
+    /// The reference, and whether the labels have an order.
+    pub(crate) choice: Choice<'a>,
 }
 
 /// What came of it.
@@ -118,18 +122,29 @@ impl Survey {
     }
 
     /// The feature.
-    pub(crate) fn finish(self, name: &str, wish: Wish) -> Made {
+    pub(crate) fn finish(self, file: &Path, name: &str, wish: Wish<'_>) -> Result<Made> {
+        let numeric = |what: &str| match wish.choice.named {
+            None => Ok(()),
+            Some(level) => Err(role(
+                file,
+                name,
+                format!("the reference `{level}` is named, but the column holds {what}"),
+                "name the column in --categorical to make its values levels, or leave the reference out",
+            )),
+        };
         match (self.numbers, self.levels) {
             (_, Some(levels)) => match levels.truths.then(|| truths(&levels.labels)).flatten() {
                 Some(truths) => {
+                    numeric("true and false, which count as 1 and 0")?;
                     let summary = levels.of_truths(self.rows, &truths);
-                    number(name, &summary, wish, |shift, scale| Filling::Truths { truths, shift, scale })
+                    Ok(number(name, &summary, wish, |shift, scale| Filling::Truths { truths, shift, scale }))
                 }
-                None => levels.finish(name, self.rows, wish),
+                None => levels.finish(file, name, self.rows, wish),
             },
             (numbers, None) => {
+                numeric("numbers")?;
                 let summary = numbers.unwrap_or_default().finish();
-                number(name, &summary, wish, |shift, scale| Filling::Number { shift, scale })
+                Ok(number(name, &summary, wish, |shift, scale| Filling::Number { shift, scale }))
             }
         }
     }
@@ -138,7 +153,7 @@ impl Survey {
 fn number(
     name: &str,
     summary: &ColumnSummary,
-    wish: Wish,
+    wish: Wish<'_>,
     filling: impl FnOnce(f64, f64) -> Filling,
 ) -> Made {
     if summary.is_constant() && (wish.intercept || summary.minimum == 0.0) {
@@ -183,20 +198,44 @@ impl Levels {
         ColumnSummary::of_indicator(rows, ones, weight)
     }
 
-    fn finish(self, name: &str, rows: usize, wish: Wish) -> Made {
+    fn finish(self, file: &Path, name: &str, rows: usize, wish: Wish<'_>) -> Result<Made> {
         let Self { labels, counts, weights, known, .. } = self;
+        let Choice { named, ordered } = wish.choice;
+        let order = if ordered { (0..labels.len()).collect() } else { sorted(&labels) };
+        let named = match named {
+            None => None,
+            Some(level) if wish.full_levels => {
+                return Err(role(
+                    file,
+                    name,
+                    format!(
+                        "the reference `{level}` is named, but without an intercept every level of this column has a coefficient"
+                    ),
+                    "leave the reference out, or keep the intercept",
+                ));
+            }
+            Some(level) => Some(choice::position(&labels, level).ok_or_else(|| {
+                let there: Vec<String> = order.iter().map(|&code| labels[code].clone()).collect();
+                absent(file, name, "the reference", level, &there)
+            })?),
+        };
         if labels.len() == 1 && !wish.full_levels {
-            return Made::Constant { value: format!("`{}`", labels[0]) };
+            return Ok(Made::Constant { value: format!("`{}`", labels[0]) });
         }
-        let order = sorted(&labels);
         let most = counts.iter().max().copied().unwrap_or(0);
-        let reference = order.iter().copied().find(|&code| counts[code] == most && !wish.full_levels);
+        let (reference, why) = match named {
+            Some(code) => (Some(code), ""),
+            None if wish.full_levels => (None, ""),
+            None if ordered => (order.first().copied(), "the first, "),
+            None => (order.iter().copied().find(|&code| counts[code] == most), "the most frequent, "),
+        };
         let kept: Vec<usize> = order.into_iter().filter(|&code| Some(code) != reference).collect();
         let note = match reference {
             Some(code) => format!(
-                "column `{name}` has {} levels; the reference is the most frequent, `{}` ({most} rows)",
+                "column `{name}` has {} levels; the reference is {why}`{}` ({} rows)",
                 labels.len(),
-                labels[code]
+                labels[code],
+                counts[code]
             ),
             None => format!(
                 "column `{name}` has {} levels, each with its own column because there is no intercept",
@@ -213,7 +252,7 @@ impl Levels {
             levels: kept.iter().map(|&code| labels[code].clone()).collect(),
         };
         let filling = Filling::Levels { columns, known };
-        Made::Feature(Feature { term, note: Some(note), summaries, filling, standardized: false })
+        Ok(Made::Feature(Feature { term, note: Some(note), summaries, filling, standardized: false }))
     }
 }
 

@@ -4,14 +4,16 @@
 //! |---|---|
 //! | `roles` | which column is what: response, features, weights, trials, offset |
 //! | `response` | how the response becomes 0 and 1, or stays a number |
+//! | `choice` | which level is the success, which the reference |
 //! | `feature` | how a feature becomes columns: a number, standardised or not, or its levels one-hot |
 //! | `terms` | a feature as plain data |
 //! | `recipe` | all of it as plain data: back to the original scale, and the same coding for new rows |
 //! | `apply` | that coding applied to a file piece by piece, on the original scale |
 //!
 //! **Levels.** Text columns, and columns named as categorical, become one 0/1 column `column=level` per level but the
-//! *reference*: the most frequent level, the first in order among equally frequent ones. Levels are in numeric
-//! order when all are numbers, else alphabetical. Without an intercept the first such column keeps all its
+//! *reference*: the level that the user names, else the first of labels with an order of their own, else the most frequent
+//! level (the first in order among equally frequent ones). Levels without an order of their own are in numeric order when
+//! all are numbers, else alphabetical. Without an intercept the first such column keeps all its
 //! levels, or its reference would be forced to have no effect.
 //!
 //! **Standardisation** is (value − mean)/sd, divisor N, of numeric features; 0/1 columns of levels stay. Rare
@@ -19,6 +21,7 @@
 //! back by [`Recipe::to_original`].
 
 mod apply;
+mod choice;
 pub(crate) mod feature;
 mod recipe;
 pub(crate) mod response;
@@ -34,6 +37,7 @@ pub use recipe::Recipe;
 pub use response::ResponseCoding;
 pub use terms::{MOST_LEVELS, Term};
 
+pub(crate) use choice::Choice;
 pub(crate) use response::Named;
 
 /// Which columns play which role.
@@ -51,6 +55,10 @@ pub struct DesignOptions {
     pub trials: Option<String>,
     /// Known part of the linear predictor.
     pub offset: Option<String>,
+    /// The value of a two-valued response that is coded as 1.
+    pub success: Option<String>,
+    /// References of features with levels, each as `column=level`.
+    pub references: Vec<String>,
     /// Whether there is an intercept.
     pub intercept: bool,
     /// Whether numeric features are standardised.
@@ -67,6 +75,8 @@ impl DesignOptions {
             weights: None,
             trials: None,
             offset: None,
+            success: None,
+            references: Vec::new(),
             intercept: true,
             standardize: false,
         }

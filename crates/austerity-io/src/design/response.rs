@@ -6,6 +6,8 @@
 //! | | −1, 1 | 0, 1 |
 //! | | two other numbers | the smaller 0, the larger 1; a note says so |
 //! | | two texts | the alphabetically first 0, the second 1; a note says so |
+//! | | two texts with an order of their own | the first 0, the last 1; a note says so |
+//! | | any two values, one named as the success | that 1, the other 0; a note says so |
 //! | counts, counts of trials, reals | numbers | itself |
 //!
 //! A response with one value only leaves nothing to explain: a warning where a prior can still answer (0/1 and
@@ -17,6 +19,7 @@ use austerity::model::ResponseKind;
 use austerity::model::data::{SidePlan, SideSurvey, Sides};
 use serde::{Deserialize, Serialize};
 
+use super::choice::{self, Choice, absent};
 use super::{place, role};
 use crate::error::{Error, Result};
 use crate::table::Chunk;
@@ -116,6 +119,18 @@ impl Coder {
                 codes.iter().map(|&code| values.get(code as usize).copied()).collect()
             }
             _ => None,
+        }
+    }
+}
+
+impl ResponseCoding {
+    /// The value that is coded as 1, where the response has two.
+    #[must_use]
+    pub fn success(&self) -> String {
+        match self {
+            Self::AsGiven => "1".into(),
+            Self::TwoNumbers { one, .. } => one.to_string(),
+            Self::TwoTexts { one, .. } => one.clone(),
         }
     }
 }
@@ -255,7 +270,7 @@ impl Survey {
     }
 
     /// The coding, for the kind that was asked for or that the values suggest.
-    pub(crate) fn finish(mut self, at: Named<'_>) -> Result<Coded> {
+    pub(crate) fn finish(mut self, at: Named<'_>, choice: Choice<'_>) -> Result<Coded> {
         let values = self.truths.then(|| truths(&self.labels)).flatten();
         if let Some(values) = &values {
             for &value in values {
@@ -269,6 +284,14 @@ impl Survey {
         let two_valued = is_text || matches!(self.numbers[..], [_, _]);
         let inferred = if two_valued { ResponseKind::Binary } else { ResponseKind::Real };
         let kind = self.kind.unwrap_or(inferred);
+        if let (Some(named), false) = (choice.named, kind == ResponseKind::Binary) {
+            return Err(role(
+                at.file,
+                at.name,
+                format!("the success `{named}` is named, but the response is not one of two values"),
+                "leave the success out, or choose the logistic family",
+            ));
+        }
         let suggestion =
             (self.kind.is_none() && kind == ResponseKind::Real && self.whole && self.range.0 >= 0.0).then(
                 || {
@@ -286,10 +309,28 @@ impl Survey {
         };
         let coded = |coding, coder, note, warning| Ok(Coded { coding, coder, plan, note, warning });
         if is_text {
-            return self.two_texts(at, coded);
+            return self.two_texts(at, choice, coded);
         }
         let mut found: Vec<f64> = self.numbers.iter().map(|&(value, _)| value).collect();
         found.sort_by(f64::total_cmp);
+        if let Some(named) = choice.named {
+            let one = choice::value(named).and_then(|one| found.iter().copied().find(|&value| value == one));
+            let Some(one) = one else {
+                let there: Vec<String> = found.iter().map(ToString::to_string).collect();
+                return Err(absent(at.file, at.name, "the success", named, &there));
+            };
+            // The larger one is the success anyway.
+            if found.last() != Some(&one) || found == [0.0] {
+                let zero = found.last().copied().filter(|&value| value != one).unwrap_or(1.0);
+                let note = format!("the response `{}` was coded: {zero} as 0, {one} as 1", at.name);
+                let coder = match as_given {
+                    Coder::Codes(values) => Coder::Codes(values.iter().map(|value| 1.0 - value).collect()),
+                    _ => Coder::One(one),
+                };
+                let warning = (found.len() == 1).then(|| warn_all_equal(at.name, one));
+                return coded(ResponseCoding::TwoNumbers { zero, one }, coder, Some(note), warning);
+            }
+        }
         if kind == ResponseKind::Binary {
             return match found[..] {
                 [zero, one] if zero == 0.0 && one == 1.0 => {
@@ -322,14 +363,26 @@ impl Survey {
     fn two_texts(
         &self,
         at: Named<'_>,
+        choice: Choice<'_>,
         coded: impl FnOnce(ResponseCoding, Coder, Option<String>, Option<String>) -> Result<Coded>,
     ) -> Result<Coded> {
+        let named = match choice.named {
+            None => None,
+            Some(named) => Some(
+                choice::position(&self.labels, named)
+                    .ok_or_else(|| absent(at.file, at.name, "the success", named, &self.labels))?,
+            ),
+        };
         let [first, second] = &self.labels[..] else {
             let value = self.labels.first().map_or("", String::as_str);
             return Err(nothing_to_explain(at, &format!("`{value}`")));
         };
+        let second_is_success = match named {
+            Some(code) => code == 1,
+            None => choice.ordered || first < second,
+        };
         let (zero, one, values) =
-            if first < second { (first, second, vec![0.0, 1.0]) } else { (second, first, vec![1.0, 0.0]) };
+            if second_is_success { (first, second, vec![0.0, 1.0]) } else { (second, first, vec![1.0, 0.0]) };
         let note = format!("the response `{}` was coded: `{zero}` as 0, `{one}` as 1", at.name);
         let coding = ResponseCoding::TwoTexts { zero: zero.clone(), one: one.clone() };
         coded(coding, Coder::Codes(values), Some(note), None)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::DesignOptions;
+use super::{DesignOptions, choice};
 use crate::error::{Error, Result};
 use crate::table::names::unknown;
 
@@ -15,6 +15,8 @@ pub(crate) struct Roles {
     pub(crate) weights: Option<String>,
     pub(crate) trials: Option<String>,
     pub(crate) offset: Option<String>,
+    /// Features and the levels named as their references.
+    references: Vec<(String, String)>,
 }
 
 impl Roles {
@@ -80,6 +82,7 @@ impl Roles {
                 ));
             }
         }
+        let references = choice::references(file, names, &features, &options.references)?;
         Ok(Self {
             response: options.response.clone(),
             features,
@@ -87,7 +90,13 @@ impl Roles {
             weights: options.weights.clone(),
             trials: options.trials.clone(),
             offset: options.offset.clone(),
+            references,
         })
+    }
+
+    /// The level named as the reference of a feature.
+    pub(crate) fn reference(&self, feature: &str) -> Option<&str> {
+        self.references.iter().find(|(column, _)| column == feature).map(|(_, level)| level.as_str())
     }
 
     /// Every column needed, once.

@@ -8,7 +8,7 @@ use austerity::model::data::summary::ColumnSummary;
 use austerity::model::store::{Blueprint, Order, ShuffledColumn, Shuffler, StoreBuilder};
 
 use super::Loaded;
-use super::intake::{Assembly, Intake, beside, changed, kind_wanted, nothing_left, wish};
+use super::intake::{Assembly, Intake, beside, changed, kind_wanted, nothing_left, success, wish};
 use crate::design::feature::{self, Feature, Filled, Filling, Made};
 use crate::design::roles::Roles;
 use crate::design::{DesignOptions, Named, response};
@@ -34,7 +34,7 @@ pub(super) fn load(
     let mut survey = response::Survey::new(kind_wanted(options, kind));
     let (beside, _) = beside(source, &roles, 0, &chunks[1..])?;
     survey.push(at, &chunks[0], beside)?;
-    let coded = survey.finish(at)?;
+    let coded = survey.finish(at, success(source, options))?;
     let values = coded.coder.apply(&chunks[0]).ok_or_else(|| changed(source))?;
 
     // Levels say how many columns there are; numbers have one each.
@@ -64,7 +64,8 @@ pub(super) fn load(
         let mut outcome = Outcome { first: width, made: None, column: None };
         if is_levels(name) {
             let (survey, column) = levels.next().flatten().ok_or_else(|| changed(source))?;
-            let made = survey.finish(name, wish(options, full_levels));
+            let made =
+                survey.finish(source.path(), name, wish(source, options, &roles, (name, full_levels)))?;
             if let Made::Feature(feature) = &made {
                 full_levels = false;
                 width += feature.summaries.len();
@@ -85,7 +86,7 @@ pub(super) fn load(
         outcomes.iter_mut().filter(|outcome| outcome.made.is_none()).collect();
     let shuffler = builder.shuffler();
     let prepare = |position: usize, column: Column| {
-        prepare(source, &number_names[position], column, options, &shuffler)
+        prepare(source, (&number_names[position], column), options, &roles, &shuffler)
     };
     let (mut gone, mut ready) = (Vec::new(), Vec::new());
     source.each_column(&number_names, threads, &prepare, &mut |position, (made, shuffled)| {
@@ -153,15 +154,15 @@ fn plan(source: &Source, builder: &mut StoreBuilder, feature: &Feature, first: u
 /// Summarises numbers, standardises them when that is wanted, and puts them in order unless they are constant.
 fn prepare(
     source: &Source,
-    name: &str,
-    column: Column,
+    (name, column): (&str, Column),
     options: &DesignOptions,
+    roles: &Roles,
     shuffler: &Shuffler,
 ) -> Result<(Made, Option<ShuffledColumn>)> {
     let Column::Numbers(mut values) = column else { return Err(changed(source)) };
     let mut survey = feature::Survey::new();
     survey.push(source.path(), name, &Chunk::Numbers(&values), false)?;
-    let mut made = survey.finish(name, wish(options, false));
+    let mut made = survey.finish(source.path(), name, wish(source, options, roles, (name, false)))?;
     let Made::Feature(feature) = &mut made else { return Ok((made, None)) };
     if let (true, Filling::Number { shift, scale }) = (feature.standardized, &feature.filling) {
         values.iter_mut().for_each(|value| *value = (*value - shift) / scale);

@@ -9,7 +9,7 @@ use super::Loaded;
 use crate::design::feature::{self, Filled, Filling, Made, Wish};
 use crate::design::response::{self, Beside, Coded};
 use crate::design::roles::Roles;
-use crate::design::{DesignOptions, Named, Recipe, Term, check, role};
+use crate::design::{Choice, DesignOptions, Named, Recipe, Term, check, role};
 use crate::error::{Error, Result};
 use crate::table::{Chunk, Source};
 
@@ -156,11 +156,12 @@ impl Intake {
             }
             Ok(())
         })?;
-        let coded = response.finish(at)?;
+        let coded = response.finish(at, success(source, options))?;
         let mut assembly = Assembly::new(&roles, options);
         let mut standardized = Vec::new();
         for (name, survey) in roles.features.iter().zip(surveys) {
-            let made = survey.finish(name, wish(options, assembly.full_levels));
+            let wish = wish(source, options, &roles, (name, assembly.full_levels));
+            let made = survey.finish(source.path(), name, wish)?;
             if let Made::Feature(feature::Feature { standardized: true, .. }) = made {
                 standardized.push(assembly.features.len());
             }
@@ -248,9 +249,20 @@ impl Intake {
     }
 }
 
-/// What is wanted of a feature.
-pub(crate) fn wish(options: &DesignOptions, full_levels: bool) -> Wish {
-    Wish { standardize: options.standardize, intercept: options.intercept, full_levels }
+/// What is wanted of a feature, given its name and whether levels keep all their columns.
+pub(crate) fn wish<'a>(
+    source: &Source,
+    options: &DesignOptions,
+    roles: &'a Roles,
+    (name, full_levels): (&str, bool),
+) -> Wish<'a> {
+    let choice = Choice { named: roles.reference(name), ordered: source.has_order(name) };
+    Wish { standardize: options.standardize, intercept: options.intercept, full_levels, choice }
+}
+
+/// What was said about the values of the response.
+pub(crate) fn success<'a>(source: &Source, options: &'a DesignOptions) -> Choice<'a> {
+    Choice { named: options.success.as_deref(), ordered: source.has_order(&options.response) }
 }
 
 pub(crate) fn nothing_left(source: &Source, roles: &Roles) -> Error {

@@ -334,3 +334,74 @@ fn the_kind_of_a_response_is_inferred() {
     let design = design(given, &trials, None).unwrap();
     assert_eq!(design.store.description().kind, ResponseKind::CountOfTrials);
 }
+
+#[test]
+fn a_named_reference_and_the_order_of_labels_come_before_the_most_frequent_level() {
+    let options = |words: &[&str]| DesignOptions { references: strings(words), ..DesignOptions::new("y") };
+    let named = binary(small(), &options(&["colour=green"])).unwrap();
+    assert_eq!(named.names, ["age", "colour=blue", "colour=red"]);
+    assert!(named.notes[0].contains("the reference is `green` (1 rows)"), "{:?}", named.notes);
+
+    let ordered = |options: &DesignOptions| {
+        let source = Source::of_table(small()).with_order(strings(&["colour"]), strings(&["a remark"]));
+        load(&source, options, Some(ResponseKind::Binary), 5, &LoadOptions::default()).unwrap()
+    };
+    let first = ordered(&options(&[]));
+    // In the order of the labels: red, blue, green.
+    assert_eq!(first.store.coefficient_names(), ["intercept", "age", "colour=blue", "colour=green"]);
+    assert!(first.notes.contains(&"a remark".to_owned()));
+    assert!(
+        first.notes.iter().any(|note| note.contains("is the first, `red` (2 rows)")),
+        "{:?}",
+        first.notes
+    );
+    let both = ordered(&options(&["colour=blue"]));
+    assert_eq!(both.store.coefficient_names(), ["intercept", "age", "colour=red", "colour=green"]);
+}
+
+#[test]
+fn references_that_cannot_be_are_refused() {
+    let options = |words: &[&str]| DesignOptions { references: strings(words), ..DesignOptions::new("y") };
+    let kind = ResponseKind::Binary;
+    refused(small(), &options(&["colour=pink"]), kind, &["`pink` does not occur", "`blue`, `green`, `red`"]);
+    refused(small(), &options(&["colours=red"]), kind, &["colours", "did you mean `colour`"]);
+    refused(small(), &options(&["red"]), kind, &["COLUMN=LEVEL"]);
+    refused(small(), &options(&["y=1"]), kind, &["not a feature"]);
+    refused(small(), &options(&["age=20"]), kind, &["holds numbers", "--categorical"]);
+    let full = DesignOptions { intercept: false, ..options(&["colour=red"]) };
+    refused(small(), &full, kind, &["without an intercept", "`red`"]);
+    let levels = DesignOptions { categorical: strings(&["age"]), ..options(&["age=30.0"]) };
+    assert_eq!(binary(small(), &levels).unwrap().names[..3], ["age=20", "age=40", "age=50"]);
+}
+
+#[test]
+fn the_success_is_the_value_that_is_named() {
+    let coded = |y: Column, success: &str| {
+        let options = DesignOptions { success: Some(success.into()), ..DesignOptions::new("y") };
+        binary(table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]), &options)
+            .map(|design| (design.response, design.recipe.coding))
+    };
+    let texts = || text(&["yes", "no", "no"]);
+    assert_eq!(coded(texts(), "yes").unwrap().0, [1.0, 0.0, 0.0]);
+    assert_eq!(coded(texts(), "no").unwrap().0, [0.0, 1.0, 1.0]);
+    let (y, coding) = coded(numbers(&[0.0, 1.0, 1.0]), "0").unwrap();
+    assert_eq!((y, coding), (vec![1.0, 0.0, 0.0], ResponseCoding::TwoNumbers { zero: 1.0, one: 0.0 }));
+    assert_eq!(coded(numbers(&[0.0, 1.0, 1.0]), "true").unwrap().1, ResponseCoding::AsGiven);
+    assert_eq!(coded(numbers(&[2.0, 1.0, 1.0]), "1.0").unwrap().0, [0.0, 1.0, 1.0]);
+    let message = coded(texts(), "maybe").err().unwrap().to_string();
+    assert!(message.contains("`maybe` does not occur; there are `yes`, `no`"), "{message}");
+    let message = coded(numbers(&[0.0, 1.0, 1.0]), "yes").err().unwrap().to_string();
+    assert!(message.contains("there are `0`, `1`"), "{message}");
+    let real = DesignOptions { success: Some("1".into()), ..DesignOptions::new("age") };
+    refused(small(), &real, ResponseKind::Real, &["not one of two values"]);
+}
+
+#[test]
+fn the_last_of_two_ordered_labels_is_the_success() {
+    let given = || table(&[("y", text(&["yes", "no", "no"])), ("x", numbers(&[1.0, 2.0, 3.0]))]);
+    let plain = binary(given(), &DesignOptions::new("y")).unwrap();
+    assert_eq!(plain.recipe.coding.success(), "yes");
+    let source = Source::of_table(given()).with_order(strings(&["y"]), Vec::new());
+    let loaded = load(&source, &DesignOptions::new("y"), None, 5, &LoadOptions::default()).unwrap();
+    assert_eq!(loaded.recipe.coding, ResponseCoding::TwoTexts { zero: "yes".into(), one: "no".into() });
+}

@@ -41,6 +41,8 @@ pub struct Source {
     kind: Kind,
     schema: Schema,
     threads: usize,
+    /// Columns whose labels are in an order that means something.
+    ordered: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,7 +74,7 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Source
     };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(cores).max(1);
-    Ok(Source { path: path.into(), kind, schema, threads })
+    Ok(Source { path: path.into(), kind, schema, threads, ordered: Vec::new() })
 }
 
 impl Source {
@@ -198,7 +200,22 @@ impl Source {
             rows: Some(table.rows),
             notes: Vec::new(),
         };
-        Self { path: table.file.clone(), kind: Kind::Memory(Arc::new(table)), schema, threads: 1 }
+        let (path, kind) = (table.file.clone(), Kind::Memory(Arc::new(table)));
+        Self { path, kind, schema, threads: 1, ordered: Vec::new() }
+    }
+
+    /// Says of which columns in memory the labels are in an order that means something: the first level is then the reference,
+    /// and the last of a two-valued response is the success. `notes` are added to those of the schema.
+    #[must_use]
+    pub fn with_order(mut self, columns: Vec<String>, notes: Vec<String>) -> Self {
+        self.ordered = columns;
+        self.schema.notes.extend(notes);
+        self
+    }
+
+    /// Whether the labels of a column are in an order that means something.
+    pub(crate) fn has_order(&self, column: &str) -> bool {
+        self.ordered.iter().any(|name| name == column)
     }
 
     fn check_rows(&self, rows: usize) -> Result<()> {
