@@ -59,6 +59,8 @@ struct End {
     mode: Option<Mode>,
     gradient: DVector<f64>,
     hessian: DMatrix<f64>,
+    /// Diagonal of the first Hessian.
+    first: Option<DVector<f64>>,
     /// Whether −H had to be made positive definite.
     ridged: bool,
     /// The last step.
@@ -72,6 +74,7 @@ fn climb<M: Sampled>(density: &mut Density<'_, M>, start: &[f64]) -> Result<End,
         mode: None,
         gradient: DVector::zeros(d),
         hessian: DMatrix::zeros(d, d),
+        first: None,
         ridged: false,
         step: None,
     };
@@ -85,6 +88,7 @@ fn climb<M: Sampled>(density: &mut Density<'_, M>, start: &[f64]) -> Result<End,
         if !gradient.iter().chain(hessian.iter()).all(|x| x.is_finite()) {
             return Ok(end);
         }
+        end.first.get_or_insert_with(|| hessian.diagonal());
         (end.gradient, end.hessian) = (gradient, hessian);
         let Some((inverse, ridge)) = regular(&end.hessian) else { return Ok(end) };
         end.ridged = ridge > 0.0;

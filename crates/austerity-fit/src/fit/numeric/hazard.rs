@@ -3,7 +3,7 @@
 //! | hazard | seen by |
 //! |---|---|
 //! | a flat direction | −H, scaled to a unit diagonal, has an eigenvalue of about 0, and f stays within 0.05 up to 1,000 units along its eigenvector |
-//! | a degenerate mode | f rises along the last step, doubled again and again, by ever more; or towards an edge by as much at every halving of what is left; or the mode is narrower than its parameters can be told apart |
+//! | a degenerate mode | f rises along the last step, doubled again and again, by ever more; or towards an edge by as much at every halving of what is left; or the search climbs without end while the density becomes 10⁴ times as narrow; or the mode is narrower than its parameters can be told apart |
 //!
 //! A unit is the parameter's standard deviation given the others, or max(|θ|, 1) where it has no curvature. Curved ridges (only the product of
 //! two parameters matters) are not found. Cost: some hundred sums of the sampled rows at most, and only where the search did not
@@ -27,6 +27,8 @@ const SINGULAR: f64 = 1e-6;
 const RISE: f64 = 0.5;
 const BEYOND: f64 = 100.0;
 const TRIES: usize = 60;
+/// Growth of a curvature that no search for an ordinary mode sees: a standard deviation falls to 10⁻⁴ of what it was.
+const SPIKE: f64 = 1e8;
 /// sd over |θ| below which rounding decides.
 const ROUNDING: f64 = 1e-13;
 /// A parameter takes part in a direction from this share of the largest entry on.
@@ -50,13 +52,13 @@ pub(super) fn find<M: Sampled>(
         let far = |i: usize| (mode.state[i] - start[i]).abs() > 10.0 * start[i].abs().max(1.0);
         return Ok(Some(Hazard::DegenerateMode { parameters: named(&|i| narrow(i) || far(i)) }));
     }
-    let flat = flat(density, end)?;
+    let flat = if is_level(end) { flat(density, end)? } else { Vec::new() };
     if flat.iter().any(|&part| part) {
         return Ok(Some(Hazard::FlatDirection { parameters: named(&|i| flat[i]) }));
     }
     if end.mode.is_none()
         && let Some(direction) = uphill(end)
-        && rises(density, &end.state, &direction)?
+        && (spikes(density, end, start)? || rises(density, &end.state, &direction)?)
     {
         let most = direction.amax();
         return Ok(Some(Hazard::DegenerateMode {
@@ -94,6 +96,31 @@ fn narrow(mode: &Mode, i: usize) -> bool {
     mode.covariance[i * d + i].max(0.0).sqrt() < ROUNDING * mode.state[i].abs()
 }
 
+/// Units of the parameters, for a look around.
+fn units(end: &End) -> Vec<f64> {
+    let unit = |(i, x): (usize, &f64)| {
+        let (curvature, natural) = (end.hessian[(i, i)].abs(), x.abs().max(1.0));
+        if curvature * natural * natural > SINGULAR { curvature.powf(-0.5) } else { natural }
+    };
+    end.state.iter().enumerate().map(unit).collect()
+}
+
+/// Whether no parameter has a slope: far from a mode, what does not matter there may matter elsewhere.
+fn is_level(end: &End) -> bool {
+    end.mode.is_some() || end.gradient.iter().zip(units(end)).all(|(slope, unit)| (slope * unit).abs() < LEVEL)
+}
+
+/// Whether a search that did not end rose all the way into an ever narrower peak.
+fn spikes<M: Sampled>(density: &mut Density<'_, M>, end: &End, start: &[f64]) -> Result<bool, Failure> {
+    let Some(first) = &end.first else { return Ok(false) };
+    let narrower = |i: usize| first[i] != 0.0 && (end.hessian[(i, i)] / first[i]).abs() > SPIKE;
+    if !(0..start.len()).any(narrower) {
+        return Ok(false);
+    }
+    let begin = density.at(&DVector::from_column_slice(start), true)?;
+    Ok(density.at(&end.state, true)? - begin > BEYOND)
+}
+
 /// Which parameters change along flat directions.
 fn flat<M: Sampled>(density: &mut Density<'_, M>, end: &End) -> Result<Vec<bool>, Failure> {
     let (state, hessian) = (&end.state, &end.hessian);
@@ -103,12 +130,7 @@ fn flat<M: Sampled>(density: &mut Density<'_, M>, end: &End) -> Result<Vec<bool>
     if !here.is_finite() {
         return Ok(parts);
     }
-    let unit: Vec<f64> = (0..d)
-        .map(|i| {
-            let (curvature, natural) = (hessian[(i, i)].abs(), state[i].abs().max(1.0));
-            if curvature * natural * natural > SINGULAR { curvature.powf(-0.5) } else { natural }
-        })
-        .collect();
+    let unit = units(end);
     let scaled = DMatrix::from_fn(d, d, |i, j| -hessian[(i, j)] * unit[i] * unit[j]);
     let eigen = scaled.symmetric_eigen();
     for (value, vector) in eigen.eigenvalues.iter().zip(eigen.eigenvectors.column_iter()) {

@@ -84,7 +84,7 @@ fn scales_that_go_to_zero_are_a_degenerate_mode() {
     assert!(matches!(&found, Some(Hazard::DegenerateMode { parameters }) if parameters == &["theta2"]), "{found:?}");
     // Power: with noise there is a mode, and far starts find none without being accused.
     let noisy = from_fn(500, 2, |_: &[f64]| 0.0, |s: &[f64], i| normal(s[0], s[1], (i as f64 * 0.7).sin())).unwrap();
-    for start in [[0.0, 0.0], [3.0, 2.0], [300.0, 0.0], [0.0, -3.0], [1e4, 0.0]] {
+    for start in [[0.0, 0.0], [3.0, 2.0], [300.0, 0.0], [0.0, -3.0], [1e4, 0.0], [0.0, 12.0], [5.0, 12.0], [1e6, 0.0]] {
         assert_eq!(hazard(&noisy, &start), None, "{start:?}");
     }
 }
