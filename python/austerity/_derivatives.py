@@ -6,8 +6,9 @@ from typing import Any, Callable, Tuple
 
 import numpy as np
 
-#: Rows differentiated at once.
+#: Rows evaluated at once, at most; fewer where their Hessians would take more than so many bytes.
 _CHUNK = 1 << 14
+_CHUNK_BYTES = 4 << 20
 #: Batches are filled up to powers of two from here on, so that few sizes are compiled.
 _SMALLEST = 64
 
@@ -72,9 +73,12 @@ class JaxDerivatives:
         weight[: len(index)] = 1.0
         return full, weight
 
-    def _chunks(self) -> Any:
-        for first in range(0, self.count, _CHUNK):
-            yield np.arange(first, min(first + _CHUNK, self.count))
+    def _chunks(self, parameters: int) -> Any:
+        size = _CHUNK
+        while size > _SMALLEST and size * parameters * (parameters + 1) * 8 > _CHUNK_BYTES:
+            size //= 2
+        for first in range(0, self.count, size):
+            yield np.arange(first, min(first + size, self.count))
 
     # What is called from the sampler -----------------------------------------------------------------------------
 
@@ -92,7 +96,7 @@ class JaxDerivatives:
             value = float(self._prior(theta))
             gradient = np.array(self._prior_slope(theta), dtype=np.float64)
             hessian = np.array(self._prior_curve(theta), dtype=np.float64) if curved else None
-            for index in self._chunks():
+            for index in self._chunks(len(theta)):
                 full, weight = self._padded(index)
                 more, slope = self._total(self._data, theta, full, weight)
                 value += float(more)
@@ -110,13 +114,9 @@ class JaxDerivatives:
             full, weight = self._padded(rows)
             return np.array(self._added(self._data, theta, full, weight), dtype=np.float64)
 
-    def rows(self, theta: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        d = len(theta)
-        gradients, hessians = np.empty((self.count, d)), np.empty((self.count, d, d))
+    def rows(self, theta: np.ndarray, rows: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """Gradients and Hessians of these rows; the caller asks for few at a time and keeps what it needs."""
         with self._double():
-            for index in self._chunks():
-                full, _ = self._padded(index)
-                gradients[index] = np.asarray(self._slopes(self._data, theta, full))[: len(index)]
-                hessians[index] = np.asarray(self._curves(self._data, theta, full))[: len(index)]
-        # Rounding makes them slightly asymmetric.
-        return gradients, 0.5 * (hessians + hessians.transpose(0, 2, 1))
+            full, _ = self._padded(rows)
+            gradients = np.asarray(self._slopes(self._data, theta, full), dtype=np.float64)[: len(rows)]
+            return gradients, np.asarray(self._curves(self._data, theta, full), dtype=np.float64)[: len(rows)]

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _austerity, _columns
+from . import _austerity, _columns, _html
 from ._models import OFFSET, TRIALS
 
 
@@ -56,6 +56,10 @@ class NotTrustedWarning(UserWarning):
     """The draws are not to be trusted yet; the message says why."""
 
 
+class RemarkWarning(UserWarning):
+    """Something about the data, the model or the run that you should know; ``fit.remarks`` lists the same sentences."""
+
+
 class SamplingError(ValueError):
     """A chain met an error; the draws made before are in ``fit``."""
 
@@ -80,6 +84,8 @@ class Fit:
         By parameter.
     trusted, reasons : bool, list of str
         Whether the draws may be trusted, and why not.
+    remarks : list of str
+        What else to know: columns left out, levels, a mode that was not found.
     """
 
     def __init__(
@@ -94,6 +100,8 @@ class Fit:
         text, self._tables, sentences = told if told is not None else _austerity.overview(self.path)
         self._overview: Dict[str, Any] = json.loads(text)
         self._sentences: List[str] = [one for one in sentences if "`austerity" not in one]
+        # What was noticed before the first draw: the program prints it with the plan, which nobody sees here.
+        self._sentences += [one for one in self.remarks if one not in sentences]
         if self.trusted:
             self._sentences.append(_NEXT)
         elif len(self._sentences) < len(sentences) and self._overview["draws"] > 0:
@@ -111,6 +119,11 @@ class Fit:
     def reasons(self) -> List[str]:
         """Why they may not."""
         return list(self._overview["reasons"])
+
+    @property
+    def remarks(self) -> List[str]:
+        """What else to know, about the data, the model and the run. The run's folder keeps them."""
+        return list(self._overview["remarks"])
 
     @property
     def n_chains(self) -> int:
@@ -133,11 +146,11 @@ class Fit:
         return self._overview["ended"] == "interrupted"
 
     def summary(self) -> Any:
-        """Mean, sd, quantiles, Monte Carlo error, effective sample sizes and R-hat of every parameter.
+        """Mean, sd, quantiles, Monte Carlo error, effective sample sizes and R-hat of every parameter, as ``print(fit)`` orders them.
 
         A pandas ``DataFrame`` when pandas is installed, else a dict of dicts by parameter.
         """
-        rows = {one["name"]: {k: v for k, v in one.items() if k != "name"} for one in self._overview["parameters"]}
+        rows = {one["name"]: {k: one[k] for k in _columns_of(one)} for one in self._overview["parameters"]}
         try:
             import pandas
         except ImportError:
@@ -156,6 +169,10 @@ class Fit:
     def __str__(self) -> str:
         head = "" if self.trusted else "NOT TO BE TRUSTED YET:\n"
         return f"{self._tables}\n{head}" + "\n".join(f"• {text}" for text in self._sentences)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, the table, the sentences of ``print(fit)``."""
+        return _html.page(self._overview["parameters"], self.trusted, self._sentences, repr(self))
 
     def __repr__(self) -> str:
         trust = "trusted" if self.trusted else "not to be trusted yet"
@@ -203,9 +220,10 @@ class Fit:
     def to_arviz(self) -> Any:
         """What the installed ArviZ works with: ``InferenceData``, or a ``DataTree`` from version 1 on."""
         arviz = _late("arviz", "to_arviz")
-        if hasattr(arviz, "InferenceData"):
-            return arviz.InferenceData(**self._datasets())
-        return self.to_datatree()
+        # ArviZ 1 still answers to the name InferenceData, with a warning, and gives xarray's DataTree for it.
+        if int(str(arviz.__version__).split(".")[0]) >= 1:
+            return self.to_datatree()
+        return arviz.InferenceData(**self._datasets())
 
     def to_pandas(self) -> Any:
         """A ``DataFrame`` with one row per draw: chain, draw, parameters."""
@@ -282,6 +300,14 @@ class Fit:
                 if file.is_file() and file.name != "lock":
                     archive.write(file, file.relative_to(self.path))
         return _unpickle, (buffer.getvalue(), self._names)
+
+
+#: Columns of a summary in the order of the printed table; others follow.
+_ORDER = ("mean", "sd", "q025", "q50", "q975", "mcse_mean", "ess_bulk", "ess_tail", "rhat", "mcse_sd")
+
+
+def _columns_of(parameter: Dict[str, Any]) -> List[str]:
+    return [k for k in _ORDER if k in parameter] + [k for k in parameter if k not in _ORDER and k != "name"]
 
 
 def _unpickle(data: bytes, names: Optional[List[str]]) -> Fit:

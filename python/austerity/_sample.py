@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Set, Union
 
 from . import _austerity, _options
-from ._fit import Fit, NotTrustedWarning, SamplingError, Temporary
+from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, Temporary
 from ._models import Regression
 from ._own import OwnModel
 from ._progress import Bar
@@ -241,12 +241,15 @@ class Run:
                     raise
                 stopped = True
                 self._handle.stop()
-        bar.close()
+        bar.close(self.progress)
         fit = self._conclude()
         if stopped:
             warnings.warn(f"interrupted after {fit.n_draws} draws per chain", RuntimeWarning, stacklevel=3)
         elif not fit.trusted:
             warnings.warn("not to be trusted yet: " + " ".join(fit.reasons), NotTrustedWarning, stacklevel=3)
+        if fit.remarks:
+            listed = "".join(f"\n• {remark}" for remark in fit.remarks)
+            warnings.warn(f"remarks on this fit:{listed}", RemarkWarning, stacklevel=3)
         return fit
 
 

@@ -90,7 +90,8 @@ def run(work, recorder, name, cores):
     for a, b in zip(cuts[:-1], cuts[1:]):
         when = [np.interp(b * CHAINS, counts, times[:, i]) + read[i] * b / n for i in (0, 1)]
         recorder.pieces.append((tuple(when), draws[:, a:b], None))
-    rows = f"{100 * about['data_share']:.2g} % of the rows per decision, {100 * about['acceptance']:.0f} % accepted"
+    share = np.format_float_positional(100 * about["data_share"], precision=2, fractional=False, trim="-")
+    rows = f"{share} % of the rows per decision, {100 * about['acceptance']:.0f} % accepted"
     recorder.note(f"{rows}; its own summary of the {n * CHAINS:,} draws took {summarised[0] - made[0]:.1f} CPU s more, not counted")
     for reason in about["reasons"]:
         recorder.note(f"says of itself that it is not to be trusted: {reason}")

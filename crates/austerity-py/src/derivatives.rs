@@ -5,7 +5,11 @@
 //! | `density(theta, curved)` | log posterior density of all rows, its gradient, and its Hessian (or `None`) |
 //! | `prior_gradient(theta)` | the gradient of the log prior |
 //! | `gradient(theta, rows)` | the gradient of the log-likelihood of these rows, added up |
-//! | `rows(theta)` | gradients (N × d) and Hessians (N × d × d) of all rows: asked for once, at the centre |
+//! | `rows(theta, rows)` | gradients (n × d) and Hessians (n × d × d) of these rows: asked for once per row, at the centre |
+//!
+//! The derivatives at the centre are kept in the order of the storage, of each symmetric Hessian the upper triangle:
+//! N·d(d + 3)/2 numbers of eight bytes. They are asked for in chunks that are written where they stay, so the peak is little
+//! more than that.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -21,11 +25,52 @@ use crate::callback::{Arrays, Functions, Trouble, numbers};
 /// Bytes of the derivatives of all rows beyond which there is no surrogate.
 const MOST_BYTES: usize = 4 << 30;
 
-/// Derivatives of all rows, as the user counts them, at one state.
+/// Bytes of the derivatives that Python makes at once. JAX holds several times as many while it does.
+const CHUNK_BYTES: usize = 4 << 20;
+/// Rows of a chunk: at least and at most so many.
+const CHUNK_ROWS: (usize, usize) = (64, 1 << 14);
+
+/// Derivatives of all rows at one state, in the order of the storage.
 struct Rows {
     centre: Vec<f64>,
+    /// N × d.
     gradients: Vec<f64>,
-    hessians: Vec<f64>,
+    /// The upper triangles, row by row: N × d(d + 1)/2.
+    triangles: Vec<f64>,
+}
+
+/// Numbers of the upper triangle of a d × d matrix.
+fn triangle(d: usize) -> usize {
+    d * (d + 1) / 2
+}
+
+/// Rows of a chunk: a power of two, since JAX compiles each size anew.
+fn chunk_rows(d: usize) -> usize {
+    let rows = CHUNK_BYTES / ((d + d * d) * size_of::<f64>()).max(1);
+    let (fewest, most) = CHUNK_ROWS;
+    1 << rows.clamp(fewest, most).ilog2()
+}
+
+impl Rows {
+    fn new(centre: &[f64], rows: usize) -> Self {
+        let d = centre.len();
+        Self {
+            centre: centre.to_vec(),
+            gradients: Vec::with_capacity(rows * d),
+            triangles: Vec::with_capacity(rows * triangle(d)),
+        }
+    }
+
+    /// Appends the rows of a chunk. Rounding makes Hessians slightly asymmetric, so both triangles count half.
+    fn append(&mut self, gradients: &PyReadonlyArray2<'_, f64>, hessians: &PyReadonlyArray3<'_, f64>) {
+        let d = self.centre.len();
+        self.gradients.extend(gradients.as_array().iter());
+        for hessian in hessians.as_array().outer_iter() {
+            for i in 0..d {
+                self.triangles.extend((i..d).map(|j| 0.5 * (hessian[(i, j)] + hessian[(j, i)])));
+            }
+        }
+    }
 }
 
 /// Functions with derivatives.
@@ -93,7 +138,7 @@ impl Likelihoods for Differentiable {
 impl Derivatives for Differentiable {
     fn prepare(&self, centre: &[f64]) -> Result<()> {
         let (n, d) = (self.functions.order.len(), centre.len());
-        let bytes = n * (d + d * d) * size_of::<f64>();
+        let bytes = n * (d + triangle(d)) * size_of::<f64>();
         if bytes > MOST_BYTES {
             return Err(Error::Setting {
                 name: "surrogate".into(),
@@ -104,19 +149,22 @@ impl Derivatives for Differentiable {
                 ),
             });
         }
-        let (gradients, hessians) = self.ask("derivatives of rows", |py, object| {
-            let made = object.call_method1("rows", (PyArray1::from_slice(py, centre),))?;
-            let (gradients, hessians): (PyReadonlyArray2<'_, f64>, PyReadonlyArray3<'_, f64>) =
-                made.extract()?;
-            if gradients.shape() != [n, d] || hessians.shape() != [n, d, d] {
-                return Err(PyValueError::new_err("derivatives of rows have the wrong shape"));
-            }
-            Ok((
-                gradients.as_array().iter().copied().collect(),
-                hessians.as_array().iter().copied().collect(),
-            ))
-        })?;
-        let rows = Rows { centre: centre.to_vec(), gradients, hessians };
+        // What an earlier centre left goes before the new one comes.
+        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let mut rows = Rows::new(centre, n);
+        for part in self.functions.order.chunks(chunk_rows(d)) {
+            self.ask("derivatives of rows", |py, object| {
+                let numbers = PyArray1::from_iter(py, part.iter().map(|&row| i64::from(row)));
+                let made = object.call_method1("rows", (PyArray1::from_slice(py, centre), numbers))?;
+                let (gradients, hessians): (PyReadonlyArray2<'_, f64>, PyReadonlyArray3<'_, f64>) =
+                    made.extract()?;
+                if gradients.shape() != [part.len(), d] || hessians.shape() != [part.len(), d, d] {
+                    return Err(PyValueError::new_err("derivatives of rows have the wrong shape"));
+                }
+                rows.append(&gradients, &hessians);
+                Ok(())
+            })?;
+        }
         *self.rows.write().unwrap_or_else(PoisonError::into_inner) = Some(rows);
         Ok(())
     }
@@ -148,8 +196,7 @@ impl Derivatives for Differentiable {
         let d = state.len();
         let known = self.with_rows(state, |rows| {
             for position in batch.ranges().flatten() {
-                let row = self.functions.order[position] as usize;
-                let own = &rows.gradients[row * d..(row + 1) * d];
+                let own = &rows.gradients[position * d..(position + 1) * d];
                 gradient.iter_mut().zip(own).for_each(|(sum, value)| *sum += value);
             }
         });
@@ -168,11 +215,17 @@ impl Derivatives for Differentiable {
     }
 
     fn add_hessian(&self, state: &[f64], position: usize, hessian: &mut [f64]) -> Result<()> {
-        let size = hessian.len();
-        let row = self.functions.order[position] as usize;
+        let d = state.len();
         self.with_rows(state, |rows| {
-            let own = &rows.hessians[row * size..(row + 1) * size];
-            hessian.iter_mut().zip(own).for_each(|(sum, value)| *sum += value);
+            let mut own = rows.triangles[position * triangle(d)..].iter();
+            for i in 0..d {
+                for (j, value) in (i..d).zip(&mut own) {
+                    hessian[i * d + j] += value;
+                    if j > i {
+                        hessian[j * d + i] += value;
+                    }
+                }
+            }
         })
         .ok_or_else(|| Error::Setting {
             name: "state of a row's Hessian".into(),

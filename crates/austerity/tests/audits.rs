@@ -170,7 +170,7 @@ fn a_wrong_curvature_is_caught_at_the_first_audit() {
     let sampler = Sampler::new(&surrogate, &settings, &proposal, &[state]).unwrap();
     let run = sampler.run(&Control::new(), &mut Silent);
     let verdict = run.verdict(&[]);
-    assert!(verdict.reasons.iter().any(|reason| reason.contains("surrogate")), "{verdict:?}");
+    assert!(verdict.reasons.iter().any(|reason| reason.to_string().contains("surrogate")), "{verdict:?}");
     assert!(run.checkpoint.chains.iter().all(|chain| chain.tightened.is_empty()));
 }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::{Glm, Prior};
+use austerity::model::{Glm, Mode, Prior, Store};
 use austerity::proposal::{AnyProposal, Transition};
 use austerity::rule::RuleSettings;
-use austerity::run::{ChainCheckpoint, Checkpoint, Memory, Sampler, Settings, UNBOUNDED};
+use austerity::run::{ChainCheckpoint, Checkpoint, Hazard, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::budget::{self, Budget, BudgetPlan, Candidate};
@@ -68,7 +68,8 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         threads: threads(common),
     };
     let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
-    let start = with_model(family, &loaded.store, &smooth, false, find)?;
+    let mut start = with_model(family, &loaded.store, &smooth, false, find)?;
+    start.hazards.extend(hazards(&loaded.store, family, &start.mode));
     let parts = Parts {
         rows: loaded.store.rows(),
         bytes: loaded.store.bytes(),
@@ -98,6 +99,23 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         budget,
     };
     with_model(family, &loaded.store, &priors, sampled, task)
+}
+
+/// Noise this small beside the response is rounding: single precision holds seven digits.
+const EXACT: f64 = 1e-6;
+
+/// What the data of a regression leave open, or more than settle.
+fn hazards(store: &Store, family: Family, mode: &Mode) -> Vec<Hazard> {
+    let one = store.only_response().map(|value| Hazard::OneResponse {
+        value: match (store.description().trials, value) {
+            (true, 1.0) => "a success in every trial".into(),
+            (_, value) => value.to_string(),
+        },
+    });
+    // The last parameter of such a family is log σ.
+    let noise = mode.state.last().filter(|_| family.has_sigma()).map(|log_sigma| log_sigma.exp());
+    let exact = noise.is_some_and(|noise| noise < EXACT * store.response_sd());
+    one.into_iter().chain(exact.then_some(Hazard::ExactFit)).collect()
 }
 
 pub(super) struct Begin<'a, 'f> {
@@ -295,6 +313,7 @@ impl Begin<'_, '_> {
                 family: self.parts.family,
                 standardize: self.parts.recipe.is_standardized(),
                 priors: PriorRecord::list(&names, self.parts.priors),
+                hazards: self.start.hazards.clone(),
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
@@ -387,6 +406,8 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
     )];
     lines.extend(run.data.remarks.iter().map(|remark| format!("• {remark}")));
     lines.extend(about::coding(run));
+    let fatal = run.model.hazards.iter().filter(|hazard| hazard.is_fatal());
+    lines.extend(fatal.map(|hazard| format!("• {hazard}")));
     let shown = run.model.priors.iter().take(4);
     let priors: Vec<String> =
         shown.map(|p| format!("{} {}", p.parameter, about::rounded(&p.prior))).collect();

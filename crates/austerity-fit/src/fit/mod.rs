@@ -151,7 +151,7 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
         overview
             .verdict
             .reasons
-            .insert(0, format!("The last session failed: {error}. Draws stored before are kept."));
+            .insert(0, format!("The last session failed: {error}. Draws stored before are kept.").into());
     }
     let text = serde_json::to_string_pretty(&overview.json()).map_err(std::io::Error::from)?;
     let written = austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes());

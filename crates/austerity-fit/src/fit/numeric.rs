@@ -6,11 +6,15 @@
 //! Hessian tells it, is taken.
 //!
 //! Cost: some ten Hessians of 2d² sums of S rows, and 4d sums of N rows. A mode that is off by a standard deviation costs warm-up steps,
-//! never correctness; where none is found, chains start at the user's own start.
+//! never correctness; where none is found, chains start at the user's own start. `hazard` tells a posterior without a mode from a search
+//! that lost its way.
 
+mod hazard;
+
+use austerity::Error;
 use austerity::model::{Access, Mode};
 use austerity::population::{Batch, Population as _};
-use austerity::run::Control;
+use austerity::run::{Control, Hazard};
 use nalgebra::{DMatrix, DVector};
 
 use crate::model::Sampled;
@@ -29,65 +33,115 @@ const WIDTH: f64 = 0.1;
 /// Squared Newton step, in standard deviations, at which the search ends.
 const CLOSE: f64 = 1e-3;
 
-/// The mode near `start`, or nothing where the search does not end.
-pub(super) fn mode<M: Sampled>(model: &M, start: &[f64], control: &Control) -> Result<Option<Mode>, Failure> {
-    let d = start.len();
-    if d > MOST_PARAMETERS {
-        return Ok(None);
+/// What a search for the mode ends with.
+#[derive(Debug)]
+pub(super) struct Search {
+    /// The mode, where the search ended at one.
+    pub(super) mode: Option<Mode>,
+    /// What was noticed about the posterior on the way.
+    pub(super) hazard: Option<Hazard>,
+}
+
+/// The mode near `start`, and what may be wrong with the posterior.
+pub(super) fn mode<M: Sampled>(model: &M, start: &[f64], control: &Control) -> Result<Search, Failure> {
+    if start.len() > MOST_PARAMETERS {
+        return Ok(Search { mode: None, hazard: None });
     }
     let mut density = Density::new(model, start, control);
-    let mut state = DVector::from_column_slice(start);
+    let end = climb(&mut density, start)?;
+    let hazard = hazard::find(&mut density, &end, start, &model.names())?;
+    Ok(Search { mode: end.mode, hazard })
+}
+
+/// Where a search ended.
+struct End {
+    state: DVector<f64>,
+    mode: Option<Mode>,
+    gradient: DVector<f64>,
+    hessian: DMatrix<f64>,
+    /// Diagonal of the first Hessian.
+    first: Option<DVector<f64>>,
+    /// Whether −H had to be made positive definite.
+    ridged: bool,
+    /// The last step.
+    step: Option<DVector<f64>>,
+}
+
+fn climb<M: Sampled>(density: &mut Density<'_, M>, start: &[f64]) -> Result<End, Failure> {
+    let d = start.len();
+    let mut end = End {
+        state: DVector::from_column_slice(start),
+        mode: None,
+        gradient: DVector::zeros(d),
+        hessian: DMatrix::zeros(d, d),
+        first: None,
+        ridged: false,
+        step: None,
+    };
     let mut widths: Vec<f64> = start.iter().map(|x| 1e-4 * x.abs().max(1.0)).collect();
     for step in 1..=STEPS {
-        let here = density.at(&state, true)?;
+        let here = density.at(&end.state, true)?;
         if !here.is_finite() {
-            return Ok(None);
+            return Ok(end);
         }
-        let (gradient, hessian) = density.derivatives(&state, here, &widths)?;
-        let Some(inverse) = regular(&hessian) else { return Ok(None) };
-        let move_by = &inverse * &gradient;
-        let length = gradient.dot(&move_by);
-        widths = (0..d).map(|i| WIDTH * inverse[(i, i)].max(0.0).sqrt().max(1e-12)).collect();
+        let (gradient, hessian) = density.derivatives(&end.state, here, &widths)?;
+        if !gradient.iter().chain(hessian.iter()).all(|x| x.is_finite()) {
+            return Ok(end);
+        }
+        end.first.get_or_insert_with(|| hessian.diagonal());
+        (end.gradient, end.hessian) = (gradient, hessian);
+        let Some((inverse, ridge)) = regular(&end.hessian) else { return Ok(end) };
+        end.ridged = ridge > 0.0;
+        let move_by = &inverse * &end.gradient;
+        let length = end.gradient.dot(&move_by);
+        for (i, width) in widths.iter_mut().enumerate() {
+            let curvature = -end.hessian[(i, i)];
+            let sd = inverse[(i, i)].max(0.0).sqrt();
+            *width = match end.ridged {
+                false => WIDTH * sd.max(1e-12),
+                // Along a flat direction the sd is that of the ridge, and differences as wide see no curvature at all.
+                true if curvature > 0.0 => WIDTH * sd.min(curvature.powf(-0.5)).max(1e-12),
+                true => *width,
+            };
+        }
         let mut share = 1.0;
         let mut found = false;
         for _ in 0..HALVINGS {
-            let there = density.at(&(&state + &move_by * share), true)?;
+            let there = density.at(&(&end.state + &move_by * share), true)?;
             if there >= here - 1e-9 * here.abs().max(1.0) {
                 found = true;
                 break;
             }
             share *= 0.5;
         }
-        if !found {
-            return Ok(None);
+        if !found || !length.is_finite() {
+            return Ok(end);
         }
-        state += &move_by * share;
-        if !(length.is_finite()) {
-            return Ok(None);
-        }
+        let by = &move_by * share;
+        end.state += &by;
+        end.step = Some(by);
         if length < CLOSE {
-            let covariance = inverse.clone();
             for _ in 0..2 {
-                let gradient = density.gradient(&state, &widths)?;
-                let by = &covariance * gradient;
+                let gradient = density.gradient(&end.state, &widths)?;
+                let by = &inverse * gradient;
                 if by.iter().all(|x| x.is_finite()) {
-                    state += by;
+                    end.state += by;
                 }
             }
-            let row_by_row = covariance.transpose().as_slice().to_vec();
-            return Ok(Some(Mode {
-                state: state.as_slice().to_vec(),
+            end.mode = Some(Mode {
+                state: end.state.as_slice().to_vec(),
                 log_density: 0.0,
-                covariance: row_by_row,
+                covariance: inverse.transpose().as_slice().to_vec(),
                 iterations: step,
-            }));
+            });
+            return Ok(end);
         }
     }
-    Ok(None)
+    Ok(end)
 }
 
-/// The inverse of −H, with a ridge while it is not positive definite.
-fn regular(hessian: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+/// The inverse of −H, with a ridge while it is not positive definite, and that ridge.
+fn regular(hessian: &DMatrix<f64>) -> Option<(DMatrix<f64>, f64)> {
     let d = hessian.nrows();
     let largest = hessian.diagonal().iter().fold(0.0f64, |most, x| most.max(x.abs()));
     if !(largest.is_finite() && largest > 0.0) {
@@ -97,7 +151,7 @@ fn regular(hessian: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     for _ in 0..40 {
         let matrix = -hessian + DMatrix::identity(d, d) * ridge;
         if let Some(cholesky) = matrix.cholesky() {
-            return Some(cholesky.inverse());
+            return Some((cholesky.inverse(), ridge));
         }
         ridge = if ridge == 0.0 { 1e-8 * largest } else { 10.0 * ridge };
     }
@@ -118,8 +172,20 @@ impl<'m, M: Sampled> Density<'m, M> {
         Self { model, control, scratch, origin: origin.to_vec(), values: Vec::new() }
     }
 
-    /// f, on the sample or on all rows; −∞ where the state is impossible.
+    /// f, on the sample or on all rows; −∞ where the state is impossible, or far enough out for an overflow.
     fn at(&mut self, state: &DVector<f64>, sampled: bool) -> Result<f64, Failure> {
+        match self.value(state, sampled) {
+            Err(Failure::Library(
+                Error::NotANumber { .. }
+                | Error::OutOfRange { .. }
+                | Error::InfiniteRatio { .. }
+                | Error::PriorNotANumber,
+            )) => Ok(f64::NEG_INFINITY),
+            other => other,
+        }
+    }
+
+    fn value(&mut self, state: &DVector<f64>, sampled: bool) -> Result<f64, Failure> {
         if self.control.stopped() {
             return Err(Failure::Interrupted);
         }
@@ -193,6 +259,8 @@ impl<'m, M: Sampled> Density<'m, M> {
         Ok(gradient)
     }
 }
+
+pub(super) use hazard::untouched;
 
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ use austerity_io::design::{Recipe, ResponseCoding};
 use super::begin::{Begin, Details};
 use super::choose::Chosen;
 use super::decide::Wanted;
+use super::numeric::Search;
 use super::proposal::{Candidates, ProposalChoice};
 use super::start::Start;
 use super::surrogate::{FEWEST_ROWS, NONE, SurrogateChoice, SurrogateRecord, is_open};
@@ -123,19 +124,24 @@ fn begin<M: Sampled>(
     possible(model, own.start)?;
     host.note("finding the mode");
     let mut remarks = Vec::new();
-    let mode = match own.scale {
-        Some(scale) => around(own.start, scale)?,
+    let (mode, hazard) = match own.scale {
+        Some(scale) => {
+            let mode = around(own.start, scale)?;
+            (mode, numeric::untouched(model, (own.start, scale), &host.control())?)
+        }
         None => match numeric::mode(model, own.start, &host.control())? {
-            Some(mode) => mode,
-            None => {
-                remarks.push(
-                    "no mode was found from the start: chains begin there and learn their steps in warm-up; a better start, or the \
-                     rough width of the posterior as `scale`, saves time"
-                        .into(),
-                );
+            Search { mode: Some(mode), hazard } => (mode, hazard),
+            Search { mode: None, hazard } => {
+                if hazard.is_none() {
+                    remarks.push(
+                        "no mode was found from the start: chains begin there and learn their steps in warm-up; a better start, or the \
+                         rough width of the posterior as `scale`, saves time"
+                            .into(),
+                    );
+                }
                 let width = 0.1 / (model.len() as f64).sqrt();
                 let scale: Vec<f64> = own.start.iter().map(|x| width * x.abs().max(1.0)).collect();
-                around(own.start, &scale)?
+                (around(own.start, &scale)?, hazard)
             }
         },
     };
@@ -166,7 +172,7 @@ fn begin<M: Sampled>(
         wanted,
         proposal,
         parts,
-        start: Start { mode, remarks: Vec::new(), hurried: None },
+        start: Start { mode, remarks: Vec::new(), hazards: hazard.into_iter().collect(), hurried: None },
         remarks,
         host,
         fresh: &mut fresh,

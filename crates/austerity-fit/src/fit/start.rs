@@ -9,6 +9,8 @@ use austerity::model::{Access, Glm, Mode, Model as _, Prior, find_mode};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
+use austerity::run::Hazard;
+use nalgebra::DMatrix;
 
 use super::budget::{Budget, Hurried, hurry};
 use crate::model::{Family, Regression, Task};
@@ -22,6 +24,10 @@ const WEAK: f64 = 0.5;
 const PROPER: &str = "use a proper prior such as --prior normal:2.5";
 /// Rows of the sample whose mode the search begins at; fewer than twice as many are not sampled.
 const SAMPLE: usize = 1 << 16;
+/// Eigenvalues that may be 0, and how far, in standard deviations of the coefficients given the others, a flat direction must be flat: it
+/// changes the density by a nat where the eigenvalue is 2·10⁻¹⁰.
+const SINGULAR: f64 = 1e-5;
+const FAR: f64 = 1e5;
 /// Coefficients that are named in a warning.
 const NAMED: usize = 5;
 
@@ -29,6 +35,8 @@ const NAMED: usize = 5;
 pub(super) struct Start {
     pub(super) mode: Mode,
     pub(super) remarks: Vec<String>,
+    /// What is wrong with the posterior, however long the chains run.
+    pub(super) hazards: Vec<Hazard>,
     /// Distance of the mode from that of all rows, in posterior sds, where there was no time for more than a sample.
     pub(super) hurried: Option<f64>,
 }
@@ -58,7 +66,7 @@ impl Task for FindMode<'_> {
             None => None,
         };
         if let Some(Hurried { mode: Some(mode), distance, remark }) = hurried {
-            return Ok(Start { mode, remarks: vec![remark], hurried: Some(distance) });
+            return Ok(Start { mode, remarks: vec![remark], hazards: Vec::new(), hurried: Some(distance) });
         }
         // A sample leads to the neighbourhood of the mode at a fraction of the cost.
         let zero = vec![0.0; model.parameters()];
@@ -75,8 +83,21 @@ impl Task for FindMode<'_> {
 impl FindMode<'_> {
     fn from<M: Regression>(self, model: &M, start: &[f64]) -> Result<Start, Failure> {
         let names = model.names();
-        let mode = find_mode(model, start).map_err(|error| {
-            let flat = self.priors.contains(&Prior::Flat);
+        let flat = self.priors.contains(&Prior::Flat);
+        let found = find_mode(model, start);
+        if flat {
+            // Rounding may make a mode of a flat direction.
+            let at = found.as_ref().map_or(start, |mode| &mode.state);
+            let free = free(model, at, &names)?;
+            if !free.is_empty() {
+                return Err(Failure::Usage(format!(
+                    "the posterior density is flat along a direction of {}: their priors are flat, and the data do not tell them apart; {PROPER}, \
+                     or leave out a column that repeats another",
+                    free.join(", ")
+                )));
+            }
+        }
+        let mode = found.map_err(|error| {
             let (width, rows) = (names.len(), model.len());
             if self.family.has_sigma() && width > rows {
                 return Failure::Usage(format!(
@@ -109,8 +130,46 @@ impl FindMode<'_> {
             );
         }
         remarks.extend(weak(&names, self.priors, &mode));
-        Ok(Start { mode, remarks, hurried: None })
+        Ok(Start { mode, remarks, hazards: Vec::new(), hurried: None })
     }
+}
+
+/// Coefficients along which neither the data nor the prior change the density.
+///
+/// −H, scaled to a unit diagonal, has an eigenvalue of about 0 there; the log density itself, [`FAR`] units along the eigenvector, confirms it.
+fn free<M: Regression>(model: &M, state: &[f64], names: &[String]) -> Result<Vec<String>, Failure> {
+    let (d, here) = (state.len(), state.to_vec());
+    let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
+    model.log_density_hessian(&here, &mut gradient, &mut hessian)?;
+    if !hessian.iter().all(|entry| entry.is_finite()) {
+        return Ok(Vec::new());
+    }
+    let unit: Vec<f64> = (0..d)
+        .map(|i| match hessian[i * d + i].abs() {
+            0.0 => here[i].abs().max(1.0),
+            curvature => curvature.powf(-0.5),
+        })
+        .collect();
+    let eigen = DMatrix::from_fn(d, d, |i, j| -hessian[i * d + j] * unit[i] * unit[j]).symmetric_eigen();
+    let mut parts = vec![false; d];
+    let mut scratch = model.scratch(Access::Blocks);
+    for (value, vector) in eigen.eigenvalues.iter().zip(eigen.eigenvectors.column_iter()) {
+        if value.abs() > SINGULAR {
+            continue;
+        }
+        let mut level = true;
+        for length in [FAR, -FAR] {
+            let there: Vec<f64> = (0..d).map(|i| here[i] + length * vector[i] * unit[i]).collect();
+            let prior = model.log_prior(&there) - model.log_prior(&here);
+            let change = prior + model.compare(&here, &there, &mut scratch).total()?.sum();
+            level = level && change.abs() < 1.0;
+        }
+        if level {
+            let most = vector.amax();
+            parts.iter_mut().zip(vector.iter()).for_each(|(part, entry)| *part |= entry.abs() > 0.1 * most);
+        }
+    }
+    Ok(names.iter().zip(parts).filter(|(_, part)| *part).map(|(name, _)| name.clone()).collect())
 }
 
 /// Whether every row is more probable than not at `state`: log p(y|0) − log p(y|state) is then negative in every row.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use austerity::design::Prediction;
 use austerity::model::Prior;
 use austerity::proposal::AnyProposal;
-use austerity::run::{Checkpoint, Counters, Ended, Settings};
+use austerity::run::{Checkpoint, Counters, Ended, Hazard, Settings};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsReader, checkpoint};
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,9 @@ pub(crate) struct ModelRecord {
     /// Whether numeric features are standardised: the priors are then those of standardised columns.
     pub(crate) standardize: bool,
     pub(crate) priors: Vec<PriorRecord>,
+    /// What is wrong with it, however long the chains run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hazards: Vec<Hazard>,
 }
 
 /// The prior of one parameter.

@@ -6,7 +6,7 @@ use austerity::diagnostics::Summary;
 use austerity::parallel;
 use austerity::proposal::AnyProposal;
 use austerity::rule::{Law, RuleSettings};
-use austerity::run::{Counters, Evidence, UNBOUNDED, Verdict};
+use austerity::run::{Counters, Evidence, Hazard, Reason, UNBOUNDED, Verdict, stuck};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
@@ -83,21 +83,30 @@ impl Overview {
                 None => run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
             },
             draws: reader.draws(),
+            stuck: stuck(saved.checkpoint.chains.iter().map(|chain| &chain.sampling)),
+            hazards: &run.model.hazards,
         });
         if saved.failed {
             let words = saved.ended.clone().unwrap_or_default();
-            verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept."));
+            verdict
+                .reasons
+                .insert(0, format!("The last session {words}. Draws made before are kept.").into());
             verdict.short = false;
         }
         if let Some(record) = run.surrogate.as_ref().filter(|record| record.report.is_blind()) {
-            verdict.reasons.push(format!("Decisions may be blind: {}.", record.report.sentence()));
+            verdict.reasons.push(format!("Decisions may be blind: {}.", record.report.sentence()).into());
         }
-        verdict.remarks.extend(remarks(&run, &counters));
+        // The loader has a remark about a response with one value.
+        let told = |hazard: &&Hazard| {
+            hazard.is_fatal() && !verdict.reasons.contains(&Reason::Hazard((*hazard).clone()))
+        };
+        let hazards: Vec<String> = run.model.hazards.iter().filter(told).map(ToString::to_string).collect();
+        verdict.remarks.extend(hazards.into_iter().chain(remarks(&run, &counters)));
         if let Some(why) = lost {
             verdict.reasons.clear();
-            verdict.reasons.push(format!(
+            verdict.reasons.push(Reason::Told(format!(
                 "The run's costs and decision counts are lost ({why}). Its draws are intact, but it cannot be resumed."
-            ));
+            )));
         }
         let path = folder.path().into();
         Ok(Self { path, draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
@@ -214,7 +223,7 @@ impl Overview {
                 format!("The smallest effective sample size is {least:.0}; one chain alone cannot disagree with another.")
             });
         }
-        said.extend(self.verdict.reasons.iter().cloned());
+        said.extend(self.verdict.reasons.iter().map(ToString::to_string));
         said.push(self.cost());
         said.extend(self.theory());
         said.extend(self.realized().filter(|_| self.draws > 0));

@@ -13,6 +13,7 @@
 //! | [`trace`] | [`Trace`]: the draws in memory |
 //! | [`checkpoint`] | [`Checkpoint`]: all a run needs to go on, bit for bit |
 //! | [`outcome`] | [`Run`]: draws, costs, warnings, and why it ended |
+//! | [`reason`] | [`Reason`], [`Hazard`]: why draws must not be trusted, and what to do |
 //! | [`verdict`] | [`Verdict`]: may the draws be used? |
 //! | [`walker`] | [`Walker`]: a chain of any kernel, stepped by hand |
 //! | [`memory`] | [`Memory`]: the estimate printed before a large run |
@@ -24,6 +25,7 @@ pub mod control;
 pub mod memory;
 pub mod outcome;
 pub mod progress;
+pub mod reason;
 pub mod sampler;
 pub mod settings;
 pub mod sink;
@@ -39,10 +41,11 @@ pub use control::Control;
 pub use memory::Memory;
 pub use outcome::{Ended, Run};
 pub use progress::{ChainProgress, Observer, Progress, Silent};
+pub use reason::{Hazard, Reason};
 pub use sampler::Sampler;
 pub use settings::{Limits, Settings, UNBOUNDED};
 pub use sink::{Part, Sink};
 pub use tally::{Contradiction, Tally};
 pub use trace::{ChainTrace, Trace};
-pub use verdict::{Evidence, Verdict};
+pub use verdict::{Evidence, Verdict, stuck};
 pub use walker::Walker;

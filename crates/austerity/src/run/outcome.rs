@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::diagnostics::Summary;
 use crate::error::Error;
 use crate::parallel;
-use crate::run::{Checkpoint, Counters, Evidence, Trace, Verdict};
+use crate::run::{Checkpoint, Counters, Evidence, Trace, Verdict, stuck};
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,15 +98,16 @@ impl<S, P> Run<S, P> {
             tightened: self.checkpoint.chains.iter().filter(|chain| !chain.tightened.is_empty()).count(),
             predicted_inflation: None,
             draws: self.trace.len(),
+            stuck: stuck(self.checkpoint.chains.iter().map(|chain| &chain.sampling)),
+            hazards: &[],
         })
     }
 
     /// Sentences about what a careful person would want to know before using the draws.
     #[must_use]
     pub fn warnings(&self, summary: &[Summary]) -> Vec<String> {
-        let Verdict { mut reasons, remarks, .. } = self.verdict(summary);
-        reasons.extend(remarks);
-        reasons
+        let Verdict { reasons, remarks, .. } = self.verdict(summary);
+        reasons.iter().map(ToString::to_string).chain(remarks).collect()
     }
 }
 

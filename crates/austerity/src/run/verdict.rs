@@ -7,7 +7,10 @@
 //! | are the decisions sound | the guard held up more than 5 % of them (above 1 % it is worth a remark) |
 //! | is the posterior the one asked for | the theory predicts standard deviations off by more than 5 % |
 //! | is the test as precise as it says | audits contradict what was predicted ([`Tally`](crate::run::Tally)) |
-//! | did it run | a chain failed, nothing was accepted, or the run never left its warm-up |
+//! | did it run | a chain failed or accepted nothing, or the run never left its warm-up |
+//! | is there a posterior | its density is flat along a direction, or has no bound ([`Hazard`]) |
+//!
+//! "Run longer" is said only where more draws are all that is wanting; every other [`Reason`] has a remedy of its own.
 //!
 //! Audits are judged by all chains together, after warm-up: an honest run is accused with probability at most 1 % however often it is judged.
 
@@ -15,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
 use crate::rule::RuleSettings;
-use crate::run::{Counters, Ended};
+use crate::run::reason::guard;
+use crate::run::{Counters, Ended, Hazard, Reason};
 
 /// Share of the decisions that the guard may hold up before it is worth a word, and before it is a reason.
 const GUARD_REMARK: f64 = 0.01;
@@ -24,6 +28,10 @@ const GUARD_LIMIT: f64 = 0.05;
 const INFLATION_LIMIT: f64 = 0.05;
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
 const SHARE_LIMIT: f64 = crate::design::choice::BREAK_EVEN;
+/// Share of the proposals that must be impossible for the support to be the reason why a chain stays where it is.
+const IMPOSSIBLE: f64 = 0.9;
+/// Steps without an acceptance after which a chain is stuck: at an acceptance of 5 % one in 28,000 healthy chains makes so many.
+const STUCK_STEPS: u64 = 200;
 
 /// What is known of a run.
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +54,22 @@ pub struct Evidence<'a> {
     pub predicted_inflation: Option<f64>,
     /// Draws of every chain.
     pub draws: usize,
+    /// Chains that accepted nothing: see [`stuck`].
+    pub stuck: usize,
+    /// What is known of the posterior itself.
+    pub hazards: &'a [Hazard],
+}
+
+/// How many of the chains with these counts accepted nothing in many steps.
+pub fn stuck<'a>(chains: impl IntoIterator<Item = &'a Counters>) -> usize {
+    chains.into_iter().filter(|counters| counters.accepted == 0 && counters.steps >= STUCK_STEPS).count()
 }
 
 /// Whether the draws may be used, and what else to know.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Why the draws must not be trusted; empty when they may.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// What may be improved.
     pub remarks: Vec<String>,
     /// Whether more draws are all that is wanting.
@@ -73,31 +90,31 @@ impl Verdict {
         let mut verdict = Self::default();
         let failure = match evidence.ended {
             Some(Ended::Failed { chain, error }) => {
-                Some(format!("Chain {chain} stopped: {error}. Draws made before are kept."))
+                Some(Reason::Failed { chain: *chain, error: error.to_string() })
             }
-            Some(Ended::Unstored { error }) => Some(format!("The run stopped: {error}.")),
+            Some(Ended::Unstored { error }) => Some(Reason::Unstored { error: error.to_string() }),
             _ => None,
         };
         verdict.reasons.extend(failure);
         if evidence.counters.steps == 0 || evidence.draws == 0 {
             verdict.short = verdict.reasons.is_empty();
-            verdict.reasons.push(
-                "The run ended during warm-up: there is no draw yet. Give it more time or resume it.".into(),
-            );
+            verdict.reasons.push(Reason::NoDraw);
             return verdict;
         }
+        let fatal = evidence.hazards.iter().filter(|hazard| hazard.is_fatal());
+        verdict.reasons.extend(fatal.cloned().map(Reason::Hazard));
         verdict.decisions(evidence);
         verdict.audits(evidence);
-        verdict.short = verdict.reasons.is_empty();
         verdict.chains(evidence);
         verdict
     }
 
     fn decisions(&mut self, evidence: &Evidence<'_>) {
         let counters = evidence.counters;
-        if counters.accepted == 0 {
-            self.reasons
-                .push("No candidate was accepted: the chain has not moved. Use smaller steps.".into());
+        let stuck = if counters.accepted == 0 { evidence.chains } else { evidence.stuck };
+        if stuck > 0 {
+            let impossible = counters.impossible as f64 >= IMPOSSIBLE * counters.steps as f64;
+            self.reasons.push(Reason::Unmoved { stuck, chains: evidence.chains, impossible });
         }
         let share = counters.data_share(evidence.rows);
         if matches!(evidence.rule, RuleSettings::Sequential(_)) && share > SHARE_LIMIT {
@@ -109,34 +126,22 @@ impl Verdict {
         }
         let guarded = counters.guarded as f64 / counters.steps as f64;
         if guarded > GUARD_REMARK {
-            let list = if guarded > GUARD_LIMIT { &mut self.reasons } else { &mut self.remarks };
-            list.push(format!(
-                "The guard held up {:.1} % of the decisions: a few rows carry much of a difference there. \
-                 Look for outliers, rare features or scales, use a larger first look or the exact rule.",
-                100.0 * guarded
-            ));
+            if guarded > GUARD_LIMIT {
+                self.reasons.push(Reason::Guarded { share: guarded });
+            } else {
+                self.remarks.push(guard(guarded));
+            }
         }
         if let Some(inflation) = evidence.predicted_inflation
             && (inflation.is_nan() || (inflation - 1.0).abs() > INFLATION_LIMIT)
         {
-            let how = if inflation.is_finite() {
-                format!(
-                    "{:.0} % too {}",
-                    100.0 * (inflation - 1.0).abs(),
-                    if inflation > 1.0 { "wide" } else { "narrow" }
-                )
-            } else {
-                "without bound".into()
-            };
-            self.reasons.push(format!(
-                "The theory predicts posterior standard deviations {how} under this test. Use a smaller epsilon, a larger first look, \
-                 a compensated threshold or the exact rule."
-            ));
+            self.reasons.push(Reason::Inflated { inflation });
         }
     }
 
     fn audits(&mut self, evidence: &Evidence<'_>) {
-        self.reasons.extend(evidence.counters.audits.sentence());
+        let sentence = evidence.counters.audits.sentence();
+        self.reasons.extend(sentence.map(|sentence| Reason::Audits { sentence }));
         let Evidence { tightened, chains, .. } = evidence;
         if tightened == chains {
             self.remarks.push(
@@ -146,38 +151,38 @@ impl Verdict {
             );
         } else if *tightened > 0 {
             // All chains had the same test, and few audits each to find out.
-            self.reasons.push(format!(
-                "Audits in warm-up contradicted the test of {tightened} of {chains} chains, which then read more rows; the others went on with \
-                 it. Use a larger first look or the exact rule."
-            ));
+            self.reasons.push(Reason::Tightened { tightened: *tightened, chains: *chains });
         }
     }
 
     fn chains(&mut self, evidence: &Evidence<'_>) {
-        let summary = evidence.summary;
+        // Draws that are all alike have neither.
+        let summary = if evidence.counters.accepted == 0 { &[][..] } else { evidence.summary };
         let apart: Vec<&str> = summary
             .iter()
             .filter(|s| s.rhat > RHAT_LIMIT || s.rhat.is_nan())
             .map(|s| s.name.as_str())
             .collect();
-        if !apart.is_empty() && evidence.chains > 1 {
-            let worst = summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
-            self.reasons.push(format!(
-                "Chains disagree about {} of {} parameters (largest R-hat {worst:.3}, first: {}). Run longer.",
-                apart.len(),
-                summary.len(),
-                apart[0]
-            ));
-        }
-        if summary.iter().any(|s| s.ess_bulk.is_nan() || s.ess_tail.is_nan()) {
-            self.reasons.push("There are too few draws to tell an effective sample size. Run longer.".into());
-            return;
-        }
         let least = summary.iter().map(|s| s.ess_bulk.min(s.ess_tail)).fold(f64::INFINITY, f64::min);
-        if least < ESS_PER_CHAIN * evidence.chains as f64 {
-            self.reasons.push(format!(
-                "The smallest effective sample size is {least:.0}: intervals are rough. Run longer or improve the proposal."
-            ));
+        let few = summary.iter().any(|s| s.ess_bulk.is_nan() || s.ess_tail.is_nan());
+        let small = least < ESS_PER_CHAIN * evidence.chains as f64;
+        let disagree = !apart.is_empty() && evidence.chains > 1;
+        if disagree || few || small {
+            // Data that leave the chains without a hold are then the reason.
+            let harmless = evidence.hazards.iter().filter(|hazard| !hazard.is_fatal());
+            self.reasons.extend(harmless.cloned().map(Reason::Hazard));
+        }
+        let longer = self.reasons.is_empty();
+        self.short = longer;
+        if disagree {
+            let worst = summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
+            let (count, of, first) = (apart.len(), summary.len(), apart[0].to_owned());
+            self.reasons.push(Reason::Apart { count, of, worst, first, longer });
+        }
+        if few {
+            self.reasons.push(Reason::TooFew { longer });
+        } else if small {
+            self.reasons.push(Reason::Small { least, longer });
         }
     }
 }
@@ -222,7 +227,66 @@ mod tests {
             tightened,
             predicted_inflation: inflation,
             draws: 500,
+            stuck: 0,
+            hazards: &[],
         })
+    }
+
+    /// A verdict on chains that disagree, with what is known of the posterior.
+    fn apart(stuck: usize, hazards: &[Hazard], rhat: f64) -> Verdict {
+        let (mut summary, counters) = good();
+        summary[0].rhat = rhat;
+        let rule = RuleSettings::Exact { block_rows: 32 };
+        Verdict::new(&Evidence {
+            summary: &summary,
+            counters: &counters,
+            rows: 1000,
+            chains: 4,
+            rule: &rule,
+            ended: None,
+            tightened: 0,
+            predicted_inflation: None,
+            draws: 500,
+            stuck,
+            hazards,
+        })
+    }
+
+    #[test]
+    fn run_longer_is_said_only_where_it_helps() {
+        let words = |verdict: &Verdict| verdict.reasons.iter().map(ToString::to_string).collect::<String>();
+        let plain = apart(0, &[], 1.4);
+        assert!(plain.short && words(&plain).contains("Run longer"), "{plain:?}");
+        let stays = apart(1, &[], 1.4);
+        assert!(
+            words(&stays).contains("1 of 4 chains have not moved") && words(&stays).contains("start"),
+            "{stays:?}"
+        );
+        let parameters = vec!["a".to_owned()];
+        let flat = [Hazard::FlatDirection { parameters: parameters.clone() }];
+        let degenerate = [Hazard::DegenerateMode { parameters }];
+        let one = [Hazard::OneResponse { value: "0".into() }];
+        for verdict in [&stays, &apart(0, &flat, 1.4), &apart(0, &degenerate, 1.4), &apart(0, &one, 1.4)] {
+            assert!(
+                !verdict.trusted() && !verdict.short && !words(verdict).contains("longer"),
+                "{verdict:?}"
+            );
+            assert!(words(verdict).contains("Chains disagree"), "{verdict:?}");
+        }
+        // Chains that agree do not make an improper posterior proper; one response is the prior's business.
+        assert!(!apart(0, &flat, 1.0).trusted() && apart(0, &one, 1.0).trusted());
+        let counters = Counters { steps: 300, ..Counters::default() };
+        assert_eq!(super::stuck([&counters, &Counters { accepted: 1, ..counters }, &Counters::default()]), 1);
+    }
+
+    #[test]
+    fn a_chain_among_impossible_states_is_told_so() {
+        let found = verdict(|_, c| (c.accepted, c.impossible) = (0, 2000));
+        let [reason] = &found.reasons[..] else { panic!("{found:?}") };
+        assert!(
+            reason.to_string().contains("probability 0") && !reason.to_string().contains("longer"),
+            "{reason}"
+        );
     }
 
     #[test]
@@ -232,7 +296,10 @@ mod tests {
         assert!(verdict(|s, _| s[0].rhat = 1.02).short && !verdict(|_, c| c.guarded = 101).short);
         let reason = |change: &dyn Fn(&mut Vec<Summary>, &mut Counters), word: &str| {
             let found = verdict(change);
-            assert!(found.reasons.len() == 1 && found.reasons[0].contains(word), "{word}: {found:?}");
+            assert!(
+                found.reasons.len() == 1 && found.reasons[0].to_string().contains(word),
+                "{word}: {found:?}"
+            );
         };
         reason(&|s, _| s[0].rhat = 1.02, "Chains disagree");
         reason(&|s, _| s[0].ess_tail = 399.0, "399");
@@ -244,10 +311,10 @@ mod tests {
             assert_eq!(biased(|_, _| {}, Some(inflation)).trusted(), trusted, "{inflation}");
         }
         let some = after(|_, _| {}, None, 1);
-        assert!(some.reasons.len() == 1 && some.reasons[0].contains("1 of 4 chains"), "{some:?}");
+        assert!(some.reasons.len() == 1 && some.reasons[0].to_string().contains("1 of 4 chains"), "{some:?}");
         let all = after(|_, _| {}, None, 4);
         assert!(all.trusted() && all.remarks[0].contains("every chain"), "{all:?}");
-        reason(&|_, c| c.accepted = 0, "not moved");
+        reason(&|_, c| c.accepted = 0, "No chain has moved");
         reason(&|_, c| c.steps = 0, "warm-up");
         let audits = |disagreed, predicted| Tally { audited: 100, disagreed, predicted, ..Tally::default() };
         reason(&|_, c| c.audits = audits(15, 1.5), "15 were wrong");

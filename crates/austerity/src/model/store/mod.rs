@@ -224,6 +224,41 @@ impl Store {
         intercept.into_iter().chain(others).collect()
     }
 
+    /// Whether every row is a failure or a count of 0 (then 0), or every row and trial a success (then 1): such rows leave coefficients
+    /// without a bound on one side.
+    ///
+    /// Reads until two rows differ, in storage order: nearly always one block.
+    #[must_use]
+    pub fn only_response(&self) -> Option<f64> {
+        let layout = self.description.layout();
+        let (rows, blocks) = (self.rows(), &self.blocks);
+        let first = blocks.value(0, layout.response);
+        let trials = |row: usize| layout.trials.map_or(1.0, |column| blocks.value(row, column));
+        let all = |same: &dyn Fn(usize, f32) -> bool| {
+            (0..rows).all(|row| same(row, blocks.value(row, layout.response)))
+        };
+        match self.description.kind {
+            ResponseKind::Real => None,
+            // Stored as −1 and 1.
+            ResponseKind::Binary => {
+                all(&|_, value| value == first).then(|| if first > 0.0 { 1.0 } else { 0.0 })
+            }
+            ResponseKind::Count => all(&|_, value| value == 0.0).then_some(0.0),
+            ResponseKind::CountOfTrials if first == 0.0 => all(&|_, value| value == 0.0).then_some(0.0),
+            ResponseKind::CountOfTrials => all(&|row, value| value == trials(row)).then_some(1.0),
+        }
+    }
+
+    /// Standard deviation of real responses less their offset, of at most 4,096 rows in storage order, which is random.
+    #[must_use]
+    pub fn response_sd(&self) -> f64 {
+        let column = self.description.layout().response;
+        let rows = self.rows().min(4096);
+        let values: Vec<f64> = (0..rows).map(|row| f64::from(self.blocks.value(row, column))).collect();
+        let mean = values.iter().sum::<f64>() / rows as f64;
+        (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / rows as f64).sqrt()
+    }
+
     /// Bytes of the blocks, in memory or mapped.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -1,0 +1,323 @@
+//! Why draws must not be trusted, and the remedy for each reason: all the words are here.
+//!
+//! | reason | remedy | do more draws help |
+//! |---|---|---|
+//! | [`Reason::NoDraw`], [`Reason::Apart`], [`Reason::TooFew`], [`Reason::Small`] | run longer | yes, unless another reason stands beside it |
+//! | [`Reason::Unmoved`] | another start, smaller steps | no |
+//! | [`Reason::Hazard`]: a flat direction, a degenerate mode, an exact fit, one response | a prior, other columns, other rows | no |
+//! | the others | another test, or the exact rule | no |
+//!
+//! A [`Hazard`] is a property of the posterior that is known before the first draw; whoever looked for the mode tells the
+//! [`Evidence`](crate::run::Evidence) about it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Parameters that a sentence names.
+const NAMED: usize = 5;
+
+/// What is wrong with a posterior, however long the chains run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hazard {
+    /// The density does not change along some direction, so the posterior is improper.
+    FlatDirection {
+        /// The parameters that change along it.
+        parameters: Vec<String>,
+    },
+    /// The density rises without bound, as when a scale goes to 0.
+    DegenerateMode {
+        /// The parameters that run away.
+        parameters: Vec<String>,
+    },
+    /// The columns reproduce a real response up to rounding.
+    ExactFit,
+    /// Every row has the same response.
+    OneResponse {
+        /// Which.
+        value: String,
+    },
+}
+
+impl Hazard {
+    /// Whether the draws must not be trusted even where the chains agree: the posterior is improper, or rounding decides.
+    #[must_use]
+    pub fn is_fatal(&self) -> bool {
+        !matches!(self, Self::OneResponse { .. })
+    }
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FlatDirection { parameters } => {
+                let (names, each) = (listed(parameters), if parameters.len() > 1 { "each of them" } else { "it" });
+                let whole = if parameters.len() > 1 {
+                    format!("only some combination of {names} matters")
+                } else {
+                    format!("{names} does not matter")
+                };
+                write!(
+                    f,
+                    "The posterior density is flat along a direction: to the likelihood and the prior {whole}. Give {each} a proper prior, or \
+                     take it out of the model."
+                )
+            }
+            Self::DegenerateMode { parameters } => write!(
+                f,
+                "The posterior density rises without bound as {} moves away: the joint mode is degenerate, as when a scale goes to 0 because \
+                 some rows are fitted exactly. Give {} a prior that rules this out, such as one that keeps a scale above 0.",
+                listed(parameters),
+                if parameters.len() > 1 { "them" } else { "it" }
+            ),
+            Self::ExactFit => f.write_str(
+                "The columns reproduce the response exactly, so sigma only measures rounding. Leave out the column that repeats the response, or \
+                 give sigma a prior for the noise that you expect.",
+            ),
+            Self::OneResponse { value } => write!(
+                f,
+                "Every response is {value}: these rows cannot tell how the columns matter, so the priors alone determine the coefficients. Add \
+                 rows with another response, or use tighter priors."
+            ),
+        }
+    }
+}
+
+/// Names for a sentence: `a`, `a and b`, `a, b and 7 more`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "a parameter".into(),
+        [one] => one.clone(),
+        names if names.len() > NAMED => {
+            format!("{} and {} more", names[..NAMED].join(", "), names.len() - NAMED)
+        }
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Why the draws must not be trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// A chain met an error.
+    Failed {
+        /// Which chain.
+        chain: u32,
+        /// In words.
+        error: String,
+    },
+    /// Draws could not be stored.
+    Unstored {
+        /// In words.
+        error: String,
+    },
+    /// The run never left its warm-up.
+    NoDraw,
+    /// Chains that accepted nothing.
+    Unmoved {
+        /// So many.
+        stuck: usize,
+        /// Of so many.
+        chains: usize,
+        /// Whether nearly every proposal was impossible.
+        impossible: bool,
+    },
+    /// The guard held up this share of the decisions.
+    Guarded {
+        /// From 0 to 1.
+        share: f64,
+    },
+    /// The theory predicts standard deviations off by this factor.
+    Inflated {
+        /// sd of the draws over sd of the posterior.
+        inflation: f64,
+    },
+    /// Audits contradict the prediction.
+    Audits {
+        /// How, in words.
+        sentence: String,
+    },
+    /// Audits contradicted the tests of some chains in warm-up.
+    Tightened {
+        /// So many.
+        tightened: usize,
+        /// Of so many.
+        chains: usize,
+    },
+    /// Something about the posterior itself.
+    Hazard(Hazard),
+    /// R-hat is too large.
+    Apart {
+        /// For so many parameters.
+        count: usize,
+        /// Of so many.
+        of: usize,
+        /// The largest R-hat.
+        worst: f64,
+        /// The first of them.
+        first: String,
+        /// Whether more draws are the remedy.
+        longer: bool,
+    },
+    /// No effective sample size could be computed.
+    TooFew {
+        /// Whether more draws are the remedy.
+        longer: bool,
+    },
+    /// An effective sample size is too small.
+    Small {
+        /// The smallest.
+        least: f64,
+        /// Whether more draws are the remedy.
+        longer: bool,
+    },
+    /// Anything else, in words.
+    Told(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed { chain, error } => {
+                write!(f, "Chain {chain} stopped: {error}. Draws made before are kept.")
+            }
+            Self::Unstored { error } => write!(f, "The run stopped: {error}."),
+            Self::NoDraw => f.write_str(
+                "The run ended during warm-up: there is no draw yet. Give it more time or resume it.",
+            ),
+            Self::Unmoved { stuck, chains, impossible } => {
+                let who = if stuck == chains {
+                    "No chain has".into()
+                } else {
+                    format!("{stuck} of {chains} chains have not")
+                };
+                let why = if *impossible {
+                    "nearly every proposal has probability 0. Check where the log-likelihood or the log prior is -infinity, or start inside the \
+                     support"
+                } else {
+                    "every proposal was rejected. Use smaller steps, or start nearer to the mode; for a model of your own give start and scale, \
+                     rough posterior standard deviations"
+                };
+                write!(f, "{who} moved from the start: {why}.")
+            }
+            Self::Guarded { share } => write!(f, "{}", guard(*share)),
+            Self::Inflated { inflation } => {
+                let how = if inflation.is_finite() {
+                    format!(
+                        "{:.0} % too {}",
+                        100.0 * (inflation - 1.0).abs(),
+                        if *inflation > 1.0 { "wide" } else { "narrow" }
+                    )
+                } else {
+                    "without bound".into()
+                };
+                write!(
+                    f,
+                    "The theory predicts posterior standard deviations {how} under this test. Use a smaller epsilon, a larger first look, \
+                     a compensated threshold or the exact rule."
+                )
+            }
+            Self::Audits { sentence } => f.write_str(sentence),
+            Self::Tightened { tightened, chains } => write!(
+                f,
+                "Audits in warm-up contradicted the test of {tightened} of {chains} chains, which then read more rows; the others went on with \
+                 it. Use a larger first look or the exact rule."
+            ),
+            Self::Hazard(hazard) => write!(f, "{hazard}"),
+            Self::Apart { count, of, worst, first, longer } => write!(
+                f,
+                "Chains disagree about {count} of {of} parameters (largest R-hat {worst:.3}, first: {first}).{}",
+                if *longer { " Run longer." } else { "" }
+            ),
+            Self::TooFew { longer } => write!(
+                f,
+                "There are too few draws to tell an effective sample size.{}",
+                if *longer { " Run longer." } else { "" }
+            ),
+            Self::Small { least, longer } => write!(
+                f,
+                "The smallest effective sample size is {least:.0}: intervals are rough.{}",
+                if *longer { " Run longer or improve the proposal." } else { "" }
+            ),
+            Self::Told(words) => f.write_str(words),
+        }
+    }
+}
+
+/// What to know where the guard held up this share of the decisions.
+pub(super) fn guard(share: f64) -> String {
+    format!(
+        "The guard held up {:.1} % of the decisions: a few rows carry much of a difference there. \
+         Look for outliers, rare features or scales, use a larger first look or the exact rule.",
+        100.0 * share
+    )
+}
+
+impl From<String> for Reason {
+    fn from(words: String) -> Self {
+        Self::Told(words)
+    }
+}
+
+impl From<Reason> for String {
+    fn from(reason: Reason) -> Self {
+        reason.to_string()
+    }
+}
+
+/// In words: reasons are for people.
+impl Serialize for Reason {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::Told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.into()).collect()
+    }
+
+    #[test]
+    fn a_hazard_names_its_parameters_and_its_own_remedy() {
+        let told = |hazard: Hazard, words: &[&str]| {
+            let text = hazard.to_string();
+            assert!(words.iter().all(|word| text.contains(word)) && !text.contains("longer"), "{text}");
+        };
+        told(
+            Hazard::FlatDirection { parameters: names(&["a"]) },
+            &["flat", "a does not matter", "proper prior"],
+        );
+        told(
+            Hazard::FlatDirection { parameters: names(&["a", "b"]) },
+            &["a and b", "each of them a proper prior"],
+        );
+        let many = names(&["a", "b", "c", "d", "e", "f", "g"]);
+        told(Hazard::DegenerateMode { parameters: many }, &["a, b, c, d, e and 2 more", "degenerate"]);
+        told(Hazard::ExactFit, &["sigma", "rounding", "column"]);
+        told(Hazard::OneResponse { value: "0".into() }, &["Every response is 0", "priors"]);
+    }
+
+    #[test]
+    fn a_hazard_survives_a_file() {
+        let all = [
+            Hazard::FlatDirection { parameters: names(&["a"]) },
+            Hazard::ExactFit,
+            Hazard::OneResponse { value: "0".into() },
+        ];
+        for hazard in all {
+            let text = serde_json::to_string(&hazard).unwrap();
+            assert_eq!(serde_json::from_str::<Hazard>(&text).unwrap(), hazard, "{text}");
+        }
+        let reason = Reason::TooFew { longer: true };
+        assert_eq!(serde_json::to_string(&reason).unwrap(), format!("\"{reason}\""));
+    }
+}
