@@ -23,6 +23,8 @@ pub struct Overview {
     pub(crate) saved: Saved,
     /// Draws per chain.
     pub draws: usize,
+    /// Draws that the chains made per stored draw.
+    pub(crate) stored_every: u64,
     /// One summary per parameter.
     pub summary: Vec<Summary>,
     pub(crate) counters: Counters,
@@ -88,13 +90,18 @@ impl Overview {
             verdict.reasons.push(format!("Decisions may be blind: {}.", record.report.sentence()));
         }
         verdict.remarks.extend(remarks(&run, &counters));
+        let stored_every = reader.stored_every();
+        if let Some(storage) = run.storage.as_ref().filter(|_| stored_every > 1) {
+            let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
+            verdict.remarks.push(storage.sentence(stored_every, made));
+        }
         if let Some(why) = lost {
             verdict.reasons.clear();
             verdict.reasons.push(format!(
                 "What the run cost and how its decisions went is lost ({why}); its draws are intact, but it cannot go on."
             ));
         }
-        Ok(Self { draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
+        Ok(Self { draws: reader.draws(), stored_every, run, saved, summary, counters, verdict, standardized })
     }
 
     /// What the last session failed of, if it did.
@@ -144,6 +151,7 @@ impl Overview {
             "remarks": self.run.data.remarks.iter().chain(&self.verdict.remarks).collect::<Vec<_>>(),
             "chains": self.run.settings.chains,
             "draws": self.draws,
+            "stored_every": self.stored_every,
             "rows": self.run.data.rows,
             "family": self.run.model.family,
             "ended": self.saved.ended,
@@ -345,7 +353,8 @@ impl Overview {
             return "Next: change what the sentences above name and begin a new run in another folder; more draws alone do not help.".into();
         }
         let asked = if self.run.settings.draws < UNBOUNDED { self.run.settings.draws } else { 0 };
-        let wanted = if (self.draws as u64) < asked { asked } else { (2 * self.draws as u64).max(2000) };
+        let made = self.draws as u64 * self.stored_every;
+        let wanted = if made < asked { asked } else { (2 * made).max(2000) };
         format!(
             "Next: `austerity fit … --resume --draws {}` goes on where this run stopped.",
             wanted.next_multiple_of(1000)

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`layout`] | [`Layout`]: which parameters and statistics are kept |
 //! | [`writer`], `resume` | [`DrawsWriter`]: draws to Zarr while they are drawn; going on after a stop or crash |
+//! | `halve` | every second draw of a store in its place: thinning while a run goes on |
 //! | [`reader`], `trace` | [`DrawsReader`]: one parameter, one statistic, whole draws; as a trace |
 //! | [`checkpoint`] | where a run stands, two generations, every bit |
 //! | [`lock`] | [`RunLock`]: one process per run |
@@ -18,6 +19,7 @@ mod atomic;
 pub mod checkpoint;
 mod chunk;
 pub mod export;
+mod halve;
 pub mod layout;
 pub mod lock;
 pub mod merge;
