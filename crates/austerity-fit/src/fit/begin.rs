@@ -305,8 +305,10 @@ impl Begin<'_, '_> {
         run.settings.record_every = storage.every(&run.settings);
         layout.stored_every = run.settings.record_every;
         layout.draws = (run.settings.draws / run.settings.record_every).min(storage.most);
-        let keeping =
-            Keeping { most: storage.most, deadline: deadline(length, self.parts.begun, self.closing) };
+        let keeping = Keeping {
+            most: storage.most,
+            deadline: deadline(run.settings.limits.seconds, self.parts.begun, self.closing),
+        };
         let stretch = keeping.leg(&run, 0, self.budget.as_ref());
         let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
             Ok(sampler) => sampler,
@@ -342,8 +344,19 @@ impl Begin<'_, '_> {
         self.fresh.keep();
         let Self { host, folder, fresh, budget, .. } = self;
         let run = &mut run;
-        let session =
-            Session { resumed: false, folder, run, host, model, sampler, stretch, budget, keeping, writer, saved };
+        let session = Session {
+            resumed: false,
+            folder,
+            run,
+            host,
+            model,
+            sampler,
+            stretch,
+            budget,
+            keeping,
+            writer,
+            saved,
+        };
         sample(session, fresh.lock())
     }
 }

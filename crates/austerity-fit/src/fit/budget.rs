@@ -106,8 +106,7 @@ impl Budget {
             return None;
         }
         let begun = sitting.begun;
-        let rest =
-            Self { unit: plan.unit, all: plan.all, reserve: plan.reserve, before: plan.spent, begun };
+        let rest = Self { unit: plan.unit, all: plan.all, reserve: plan.reserve, before: plan.spent, begun };
         match Self::typed(length, sitting) {
             None if length.budget.is_some() || length.evaluations.is_some() => None,
             None => Some(rest),
@@ -332,7 +331,11 @@ impl BudgetPlan {
             let Setting { inflation, doubt, .. } = self.candidates[stretch.candidate].setting;
             let made = end.min(draws).saturating_sub(stretch.from);
             let steps = (made * settings.thin * u64::from(settings.chains)) as f64;
-            let worth = self.estimates.worth(&self.candidates[stretch.candidate].setting);
+            let mut worth = self.estimates.worth(&self.candidates[stretch.candidate].setting);
+            if settings.record_every > 1 {
+                // Stored draws are at best independent.
+                worth = worth.min(1.0 / (settings.thin * settings.record_every) as f64);
+            }
             Segment { steps, effective: steps * worth, inflation, doubt }
         });
         each.filter(|segment| segment.steps > 0.0).collect()
@@ -344,7 +347,12 @@ impl BudgetPlan {
         // Set-up is paid.
         let ways: Vec<Setting> =
             self.settings().iter().map(|setting| Setting { set_up: 0.0, ..*setting }).collect();
-        let choice = plan(&ways, &self.history(now.draws, settings), &self.estimates, self.all - self.reserve - now.spent);
+        let choice = plan(
+            &ways,
+            &self.history(now.draws, settings),
+            &self.estimates,
+            self.all - self.reserve - now.spent,
+        );
         let place = choice.setting.unwrap_or(last);
         self.expected = choice.risk;
         self.spent = now.spent;

@@ -104,7 +104,8 @@ struct Session<'a, M: Sampled, P: Stored> {
 
 /// Samples, stores, summarises.
 fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) -> Result<Overview, Failure> {
-    let Session { resumed, folder, run, host, model, sampler, stretch, budget, keeping, writer, saved } = session;
+    let Session { resumed, folder, run, host, model, sampler, stretch, budget, keeping, writer, saved } =
+        session;
     let recipe = run.model.standardize.then(|| run.recipe.clone());
     let coefficients = run.recipe.coefficient_names().len();
     let sampler = if run.settings.limits.target_ess.is_some() {
@@ -178,9 +179,10 @@ fn as_stored<'m, M: Sampled, P: Stored>(
 }
 
 /// When chains end that only the clock ends: the budget less what the summary takes, and in any case a little later than now.
-fn deadline(length: &LengthOptions, begun: Instant, closing: Option<storage::Closing>) -> Option<Instant> {
-    let all = length.budget?;
-    let end = begun + all.saturating_sub(Duration::from_secs_f64(closing.map_or(0.0, |closing| closing.seconds)));
+fn deadline(seconds: Option<f64>, begun: Instant, closing: Option<storage::Closing>) -> Option<Instant> {
+    let all = Duration::try_from_secs_f64(seconds?).ok()?;
+    let closing = Duration::from_secs_f64(closing.map_or(0.0, |closing| closing.seconds));
+    let end = begun.checked_add(all.saturating_sub(closing))?;
     Some(end.max(Instant::now() + all.mul_f64(LEAST_SHARE)))
 }
 

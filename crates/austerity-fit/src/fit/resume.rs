@@ -144,7 +144,7 @@ fn length_of(run: &RunFile, typed_now: &LengthOptions) -> LengthOptions {
     let Limits { seconds, evaluations, target_ess } = run.settings.limits;
     LengthOptions {
         draws: Some(run.settings.draws).filter(|&draws| draws < UNBOUNDED),
-        budget: seconds.map(std::time::Duration::from_secs_f64),
+        budget: seconds.and_then(|seconds| std::time::Duration::try_from_secs_f64(seconds).ok()),
         evaluations: evaluations.map(|evaluations| evaluations as f64),
         target_ess,
         max_disk: typed_now.max_disk,
@@ -229,10 +229,11 @@ impl Resume<'_> {
             )));
         };
         let numbers = layout.kept().len() * run.settings.chains as usize;
-        let closing = Closing::of(&options.length, numbers * if run.model.standardize { 2 } else { 1 });
+        let length = length_of(&run, &options.length);
+        let closing = Closing::of(&length, numbers * if run.model.standardize { 2 } else { 1 });
         let storage = match run.storage {
             Some(storage) if !typed(&options.length) && options.length.max_disk.is_none() => storage,
-            before => Storage::plan(&layout, &length_of(&run, &options.length), closing)?.go_on(before, &layout),
+            before => Storage::plan(&layout, &length, closing)?.go_on(before, &layout),
         };
         run.storage = Some(storage);
         let drawn = saved.drawn();
@@ -251,7 +252,8 @@ impl Resume<'_> {
             writer.halve()?;
         }
         run.settings.record_every = writer.stored_every();
-        let keeping = Keeping { most: storage.most, deadline: deadline(&options.length, begun, closing) };
+        let keeping =
+            Keeping { most: storage.most, deadline: deadline(run.settings.limits.seconds, begun, closing) };
         let stretch = keeping.leg(&run, shortest, budget.as_ref());
         let checkpoint = saved.checkpoint.clone().under(&run.settings.rule, run.settings.audit);
         let mut sampler = Sampler::resume(model, &stretch, checkpoint.map(restored)?)?;
@@ -284,8 +286,19 @@ impl Resume<'_> {
         (saved.ended, saved.failed) = (None, false);
         folder.write_run(&run)?;
         let run = &mut run;
-        let session =
-            Session { resumed: true, folder, run, host, model, sampler, stretch, budget, keeping, writer, saved };
+        let session = Session {
+            resumed: true,
+            folder,
+            run,
+            host,
+            model,
+            sampler,
+            stretch,
+            budget,
+            keeping,
+            writer,
+            saved,
+        };
         sample(session, &lock)
     }
 }

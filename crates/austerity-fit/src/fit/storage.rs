@@ -188,7 +188,8 @@ impl Storage {
 
     /// What was thinned and why, when a chain made so many draws and every so many were stored.
     pub(crate) fn sentence(&self, every: u64, made: Option<u64>) -> String {
-        let draws = made.map_or_else(|| "draw".to_owned(), |made| format!("of {} draws per chain", grouped(made)));
+        let draws =
+            made.map_or_else(|| "draw".to_owned(), |made| format!("of {} draws per chain", grouped(made)));
         let which = format!("Stored every {} {draws}", ordinal(every));
         match self.limit {
             Limit::Disk => {
@@ -296,7 +297,10 @@ mod tests {
         let storage = Storage { max_disk: MAX_DISK, most: 1000, limit: Limit::Disk };
         let every = |draws| storage.every(&Settings { draws, ..Settings::default() });
         assert_eq!([1000, 1001, 2002, 4004, UNBOUNDED].map(every), [1, 2, 4, 8, 1]);
-        assert_eq!(storage.sentence(32, Some(1_234_567)), "Stored every 32nd of 1,234,567 draws per chain to keep the folder below 1 GB (--max-disk).");
+        assert_eq!(
+            storage.sentence(32, Some(1_234_567)),
+            "Stored every 32nd of 1,234,567 draws per chain to keep the folder below 1 GB (--max-disk)."
+        );
     }
 
     #[test]

@@ -194,7 +194,11 @@ pub(crate) fn size_words(bytes: u64) -> String {
     match decimal {
         Some((name, unit)) => {
             let number = format!("{:.2}", bytes as f64 / *unit as f64);
-            format!("{} {}", number.trim_end_matches('0').trim_end_matches('.'), name.to_uppercase().replace("KB", "kB"))
+            format!(
+                "{} {}",
+                number.trim_end_matches('0').trim_end_matches('.'),
+                name.to_uppercase().replace("KB", "kB")
+            )
         }
         None => format!("{bytes} bytes"),
     }
@@ -212,6 +216,9 @@ mod tests {
         assert_eq!(read("4096"), Some(4096));
         assert_eq!(read("2kb"), Some(2000));
         assert!(["", "MB", "-1GB", "0", "many", "1 XB", "1e30"].into_iter().all(|text| read(text).is_none()));
-        assert_eq!([1_000_000_000, 2_500_000, 4_000, 17].map(size_words), ["1 GB", "2.5 MB", "4 kB", "17 bytes"]);
+        assert_eq!(
+            [1_000_000_000, 2_500_000, 4_000, 17].map(size_words),
+            ["1 GB", "2.5 MB", "4 kB", "17 bytes"]
+        );
     }
 }

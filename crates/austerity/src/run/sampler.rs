@@ -296,7 +296,8 @@ where
             while done.load(Ordering::Acquire) < workers {
                 let mut wait = INTERVAL.saturating_sub(told.elapsed());
                 if let Some(limit) = self.settings.limits.seconds {
-                    let left = (limit - start.elapsed().as_secs_f64()).clamp(1e-3, wait.as_secs_f64().max(1e-3));
+                    let left =
+                        (limit - start.elapsed().as_secs_f64()).clamp(1e-3, wait.as_secs_f64().max(1e-3));
                     wait = wait.min(Duration::from_secs_f64(left));
                 }
                 thread::park_timeout(wait);
