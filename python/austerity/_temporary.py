@@ -10,7 +10,7 @@ after SIGKILL, a crash or power cut   the next process of the same user that mak
 
 Folders are on disk, where ``TMPDIR`` or ``tempfile.gettempdir()`` says, never in ``/dev/shm``: what a killed process leaves there is lost memory.
 Each holds a file ``owner`` that its process keeps locked. The system gives the lock back when the process ends, so a folder whose
-lock can be taken has no owner any more.
+lock can be taken has no owner any more. Nothing in such a folder waits for the disk: it need not survive a power cut, so it costs what files in memory cost.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ import threading
 import weakref
 from pathlib import Path
 from typing import Dict, Optional, Tuple
+
+from . import _austerity
 
 try:
     import fcntl
@@ -53,6 +55,7 @@ class Temporary:
             _lock(owner)
             os.rename(owner.name, self.path / _OWNER)
         _alive[self.path] = (os.getpid(), owner)
+        _austerity.volatile(self.path)
         self._finalizer = weakref.finalize(self, _remove, self.path)
 
 

@@ -269,16 +269,16 @@ fn every_file_truncated_alone_is_healed_or_named() {
 }
 
 #[test]
-fn a_halved_store_holds_every_second_draw_and_goes_on() {
-    let folder = Folder::new("halve");
+fn a_thinned_store_holds_every_fourth_draw_and_goes_on() {
+    let folder = Folder::new("thin");
     let layout = layout(300, 2); // chunks of 32 draws
     let path = folder.path("draws.zarr");
     let mut writer = DrawsWriter::create(&path, &layout).unwrap();
     append(&mut writer, &layout, 0, 0..140);
     append(&mut writer, &layout, 1, 0..133);
-    writer.halve().unwrap();
+    writer.thin(2).unwrap();
     assert_eq!((writer.drawn(0), writer.drawn(1), writer.stored_every()), (70, 66, 2));
-    writer.halve().unwrap();
+    writer.thin(2).unwrap();
     // Draws 144, 148, … of chain 0 and 136, 140, … of chain 1.
     (144..=200).step_by(4).for_each(|draw| append(&mut writer, &layout, 0, draw - 1..draw));
     (136..=200).step_by(4).for_each(|draw| append(&mut writer, &layout, 1, draw - 1..draw));
@@ -303,26 +303,26 @@ fn a_halved_store_holds_every_second_draw_and_goes_on() {
 }
 
 #[test]
-fn a_halving_that_was_cut_short_is_completed_or_undone() {
-    let folder = Folder::new("halve-cut");
+fn a_thinning_that_was_cut_short_is_completed_or_undone() {
+    let folder = Folder::new("thin-cut");
     let layout = layout(3, 2);
     let (path, whole) = (folder.path("draws.zarr"), folder.path("whole.zarr"));
     written(&path, &layout, &[40, 40]);
     copy(&path, &whole);
     let beside = |ending: &str| folder.path(&format!("draws.zarr{ending}"));
     // Before the moves: what there is of the new store goes.
-    fs::create_dir_all(beside(".half").join("posterior")).unwrap();
+    fs::create_dir_all(beside(".thin").join("posterior")).unwrap();
     let mut writer = DrawsWriter::resume(&path, &layout, &[40, 40]).unwrap();
-    assert!(!beside(".half").exists() && content(&path) == content(&whole));
-    writer.halve().unwrap();
-    let halved = content(&path);
+    assert!(!beside(".thin").exists() && content(&path) == content(&whole));
+    writer.thin(2).unwrap();
+    let thinned = content(&path);
     // Between the moves: the new store is found and gets its name.
-    fs::rename(&path, beside(".half")).unwrap();
+    fs::rename(&path, beside(".thin")).unwrap();
     copy(&whole, &beside(".old"));
     assert_eq!(DrawsReader::open(&path).unwrap().draws(), 20);
     let writer = DrawsWriter::resume(&path, &layout, &[40, 40]).unwrap();
     assert_eq!(writer.stored_every(), 2);
-    assert!(content(&path) == halved && !beside(".half").exists() && !beside(".old").exists());
+    assert!(content(&path) == thinned && !beside(".thin").exists() && !beside(".old").exists());
     // A damaged root: its groups remember.
     fs::write(path.join("zarr.json"), "{").unwrap();
     assert_eq!(DrawsWriter::resume(&path, &layout, &[40, 40]).unwrap().drawn(0), 20);

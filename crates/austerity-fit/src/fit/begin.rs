@@ -305,11 +305,8 @@ impl Begin<'_, '_> {
         run.settings.record_every = storage.every(&run.settings);
         layout.stored_every = run.settings.record_every;
         layout.draws = (run.settings.draws / run.settings.record_every).min(storage.most);
-        let keeping = Keeping {
-            most: storage.most,
-            deadline: deadline(run.settings.limits.seconds, self.parts.begun, self.closing),
-        };
-        let stretch = keeping.leg(&run, 0, self.budget.as_ref());
+        let mut keeping = Keeping { most: storage.most, deadline: None };
+        let mut stretch = keeping.leg(&run, 0, self.budget.as_ref());
         let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
             Ok(sampler) => sampler,
             // A start far out that is impossible: all begin at the mode.
@@ -338,11 +335,23 @@ impl Begin<'_, '_> {
         if let Some(pairs) = &pairs {
             write_pairs(&self.folder.file("pairs.csv"), pairs)?;
         }
+        let files = Instant::now();
         let writer = DrawsWriter::create(self.folder.draws(), &layout)?;
         austerity_io::run::checkpoint::write(self.folder.checkpoint(), &saved)?;
         self.folder.write_run(&run)?;
         self.fresh.keep();
-        let Self { host, folder, fresh, budget, .. } = self;
+        let Self { host, folder, fresh, mut budget, mut closing, .. } = self;
+        if let (Some(priced), Some(all)) = (closing, run.settings.limits.seconds) {
+            // The last files will take what the first ones took.
+            let priced = priced.with_files(files.elapsed().as_secs_f64(), all);
+            (closing, budget) = (Some(priced), budget.map(|budget| budget.reserving(priced.seconds)));
+            if let (Some(plan), Some(budget)) = (&mut run.budget, &budget) {
+                plan.reserving(budget);
+            }
+        }
+        keeping.deadline = deadline(run.settings.limits.seconds, self.parts.begun, closing);
+        stretch = keeping.leg(&run, 0, budget.as_ref());
+        let sampler = sampler.limited(stretch.limits);
         let run = &mut run;
         let session = Session {
             resumed: false,

@@ -127,6 +127,11 @@ impl Budget {
         }
     }
 
+    /// Sets other seconds aside for the end.
+    pub(super) fn reserving(self, closing: f64) -> Self {
+        if self.unit == Unit::Seconds { Self { reserve: closing, ..self } } else { self }
+    }
+
     /// What chains may have spent when they end: all but what the summary takes.
     fn end(&self) -> f64 {
         self.all - self.reserve
@@ -297,6 +302,11 @@ impl BudgetPlan {
             self.cut(longest);
         }
         (self.all, self.reserve) = (budget.all, budget.reserve);
+    }
+
+    /// Sets aside for the end what the budget does.
+    pub(super) fn reserving(&mut self, budget: &Budget) {
+        self.reserve = budget.reserve;
     }
 
     /// Ends the last stretch where the longest chain is.

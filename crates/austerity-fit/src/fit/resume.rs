@@ -249,7 +249,7 @@ impl Resume<'_> {
         }
         let nothing = finished(&run, &saved, &options.length, shortest);
         while nothing.is_none() && (0..drawn.len()).any(|chain| writer.drawn(chain) > storage.most) {
-            writer.halve()?;
+            writer.thin(2)?;
         }
         run.settings.record_every = writer.stored_every();
         let keeping =

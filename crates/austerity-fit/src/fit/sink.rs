@@ -93,9 +93,9 @@ impl<'a> FolderSink<'a> {
         Ok(())
     }
 
-    /// Keeps every second of the stored draws, durably with the settings and the checkpoint that go with them; gives the draws per stored draw.
-    pub(super) fn halve(&mut self, run: &RunFile) -> Result<u64, Failure> {
-        self.writer.halve()?;
+    /// Keeps every `factor`-th of the stored draws, durably with the settings and the checkpoint that go with them; gives the draws per stored draw.
+    pub(super) fn thin(&mut self, run: &RunFile, factor: u64) -> Result<u64, Failure> {
+        self.writer.thin(factor)?;
         let mut run = run.clone();
         run.settings.record_every = self.writer.stored_every();
         self.saved.checkpoint.settings.record_every = run.settings.record_every;

@@ -10,8 +10,8 @@
 //! | what can be summarised in 15 % of `--budget` | with `--budget` |
 //!
 //! When a chain would store more, the store keeps every second draw and the run goes on with every second, fourth, … draw
-//! ([`DrawsWriter::halve`](austerity_io::run::DrawsWriter::halve)). So the stored draws are evenly spaced over the whole run, at the end between half of the limit and the
-//! limit, and depend on the number of draws made alone: a resumed run stores what the uninterrupted one does. Thinning changes the correlation of
+//! ([`DrawsWriter::thin`](austerity_io::run::DrawsWriter::thin)). So the stored draws are evenly spaced over the whole run, and, where no clock ends it, depend on the
+//! number of draws made alone: a resumed run stores what the uninterrupted one does. Under a clock the store is thinned once, as the speed of the chains suggests. Thinning changes the correlation of
 //! stored draws: antithetic draws become nearly independent ones.
 //!
 //! The price of a summary is measured on made-up numbers before the run, in a few milliseconds.
@@ -38,6 +38,12 @@ const FEW: f64 = 1_000.0;
 const FILES: f64 = 0.04;
 /// Draws of each of four chains that a summary is priced on.
 const PRICED: usize = 1_024;
+const TIMES: usize = 5;
+/// Of the stored draws that a thinning is planned for, at most this share is expected by the end.
+const FULL: f64 = 0.9;
+/// What the last files take, in units of the first ones; and the most that this may be of a budget.
+const LAST: f64 = 1.5;
+const MOST_FILES: f64 = 0.25;
 /// How many times the price of a number grows to the largest summaries, which leave the cache.
 const GROWTH: f64 = 1.6;
 /// Bytes of a folder besides draws: `run.toml`, `summary.json`, `lock`; per parameter, with its picture on the page.
@@ -98,6 +104,11 @@ impl Closing {
         let seconds = (most.min(wanted) * draw + FILES).min(MOST_SHARE * all);
         Self { most: most as u64, seconds }
     }
+
+    /// The same where the first files of the run took so many seconds.
+    pub(super) fn with_files(self, files: f64, all: f64) -> Self {
+        Self { seconds: self.seconds + (LAST * files).min(MOST_FILES * all).max(FILES) - FILES, ..self }
+    }
 }
 
 /// Seconds that a number costs in a summary, with all cores at work.
@@ -110,13 +121,13 @@ fn price() -> f64 {
     };
     let chains: Vec<Vec<f64>> = (0..4).map(|_| (0..PRICED).map(|_| next()).collect()).collect();
     let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
-    let mut seconds = f64::INFINITY;
-    // The first time tables are made and memory is cold.
-    for _ in 0..2 {
+    // The least of some: the first time tables are made and memory is cold, and other work may come between.
+    let once = |_| {
         let begun = Instant::now();
         std::hint::black_box(Summary::new("", &chains));
-        seconds = begun.elapsed().as_secs_f64();
-    }
+        begun.elapsed().as_secs_f64()
+    };
+    let seconds = (0..TIMES).map(once).fold(f64::INFINITY, f64::min);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(2);
     GROWTH * seconds / (4 * PRICED) as f64 / threads as f64
 }
@@ -186,6 +197,17 @@ impl Storage {
         every
     }
 
+    /// How many times fewer draws to store, from when `most` are stored to the end, where `expected` draws are expected in all and every `every`-th is
+    /// stored until now. Without an expectation half of them stay.
+    pub(super) fn factor(most: u64, every: u64, expected: Option<f64>) -> u64 {
+        let expected = expected.unwrap_or(0.0);
+        let mut factor = 2;
+        while expected / (every.saturating_mul(factor) as f64) > FULL * most as f64 && factor < 1 << 32 {
+            factor *= 2;
+        }
+        factor
+    }
+
     /// What was thinned and why, when a chain made so many draws and every so many were stored.
     pub(crate) fn sentence(&self, every: u64, made: Option<u64>) -> String {
         let draws =
@@ -216,7 +238,7 @@ fn held(layout: &Layout, max_disk: u64) -> u64 {
     low
 }
 
-/// Bytes of a folder with so many draws per chain, at its largest: while the draws are halved, and with a chunk of each array on its way.
+/// Bytes of a folder with so many draws per chain, at its largest: while the draws are thinned, and with a chunk of each array on its way.
 pub(super) fn bytes(layout: &Layout, draws: u64) -> u64 {
     let layout = Layout { draws, ..layout.clone() };
     let coordinate = |draws: u64| draws.div_ceil(COORDINATE).saturating_mul(2 * 8 * COORDINATE);
@@ -301,6 +323,24 @@ mod tests {
             storage.sentence(32, Some(1_234_567)),
             "Stored every 32nd of 1,234,567 draws per chain to keep the folder below 1 GB (--max-disk)."
         );
+    }
+
+    #[test]
+    fn a_store_is_thinned_as_the_speed_suggests() {
+        assert_eq!(Storage::factor(1000, 1, None), 2);
+        assert_eq!(Storage::factor(1000, 1, Some(1100.0)), 2);
+        // 100,000 draws, of which 900 may be stored: every 128th.
+        assert_eq!(Storage::factor(1000, 1, Some(1e5)), 128);
+        assert_eq!(Storage::factor(1000, 4, Some(1e5)), 32);
+        assert!(Storage::factor(1000, 1, Some(f64::INFINITY)) <= 1 << 32);
+    }
+
+    #[test]
+    fn slow_files_take_a_share_of_the_budget() {
+        let closing = Closing { most: 1, seconds: 0.5 };
+        assert!((closing.with_files(0.001, 4.0).seconds - 0.5).abs() < 1e-9);
+        assert!((closing.with_files(0.1, 4.0).seconds - 0.61).abs() < 1e-9);
+        assert!((closing.with_files(9.0, 4.0).seconds - 1.46).abs() < 1e-9);
     }
 
     #[test]

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::chunk::{self, Damage};
-use super::halve;
 use super::metadata;
 use super::plan::{Block, Plan};
+use super::thin;
 use super::zarr::NumberType;
 use crate::error::{Error, Result};
 use crate::table::names;
@@ -44,7 +44,7 @@ pub struct Thinned {
 impl DrawsReader {
     /// Opens a store.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = &halve::standing(path.as_ref());
+        let path = &thin::standing(path.as_ref());
         let file = path.join(metadata::FILE);
         let root = metadata::read(&file)?;
         let labelled = !root["consolidated_metadata"]["metadata"]["posterior/feature"].is_null();

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::atomic::PART;
 use super::chunk::{self, Damage};
-use super::halve;
 use super::layout::Layout;
 use super::metadata;
 use super::plan::{Block, Plan};
+use super::thin;
 use super::writer::DrawsWriter;
 use crate::error::{Error, Result};
 
@@ -26,7 +26,7 @@ impl DrawsWriter {
     /// that differs in more than the expected draws, the thinning and the attributes.
     pub fn resume(path: impl AsRef<Path>, layout: &Layout, made: &[u64]) -> Result<Self> {
         let path = path.as_ref();
-        halve::settle(path)?;
+        thin::settle(path)?;
         layout.check(path)?;
         let (mut layout, mut plan) = (layout.clone(), Plan::new(layout));
         let drawn = made;

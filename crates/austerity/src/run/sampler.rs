@@ -22,7 +22,7 @@ use crate::proposal::Proposal;
 use crate::run::progress::{Observer, Progress};
 use crate::run::sink::{Outlet, Part, Sink, WAITING, drain};
 use crate::run::{
-    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Ended, Memory, Run, Settings, Trace,
+    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Ended, Limits, Memory, Run, Settings, Trace,
 };
 
 mod board;
@@ -145,6 +145,13 @@ where
         view: impl Fn(&[f64], &mut Vec<f64>) + Send + Sync + 'static,
     ) -> Self {
         Self { view: Some(View { names, of: Box::new(view) }), ..self }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn limited(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
     }
 
     /// The memory the run will take.

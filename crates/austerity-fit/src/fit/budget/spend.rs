@@ -5,7 +5,7 @@
 //! run was interrupted, that is followed instead. Effective draws are those of the running diagnostics of the stretch; under `--evaluations` they come
 //! from acceptances, which checkpoints keep.
 //!
-//! Runs without a plan are one stretch. A stretch is run in legs: where the store is full it keeps every second draw, and chains go on ([`Keeping`]).
+//! Runs without a plan are one stretch. A stretch is run in legs: where the store is full it keeps some draws, evenly spaced, and chains go on ([`Keeping`]).
 
 use std::time::Instant;
 
@@ -14,6 +14,7 @@ use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sample
 
 use super::super::as_stored;
 use super::super::sink::{FolderSink, Stored};
+use super::super::storage::Storage;
 use super::{Budget, FIRST, Now, Unit};
 use crate::model::Sampled;
 use crate::output::Failure;
@@ -47,19 +48,19 @@ impl Keeping {
     /// Settings until the next change of rule or thinning, after `draw` draws of the shortest chain.
     pub(in super::super) fn leg(&self, run: &RunFile, draw: u64, budget: Option<&Budget>) -> Settings {
         let mut settings = stretch(run, draw, budget);
-        if let (None, Some(deadline)) = (budget, self.deadline)
+        if let (None, Some(left)) = (budget, self.left())
             && settings.limits.seconds.is_some()
         {
-            let left = deadline.saturating_duration_since(Instant::now()).as_secs_f64();
             settings.limits.seconds = Some(left.max(SHORTEST));
         }
-        self.cut(&mut settings);
+        // The store is full then.
+        settings.draws = settings.draws.min(self.full(&settings));
         settings
     }
 
-    /// Ends a stretch where the store is full.
-    pub(in super::super) fn cut(&self, settings: &mut Settings) {
-        settings.draws = settings.draws.min(self.full(settings));
+    /// Seconds until the deadline.
+    fn left(&self) -> Option<f64> {
+        Some(self.deadline?.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
     /// Draws of every chain with which the store is full.
@@ -109,6 +110,7 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
     let mut settings = started;
     let mut seconds = 0.0;
     let mut before = Now::of(sink.checkpoint(), budget.as_ref());
+    let first = before;
     let mut effective = 0.0;
     loop {
         let left = match &budget {
@@ -124,8 +126,15 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
         let now = Now::of(&outcome.checkpoint, budget.as_ref());
         let full = outcome.ended == Ended::Draws && settings.draws == keeping.full(&settings);
         if full && settings.draws < run.settings.draws {
-            // Every second draw stays; what is planned goes on.
-            run.settings.record_every = sink.halve(run)?;
+            // Some draws stay; what is planned goes on.
+            let left = match &budget {
+                Some(budget) => (budget.unit == Unit::Seconds).then(|| budget.left()),
+                None => keeping.left(),
+            };
+            let made = (now.draws - first.draws.min(now.draws)) as f64;
+            let expected = left.map(|left| now.draws as f64 + made / seconds.max(SHORTEST) * left);
+            let factor = Storage::factor(keeping.most, settings.record_every, expected);
+            run.settings.record_every = sink.thin(run, factor)?;
             settings = keeping.leg(run, now.draws, budget.as_ref());
             sampler = going_on(model, folder, run, &settings, outcome.checkpoint, sink)?;
             continue;
