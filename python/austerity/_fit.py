@@ -6,8 +6,6 @@ import io
 import json
 import os
 import shutil
-import tempfile
-import weakref
 import zipfile
 from functools import cached_property
 from pathlib import Path
@@ -17,39 +15,11 @@ import numpy as np
 
 from . import _austerity, _columns, _html
 from ._models import OFFSET, TRIALS
+from ._temporary import Temporary
 
 
 _NEXT = "Next: report() shows traces and marginals, export() writes the draws as a table, predict() applies them."
 _MORE = "Next: sample(model, draws=…, out=…, resume=True) goes on where a run in a folder of its own stopped."
-
-
-#: Where Linux keeps files in memory.
-_MEMORY = "/dev/shm"
-#: Files kept in memory may grow to so many bytes, and to this share of what is free.
-_MOST_IN_MEMORY = 2 << 30
-_SHARE_OF_MEMORY = 0.125
-
-
-class Temporary:
-    """A temporary folder that lives as long as somebody holds this object: in memory where ``size`` bytes are little of what is free there.
-
-    The environment variable ``TMPDIR`` says where else.
-    """
-
-    def __init__(self, size: Optional[int] = None) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="austerity-", dir=_memory(size)))
-        self._finalizer = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
-def _memory(size: Optional[int]) -> Optional[str]:
-    """The folder for files in memory, where there is room for ``size`` bytes and nothing was said about another."""
-    if size is None or size > _MOST_IN_MEMORY or any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")):
-        return None
-    try:
-        free = min(shutil.disk_usage(_MEMORY).free, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, AttributeError):
-        return None
-    return _MEMORY if size <= _SHARE_OF_MEMORY * free and os.access(_MEMORY, os.W_OK) else None
 
 
 class NotTrustedWarning(UserWarning):

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Set, Union
 
 from . import _austerity, _options
-from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, Temporary
+from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError
 from ._models import Regression
 from ._own import OwnModel
 from ._progress import Bar
+from ._temporary import Temporary
 
 #: How often the terminal, and Python's signals, are looked after.
 _TICK = 0.05
@@ -53,16 +54,16 @@ def sample(
         The same seed gives the same draws, on any number of threads. ``None`` takes one from the operating system; the run
         stores it, and ``fit.seed`` tells it. A resumed run keeps its own.
     budget : str, float or timedelta
-        Wall-clock time, such as ``"60s"``, ``"5m"`` or a number of seconds.
+        Wall-clock time of this call, preparation and summary included, such as ``"60s"``, ``"5m"`` or a number of seconds.
+        At most 65,536 draws per chain are stored, evenly spaced; ``max_disk`` stores more.
     rule : str
         Who decides: ``auto``, ``exact``, ``sequential`` or ``certified``.
     proposal : str
         ``auto``, ``laplace``, ``surrogate-hmc``, ``langevin:STEP`` (STEP above 0 and below 2, in posterior standard deviations),
         ``adaptive`` or ``random-walk:SD``.
     out : path
-        The folder of the run, the same that the program ``austerity`` writes and reads. Default: a temporary one that
-        lives as long as the fit, in memory (``/dev/shm``) where the draws are little of what is free there; ``TMPDIR``
-        says where else.
+        The folder of the run, the same that the program ``austerity`` writes and reads. Default: a temporary one on disk
+        that lives as long as the fit; the environment variable ``TMPDIR`` says where.
     resume : bool
         Goes on with the run in ``out``; ``draws`` is then the number in total.
     blocking : bool
@@ -72,7 +73,8 @@ def sample(
     **options
         Every other option of ``austerity fit``, with underscores: ``epsilon``, ``batch``, ``growth``, ``bound``, ``law``,
         ``stop_at``, ``surrogate``, ``audit``, ``block_rows``, ``preset``, ``warmup``, ``thin``, ``keep``, ``first_chain``,
-        ``evaluations``, ``target_ess``.
+        ``evaluations``, ``target_ess``, ``max_disk`` (largest size of the folder, such as ``"500MB"``; default 1 GB: beyond
+        it every 2nd, 4th, … draw is stored).
 
     Ctrl-C ends the run and returns what was drawn.
     """
@@ -86,7 +88,7 @@ def sample(
     )
     given.update(options)
     words = _options.words(given, _options.known(), "sample()") + _seed(seed, resume)
-    run = Run(model, words, None if out is None else Path(out), resume, _size(model, given))
+    run = Run(model, words, None if out is None else Path(out), resume)
     if not blocking:
         return run
     return run._finish(Bar.wanted(progress))
@@ -108,20 +110,6 @@ def _seed(seed: Any, resume: bool) -> List[str]:
     return [] if resume and seed == _SEED else [f"--seed={seed}"]
 
 
-#: Draws of a chain where none were asked for, from above; bytes of a draw besides its parameters.
-_USUAL_DRAWS = 50_000
-_STATISTICS = 64
-
-
-def _size(model: Union[Regression, OwnModel], given: Dict[str, Any]) -> Optional[int]:
-    """Bytes that the draws of a run will take, about; ``None`` where only time will tell."""
-    draws = given.get("draws")
-    if draws is None and any(given.get(name) is not None for name in ("budget", "evaluations", "target_ess")):
-        return None
-    draws, chains = (_USUAL_DRAWS if draws is None else draws), given.get("chains") or 4
-    return int(draws) * int(chains) * (8 * (len(getattr(model, "names", ())) + 2) + _STATISTICS)
-
-
 class Run:
     """A run in the background, made by ``sample(…, blocking=False)``.
 
@@ -139,10 +127,9 @@ class Run:
         words: List[str],
         out: Optional[Path],
         resume: bool,
-        size: Optional[int] = None,
     ) -> None:
         self._model = model
-        self._keep = Temporary(None if model._needs_folder else size) if out is None or model._needs_folder else None
+        self._keep = Temporary() if out is None or model._needs_folder else None
         owned = self._keep if out is None else None
         self.path = owned.path / "run" if owned is not None else Path(out)  # type: ignore[arg-type]
         self._owned = owned

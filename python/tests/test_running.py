@@ -1,12 +1,10 @@
 """Runs in the background, Ctrl-C, forks, and folders shared with the program."""
 
-import gc
 import os
 import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 
@@ -163,28 +161,3 @@ def test_either_side_opens_the_others_runs(logistic, program, tmp_path):
     assert theirs.n_draws == 200 and theirs.predict(X[:4])["mean"].shape == (4,)
     # The same data, options and seed: the same draws, whoever makes them.
     assert np.array_equal(theirs.draws["x1"], fit.draws["x1"])
-
-
-def test_draws_without_a_folder_are_kept_in_memory_where_there_is_room(logistic, monkeypatch, tmp_path):
-    from austerity._fit import _MEMORY, _memory
-    from austerity._sample import _size
-
-    X, y = logistic
-    model = au.Logistic(X, y)
-    for name in ("TMPDIR", "TEMP", "TMP"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    assert _size(model, dict(draws=1000, chains=2)) == 2000 * (8 * (len(model.names) + 2) + 64)
-    # How many draws a budget makes is not known beforehand.
-    assert _size(model, dict(budget="1s")) is None and _memory(None) is None
-    assert _memory(1 << 50) is None
-    fit = au.sample(model, draws=200, chains=2, progress=False)
-    if os.path.isdir(_MEMORY) and _memory(1 << 20):
-        assert str(fit.path).startswith(_MEMORY)
-    folder = fit.path
-    del fit
-    gc.collect()
-    assert not folder.exists()
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    fit = au.sample(model, draws=200, chains=2, progress=False)
-    assert str(fit.path).startswith(str(tmp_path))

@@ -56,13 +56,14 @@ fn a_plan_by_the_clock_is_logged_and_replayed() {
     let summary = scratch.summary("run");
     assert_eq!(summary["ended"], "seconds");
     let spent = summary["budget"]["spent"].as_f64().unwrap();
-    assert!((1.4..3.0).contains(&spent), "{spent}");
+    // All but what is set aside for the summary, at most half of it.
+    assert!((0.7..3.0).contains(&spent), "{spent}");
     assert!(stretches(&summary).len() >= 2, "{}", summary["budget"]);
     let before = scratch.draws("run");
     scratch.fit(&format!("{WALK} --out run --resume --budget 500ms"));
     before.assert_prefix(&scratch.draws("run"), "more time");
     let more = scratch.summary("run");
-    assert!(more["budget"]["spent"].as_f64().unwrap() > spent + 0.4, "{}", more["budget"]);
+    assert!(more["budget"]["spent"].as_f64().unwrap() > spent + 0.2, "{}", more["budget"]);
     // What was planned before is still there.
     let (old, new) = (stretches(&summary), stretches(&more));
     assert_eq!(old[..], new[..old.len()]);
@@ -108,8 +109,114 @@ fn budgets_too_small_name_the_least() {
         &["1000 likelihood evaluations", "too small", "the least is about --evaluations"],
     );
     assert!(!scratch.path().join("run").exists());
-    // Enough for a mode of some rows, not for a surrogate: a sentence, and draws that are not trusted or are right.
-    let output = scratch.fit(&format!("{fit} --budget 150ms"));
+    // A little more than the least, which counts the time for reading: draws that are not trusted or are right.
+    let said = scratch.refused(&format!("{fit} --budget 1ms"));
+    let least = said.split("--budget ").nth(1).and_then(|rest| rest.split("ms").next()).unwrap();
+    let enough = 2 * least.trim().parse::<u64>().unwrap();
+    let output = scratch.fit(&format!("{fit} --budget {enough}ms"));
     let said = text(&output.stdout);
-    assert!(said.contains("Budget: 150 ms"), "{said}");
+    assert!(said.contains("Budget: "), "{said}");
+}
+
+/// Bytes of all files of a folder.
+fn size(folder: &std::path::Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .map(
+            |entry| if entry.path().is_dir() { size(&entry.path()) } else { entry.metadata().unwrap().len() },
+        )
+        .sum()
+}
+
+#[test]
+fn a_budget_counts_everything_and_stores_a_bounded_number_of_draws() {
+    let scratch = Scratch::new("promise");
+    scratch.done("generate logistic --rows 2000 --features 5 --out data.csv");
+    let begun = std::time::Instant::now();
+    let said = scratch.done("fit data.csv --response y --out run --budget 2s");
+    // Loose, for a machine that does other things too.
+    assert!(begun.elapsed() < Duration::from_secs(3 * 2 + 5), "{:?}", begun.elapsed());
+    let summary = scratch.summary("run");
+    let (draws, every) = (summary["draws"].as_u64().unwrap(), summary["stored_every"].as_u64().unwrap());
+    assert!((1..=65_536).contains(&draws), "{draws}");
+    assert!(size(scratch.path()) < 100_000_000);
+    assert!(summary["budget"]["reserved"].as_f64().unwrap() > 0.0);
+    if every > 1 {
+        assert!(said.contains("Stored every"), "{said}");
+        assert!(
+            fs::read_to_string(scratch.at("run/run.toml"))
+                .unwrap()
+                .contains(&format!("record_every = {every}"))
+        );
+    }
+}
+
+#[test]
+fn a_folder_stays_below_its_size_and_goes_on_as_if_never_interrupted() {
+    let scratch = Scratch::new("size");
+    scratch.done("generate logistic --rows 3000 --features 4 --out data.csv");
+    let fit = "fit data.csv --response y --rule exact --proposal adaptive --chains 2 --warmup 100 --seed 3";
+    scratch.fit(&format!("{fit} --draws 20000 --out all"));
+    let all = scratch.draws("all");
+    let limit = "--max-disk 5MB";
+    let said = scratch.done(&format!("{fit} {limit} --draws 20000 --out whole"));
+    assert!(size(&scratch.at("all")) > 5_000_000 && size(&scratch.at("whole")) <= 5_000_000);
+    let every = scratch.summary("whole")["stored_every"].as_u64().unwrap() as usize;
+    assert!(
+        every > 1 && said.contains("of 20,000 draws per chain to keep the folder below 5 MB (--max-disk)"),
+        "{said}"
+    );
+    // What is stored are the draws of the unlimited run.
+    all.every(every).assert_equal(&scratch.draws("whole"), "thinned from the beginning");
+    // The same by halving on the way: in two sessions, killed in between, and with lengths that are not known before.
+    scratch.fit(&format!("{fit} {limit} --draws 1000 --out parts"));
+    for wait in [60, 120, 240] {
+        scratch.killed_after(
+            &format!("{fit} {limit} --draws 20000 --out parts --resume"),
+            Duration::from_millis(wait),
+        );
+    }
+    scratch.fit(&format!("{fit} {limit} --draws 20000 --out parts --resume"));
+    scratch.draws("parts").assert_equal(&scratch.draws("whole"), "killed and resumed");
+    assert!(size(&scratch.at("parts")) <= 5_000_000);
+    let evaluations = "--evaluations 60000000";
+    scratch.fit(&format!("{fit} {limit} {evaluations} --out counted"));
+    let counted = scratch.draws("counted");
+    assert!(scratch.summary("counted")["stored_every"].as_u64().unwrap() > 1);
+    for wait in [150, 300] {
+        let _ = fs::remove_dir_all(scratch.at("again"));
+        scratch
+            .killed_after(&format!("{fit} {limit} {evaluations} --out again"), Duration::from_millis(wait));
+        if scratch.at("again/run.toml").exists() {
+            scratch.fit(&format!("{fit} {limit} {evaluations} --out again --resume"));
+            scratch.draws("again").assert_equal(&counted, "evaluations, killed and resumed");
+        }
+    }
+    // A target that the size does not hold is refused, and so is a size that holds nothing.
+    scratch
+        .refused_with(&format!("{fit} {limit} --target-ess 1e6 --out no"), &["--target-ess", "--max-disk"]);
+    scratch.refused_with(
+        &format!("{fit} --max-disk 20kB --out no"),
+        &["--max-disk 20 kB", "the least is about"],
+    );
+    scratch.refused_with(&format!("{fit} --max-disk huge --out no"), &["--max-disk", "huge", "500MB"]);
+    // Less room on resumption thins what is there.
+    scratch.fit(&format!("{fit} --max-disk 4MB --draws 20001 --out whole --resume"));
+    assert!(size(&scratch.at("whole")) <= 4_000_000, "{}", size(&scratch.at("whole")));
+}
+
+#[test]
+fn a_target_is_reached_with_thinned_draws() {
+    let scratch = Scratch::new("thin-target");
+    scratch.done("generate logistic --rows 1000 --features 2 --out data.csv");
+    let fit = "fit data.csv --response y --rule exact --proposal random-walk:0.02 --chains 2 --warmup 100 --max-disk 4MB";
+    scratch.fit(&format!("{fit} --target-ess 1000 --out whole"));
+    let summary = scratch.summary("whole");
+    assert_eq!(summary["ended"], "target_ess");
+    assert!(summary["stored_every"].as_u64().unwrap() > 1, "{}", summary["draws"]);
+    scratch.killed_after(&format!("{fit} --target-ess 1000 --out parts"), Duration::from_millis(300));
+    if scratch.at("parts/run.toml").exists() {
+        scratch.fit(&format!("{fit} --target-ess 1000 --out parts --resume"));
+        scratch.draws("parts").assert_equal(&scratch.draws("whole"), "target");
+    }
 }

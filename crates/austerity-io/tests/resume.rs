@@ -265,3 +265,63 @@ fn every_file_truncated_alone_is_healed_or_named() {
     }
     assert!(healed > 40, "{healed}");
 }
+
+#[test]
+fn a_thinned_store_holds_every_fourth_draw_and_goes_on() {
+    let folder = Folder::new("thin");
+    let layout = layout(300, 2); // chunks of 32 draws
+    let path = folder.path("draws.zarr");
+    let mut writer = DrawsWriter::create(&path, &layout).unwrap();
+    append(&mut writer, &layout, 0, 0..140);
+    append(&mut writer, &layout, 1, 0..133);
+    writer.thin(2).unwrap();
+    assert_eq!((writer.drawn(0), writer.drawn(1), writer.stored_every()), (70, 66, 2));
+    writer.thin(2).unwrap();
+    // Draws 144, 148, … of chain 0 and 136, 140, … of chain 1.
+    (144..=200).step_by(4).for_each(|draw| append(&mut writer, &layout, 0, draw - 1..draw));
+    (136..=200).step_by(4).for_each(|draw| append(&mut writer, &layout, 1, draw - 1..draw));
+    writer.finish().unwrap();
+    // As if it had been so from the beginning.
+    let straight = folder.path("straight.zarr");
+    let thin = Layout { stored_every: 4, ..layout.clone() };
+    let mut writer = DrawsWriter::create(&straight, &thin).unwrap();
+    for chain in 0..2 {
+        (4..=200).step_by(4).for_each(|draw| append(&mut writer, &layout, chain, draw - 1..draw));
+    }
+    writer.finish().unwrap();
+    assert!(content(&path) == content(&straight));
+    let reader = DrawsReader::open(&path).unwrap();
+    assert_eq!((reader.draws(), reader.stored_every()), (50, 4));
+    // A resumption counts the draws that were made.
+    let mut writer = DrawsWriter::resume(&path, &layout, &[102, 200]).unwrap();
+    assert_eq!((writer.drawn(0), writer.drawn(1), writer.stored_every()), (25, 50, 4));
+    (104..=200).step_by(4).for_each(|draw| append(&mut writer, &layout, 0, draw - 1..draw));
+    writer.finish().unwrap();
+    assert!(content(&path) == content(&straight));
+}
+
+#[test]
+fn a_thinning_that_was_cut_short_is_completed_or_undone() {
+    let folder = Folder::new("thin-cut");
+    let layout = layout(3, 2);
+    let (path, whole) = (folder.path("draws.zarr"), folder.path("whole.zarr"));
+    written(&path, &layout, &[40, 40]);
+    copy(&path, &whole);
+    let beside = |ending: &str| folder.path(&format!("draws.zarr{ending}"));
+    // Before the moves: what there is of the new store goes.
+    fs::create_dir_all(beside(".thin").join("posterior")).unwrap();
+    let mut writer = DrawsWriter::resume(&path, &layout, &[40, 40]).unwrap();
+    assert!(!beside(".thin").exists() && content(&path) == content(&whole));
+    writer.thin(2).unwrap();
+    let thinned = content(&path);
+    // Between the moves: the new store is found and gets its name.
+    fs::rename(&path, beside(".thin")).unwrap();
+    copy(&whole, &beside(".old"));
+    assert_eq!(DrawsReader::open(&path).unwrap().draws(), 20);
+    let writer = DrawsWriter::resume(&path, &layout, &[40, 40]).unwrap();
+    assert_eq!(writer.stored_every(), 2);
+    assert!(content(&path) == thinned && !beside(".thin").exists() && !beside(".old").exists());
+    // A damaged root: its groups remember.
+    fs::write(path.join("zarr.json"), "{").unwrap();
+    assert_eq!(DrawsWriter::resume(&path, &layout, &[40, 40]).unwrap().drawn(0), 20);
+}

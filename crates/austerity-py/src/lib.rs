@@ -47,6 +47,7 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fingerprint::fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(table::schema, module)?)?;
     module.add_function(wrap_pyfunction!(callback::order, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::volatile, module)?)?;
     module.add_function(wrap_pyfunction!(reading::overview, module)?)?;
     module.add_function(wrap_pyfunction!(reading::columns, module)?)?;
     module.add_function(wrap_pyfunction!(reading::draws, module)?)?;

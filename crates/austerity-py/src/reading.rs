@@ -31,7 +31,13 @@ pub(crate) fn said(overview: &Overview) -> Said {
     (python_words(&overview.json().to_string()), overview.tables(), sentences)
 }
 
-/// The same of a run on disk.
+/// Files below a folder need not survive a power cut: those of a temporary one.
+#[pyfunction]
+pub(crate) fn volatile(folder: PathBuf) {
+    austerity_io::run::volatile(folder);
+}
+
+/// What can be said of a run on disk.
 #[pyfunction]
 pub(crate) fn overview(py: Python<'_>, run: PathBuf) -> PyResult<Said> {
     py.detach(|| Overview::open(&run).map(|overview| said(&overview))).map_err(raise)

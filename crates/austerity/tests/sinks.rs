@@ -201,3 +201,21 @@ fn audits_disagree_as_often_as_the_theory_says() {
             && audits.mean_delta().abs() < audits.predicted / audits.audited as f64
     );
 }
+
+#[test]
+fn recording_some_draws_changes_none() {
+    let model = model(5_000);
+    let all = Settings { audit: 0.2, ..settings(1_200) };
+    let whole = sampler(&model, &all).run(&Control::new(), &mut Silent);
+    let some = Settings { record_every: 5, ..all.clone() };
+    let thinned = sampler(&model, &some).run(&Control::new(), &mut Silent);
+    assert_eq!(thinned.checkpoint.chains, whole.checkpoint.chains);
+    let every = |chain: &ChainTrace| ChainTrace {
+        values: chain.values.chunks_exact(4).skip(4).step_by(5).flatten().copied().collect(),
+        decisions: chain.decisions.iter().skip(4).step_by(5).copied().collect(),
+    };
+    for (whole, thinned) in whole.trace.chains.iter().zip(&thinned.trace.chains) {
+        assert_eq!(thinned.len(), 240);
+        assert!(*thinned == every(whole), "draws or their audits differ");
+    }
+}

@@ -221,6 +221,14 @@ impl Draws {
         Self { count: reader.draws(), arrays }
     }
 
+    /// Every so many draws of each chain, as a run that stores fewer keeps them.
+    pub fn every(&self, every: usize) -> Self {
+        let some = |chain: &Vec<u64>| chain.iter().copied().skip(every - 1).step_by(every).collect();
+        let arrays = self.arrays.iter();
+        let arrays = arrays.map(|(name, chains)| (name.clone(), chains.iter().map(some).collect())).collect();
+        Self { count: self.count / every, arrays }
+    }
+
     /// Panics at the first draw that differs.
     pub fn assert_equal(&self, other: &Self, what: &str) {
         assert_eq!(self.count, other.count, "{what}: number of draws");

@@ -212,7 +212,9 @@ fn planned(problem: &Problem, time: f64, seed: u64, truth: &Estimate) -> Result<
     let out = folder.display().to_string();
     let seed = (seed + 100).to_string();
     let line = ["fit", "rows", "--response", "y", "--out", &out, "--budget", &budget, "--seed", &seed];
-    let line = line.into_iter().chain(problem.options.iter().map(String::as_str));
+    // As many draws as can be summarised in time, not as many as people look at.
+    let line =
+        line.into_iter().chain(["--max-disk", "16GB"]).chain(problem.options.iter().map(String::as_str));
     let Line { common, options } = Line::try_parse_from(line).expect("a line that is right");
     let begun = Instant::now();
     let run = run_on(problem.table(), &common, &options, &mut Unattended::default());

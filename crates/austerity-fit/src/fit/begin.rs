@@ -10,14 +10,17 @@ use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Hazard, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
 
-use super::budget::{self, Budget, BudgetPlan, Candidate};
+use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
 use super::proposal::{Candidates, ProposalChoice};
 use super::sink::Stored;
 use super::start::{FindMode, Start, starts, typical};
+use super::storage::{Closing, Storage, bytes};
 use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
-use super::{Asked, Host, Parts, Session, kept, layout, priors, sample, settings, threads, unless_closed};
+use super::{
+    Asked, Host, Parts, Session, deadline, kept, layout, priors, sample, settings, threads, unless_closed,
+};
 use crate::data;
 use crate::model::{Family, Regression, Sampled, Task, with_model};
 use crate::options::{RuleChoice, ShapeOptions};
@@ -55,11 +58,16 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         }
         names.push("sigma".into());
     }
-    kept(&options.shape, &names)?;
+    let numbers = kept(&options.shape, &names)?.map_or(names.len(), |kept| kept.len());
+    let chains = options.shape.chains.unwrap_or(4) as usize;
+    let scales = if loaded.recipe.is_standardized() { 2 } else { 1 };
+    let closing = Closing::of(&options.length, numbers * chains * scales);
     let priors = priors(&options.shape, &loaded.store, family)?;
     host.note("finding the mode");
     // Sums of squares make every rule of a linear model exact and free.
-    let budget = Budget::read(&options.length, &wanted, proposal).filter(|_| family != Family::Linear);
+    let sitting = Sitting { begun, closing: closing.map_or(0.0, |closing| closing.seconds) };
+    let budget =
+        Budget::read(&options.length, &wanted, proposal, sitting).filter(|_| family != Family::Linear);
     let find = FindMode {
         family,
         priors: &priors,
@@ -97,6 +105,7 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         checksum: loaded.checksum,
         surrogate,
         budget,
+        closing,
     };
     with_model(family, &loaded.store, &priors, sampled, task)
 }
@@ -131,6 +140,7 @@ pub(super) struct Begin<'a, 'f> {
     pub(super) checksum: String,
     pub(super) surrogate: SurrogateChoice,
     pub(super) budget: Option<Budget>,
+    pub(super) closing: Option<Closing>,
 }
 
 impl Task for Begin<'_, '_> {
@@ -282,19 +292,6 @@ impl Begin<'_, '_> {
         (settings.rule, settings.audit) = (rule, audit);
         let chains = settings.first_chain..settings.first_chain + settings.chains;
         let mut starts = starts(&self.start.mode, settings.seed, chains)?;
-        let mut stretch = settings.clone();
-        if let (Some(plan), Some(budget)) = (&budgeted, &self.budget) {
-            stretch = plan.first_stretch(&settings, budget);
-        }
-        let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
-            Ok(sampler) => sampler,
-            // A start far out that is impossible: all begin at the mode.
-            Err(austerity::Error::ImpossibleStart { .. }) => {
-                starts = vec![self.start.mode.state.clone()];
-                Sampler::new(model, &stretch, proposal, &starts)?
-            }
-            Err(error) => return Err(error.into()),
-        };
         let mut run = RunFile {
             version: env!("CARGO_PKG_VERSION").into(),
             created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -318,13 +315,31 @@ impl Begin<'_, '_> {
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
             budget: budgeted,
+            storage: None,
             proposal: proposal_words,
             options: resolved(&self.asked.options.shape, &settings),
             data_options: self.asked.options.data.clone(),
             settings,
             recipe: self.parts.recipe.clone(),
         };
-        let layout = layout(&run, names.clone(), keep);
+        let mut layout = layout(&run, names.clone(), keep);
+        let length = &self.asked.options.length;
+        let storage = Storage::plan(&layout, length, self.closing)?;
+        run.storage = Some(storage);
+        run.settings.record_every = storage.every(&run.settings);
+        layout.stored_every = run.settings.record_every;
+        layout.draws = (run.settings.draws / run.settings.record_every).min(storage.most);
+        let mut keeping = Keeping { most: storage.most, deadline: None };
+        let mut stretch = keeping.leg(&run, 0, self.budget.as_ref());
+        let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
+            Ok(sampler) => sampler,
+            // A start far out that is impossible: all begin at the mode.
+            Err(austerity::Error::ImpossibleStart { .. }) => {
+                starts = vec![self.start.mode.state.clone()];
+                Sampler::new(model, &stretch, proposal, &starts)?
+            }
+            Err(error) => return Err(error.into()),
+        };
         if !self.asked.common.json {
             let text = plan(&run, &names, &layout, &sampler.memory(), self.parts.mapped);
             unless_closed(self.host.plan(&text))?;
@@ -344,14 +359,37 @@ impl Begin<'_, '_> {
         if let Some(pairs) = &pairs {
             write_pairs(&self.folder.file("pairs.csv"), pairs)?;
         }
+        let files = Instant::now();
         let writer = DrawsWriter::create(self.folder.draws(), &layout)?;
         austerity_io::run::checkpoint::write(self.folder.checkpoint(), &saved)?;
         self.folder.write_run(&run)?;
         self.fresh.keep();
-        let Self { host, folder, fresh, budget, .. } = self;
+        let Self { host, folder, fresh, mut budget, mut closing, .. } = self;
+        if let (Some(priced), Some(all)) = (closing, run.settings.limits.seconds) {
+            // The last files will take what the first ones took.
+            let priced = priced.with_files(files.elapsed().as_secs_f64(), all);
+            (closing, budget) = (Some(priced), budget.map(|budget| budget.reserving(priced.seconds)));
+            if let (Some(plan), Some(budget)) = (&mut run.budget, &budget) {
+                plan.reserving(budget);
+            }
+        }
+        keeping.deadline = deadline(run.settings.limits.seconds, self.parts.begun, closing);
+        stretch = keeping.leg(&run, 0, budget.as_ref());
+        let sampler = sampler.limited(stretch.limits);
         let run = &mut run;
-        let session =
-            Session { resumed: false, folder, run, host, model, sampler, stretch, budget, writer, saved };
+        let session = Session {
+            resumed: false,
+            folder,
+            run,
+            host,
+            model,
+            sampler,
+            stretch,
+            budget,
+            keeping,
+            writer,
+            saved,
+        };
         sample(session, fresh.lock())
     }
 }
@@ -447,10 +485,13 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
         format!("{} of it data", mega(memory.data as f64))
     };
     let disk = if settings.draws >= UNBOUNDED {
-        format!("{} per 1,000 draws", mega(layout.bytes(1000) as f64))
+        format!("at most {}", mega(bytes(layout, layout.draws) as f64))
     } else {
-        format!("about {}", mega(layout.bytes(settings.draws) as f64))
+        format!("about {}", mega(layout.bytes(layout.draws) as f64))
     };
+    if let Some(storage) = run.storage.as_ref().filter(|_| settings.record_every > 1) {
+        lines.push(storage.sentence(settings.record_every, Some(settings.draws)));
+    }
     lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
     lines.join("\n")
 }

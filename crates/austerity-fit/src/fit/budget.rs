@@ -33,7 +33,7 @@ use crate::options::LengthOptions;
 
 pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows, rows_serve};
 pub(super) use hurry::{Hurried, hurry};
-pub(super) use spend::{Course, follow, spend, stretch};
+pub(super) use spend::{Course, Keeping, follow, spend};
 use words::least_budget;
 pub(super) use words::too_small;
 
@@ -59,44 +59,62 @@ pub(crate) enum Unit {
 pub(super) struct Budget {
     pub(super) unit: Unit,
     pub(super) all: f64,
+    /// Seconds at the end that are for the summary and the page.
+    reserve: f64,
     /// Spent in earlier sessions; of evaluations the chains keep count themselves.
     before: f64,
     begun: Instant,
 }
 
+/// A session of a command: when it began, and the seconds that its end takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sitting {
+    pub(super) begun: Instant,
+    pub(super) closing: f64,
+}
+
 impl Budget {
     /// The budget that was typed, where there is one and something to plan: neither rule, law, tolerance nor width of steps were typed, and nothing else
     /// ends the run.
-    pub(super) fn read(length: &LengthOptions, wanted: &Wanted, proposal: ProposalChoice) -> Option<Self> {
+    pub(super) fn read(
+        length: &LengthOptions,
+        wanted: &Wanted,
+        proposal: ProposalChoice,
+        sitting: Sitting,
+    ) -> Option<Self> {
         let open = wanted.is_open() && !proposal.fixes_steps();
         if !open || length.draws.is_some() || length.target_ess.is_some() {
             return None;
         }
-        Self::typed(length)
+        Self::typed(length, sitting)
     }
 
     /// The budget that was typed.
-    fn typed(length: &LengthOptions) -> Option<Self> {
+    fn typed(length: &LengthOptions, Sitting { begun, closing }: Sitting) -> Option<Self> {
         let (unit, all) = match (length.budget, length.evaluations) {
             (Some(time), None) => (Unit::Seconds, time.as_secs_f64()),
             (None, Some(evaluations)) => (Unit::Evaluations, evaluations),
             _ => return None,
         };
-        Some(Self { unit, all, before: 0.0, begun: Instant::now() })
+        let reserve = if unit == Unit::Seconds { closing } else { 0.0 };
+        Some(Self { unit, all, reserve, before: 0.0, begun })
     }
 
     /// What a run goes on with: what was typed now on top of what is spent, or what is left.
-    pub(super) fn resumed(length: &LengthOptions, plan: &BudgetPlan) -> Option<Self> {
+    pub(super) fn resumed(length: &LengthOptions, plan: &BudgetPlan, sitting: Sitting) -> Option<Self> {
         if length.draws.is_some() || length.target_ess.is_some() {
             return None;
         }
-        let rest = Self { unit: plan.unit, all: plan.all, before: plan.spent, begun: Instant::now() };
-        match Self::typed(length) {
+        let begun = sitting.begun;
+        let rest = Self { unit: plan.unit, all: plan.all, reserve: plan.reserve, before: plan.spent, begun };
+        match Self::typed(length, sitting) {
             None if length.budget.is_some() || length.evaluations.is_some() => None,
             None => Some(rest),
             // The unit decides what candidates were priced in.
             Some(typed) if typed.unit != plan.unit => None,
-            Some(typed) if typed.unit == Unit::Seconds => Some(Self { all: plan.spent + typed.all, ..rest }),
+            Some(typed) if typed.unit == Unit::Seconds => {
+                Some(Self { all: plan.spent + typed.all, reserve: typed.reserve, ..rest })
+            }
             Some(typed) => Some(Self { all: typed.all, ..rest }),
         }
     }
@@ -109,9 +127,19 @@ impl Budget {
         }
     }
 
+    /// Sets other seconds aside for the end.
+    pub(super) fn reserving(self, closing: f64) -> Self {
+        if self.unit == Unit::Seconds { Self { reserve: closing, ..self } } else { self }
+    }
+
+    /// What chains may have spent when they end: all but what the summary takes.
+    fn end(&self) -> f64 {
+        self.all - self.reserve
+    }
+
     /// What is left before chains have run.
     pub(super) fn left(&self) -> f64 {
-        self.all - self.spent(0)
+        self.end() - self.spent(0)
     }
 
     /// Seconds that are left before chains have run, where the budget is one of time.
@@ -162,6 +190,9 @@ pub(crate) struct BudgetPlan {
     pub(crate) unit: Unit,
     pub(crate) all: f64,
     pub(crate) spent: f64,
+    /// Of it, what the summary takes at the end.
+    #[serde(default)]
+    pub(crate) reserve: f64,
     /// What is expected of all draws at the end; after the end, of those that were made.
     pub(crate) expected: PredictedRisk,
     pub(crate) estimates: Estimates,
@@ -210,6 +241,7 @@ impl BudgetPlan {
             unit: budget.unit,
             all: budget.all,
             spent: budget.spent(0),
+            reserve: budget.reserve,
             expected: PredictedRisk::of(&[]),
             estimates,
             stretches: Vec::new(),
@@ -242,8 +274,9 @@ impl BudgetPlan {
 
     /// The draw at which the next review is due, when `before` steps of a chain come first.
     fn until(&self, place: usize, now: &Now, settings: &Settings, before: f64) -> u64 {
-        let review = next_review(FIRST * self.all, now.spent, self.all);
-        if review >= self.all {
+        let end = self.all - self.reserve;
+        let review = next_review(FIRST * self.all, now.spent, end);
+        if review >= end {
             return UNBOUNDED;
         }
         let Candidate { setting, .. } = &self.candidates[place];
@@ -268,7 +301,12 @@ impl BudgetPlan {
         if last && budget.all > self.all {
             self.cut(longest);
         }
-        self.all = budget.all;
+        (self.all, self.reserve) = (budget.all, budget.reserve);
+    }
+
+    /// Sets aside for the end what the budget does.
+    pub(super) fn reserving(&mut self, budget: &Budget) {
+        self.reserve = budget.reserve;
     }
 
     /// Ends the last stretch where the longest chain is.
@@ -303,7 +341,11 @@ impl BudgetPlan {
             let Setting { inflation, doubt, .. } = self.candidates[stretch.candidate].setting;
             let made = end.min(draws).saturating_sub(stretch.from);
             let steps = (made * settings.thin * u64::from(settings.chains)) as f64;
-            let worth = self.estimates.worth(&self.candidates[stretch.candidate].setting);
+            let mut worth = self.estimates.worth(&self.candidates[stretch.candidate].setting);
+            if settings.record_every > 1 {
+                // Stored draws are at best independent.
+                worth = worth.min(1.0 / (settings.thin * settings.record_every) as f64);
+            }
             Segment { steps, effective: steps * worth, inflation, doubt }
         });
         each.filter(|segment| segment.steps > 0.0).collect()
@@ -315,7 +357,12 @@ impl BudgetPlan {
         // Set-up is paid.
         let ways: Vec<Setting> =
             self.settings().iter().map(|setting| Setting { set_up: 0.0, ..*setting }).collect();
-        let choice = plan(&ways, &self.history(now.draws, settings), &self.estimates, self.all - now.spent);
+        let choice = plan(
+            &ways,
+            &self.history(now.draws, settings),
+            &self.estimates,
+            self.all - self.reserve - now.spent,
+        );
         let place = choice.setting.unwrap_or(last);
         self.expected = choice.risk;
         self.spent = now.spent;
@@ -335,16 +382,6 @@ impl BudgetPlan {
     pub(crate) fn inflation(&self) -> f64 {
         let each = self.stretches.iter().map(|stretch| self.candidates[stretch.candidate].worst);
         each.fold(1.0 + self.expected.bias, f64::max)
-    }
-}
-
-impl BudgetPlan {
-    /// Settings of the first stretch.
-    pub(super) fn first_stretch(&self, settings: &Settings, budget: &Budget) -> Settings {
-        let mut stretch = settings.clone();
-        stretch.draws = self.stretches[0].until.min(settings.draws);
-        spend::clock(&mut stretch, budget);
-        stretch
     }
 }
 

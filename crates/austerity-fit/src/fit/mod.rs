@@ -11,6 +11,7 @@
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
 //! | `sink` | draws and checkpoints to the folder while chains run |
+//! | `storage` | how many draws are stored: below a size, and no more than the budget leaves time to summarise |
 //! | `host` | who asked: is told, watches, may end it |
 //! | `progress` | what people watch |
 
@@ -26,9 +27,10 @@ mod proposal;
 mod resume;
 mod sink;
 mod start;
+pub(crate) mod storage;
 pub(crate) mod surrogate;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use austerity::model::{Prior, Store};
 use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
@@ -40,7 +42,7 @@ use crate::model::{Family, SCALE_PRIOR, Sampled};
 use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::output::Failure;
 use crate::runs::{Folder, Overview, RunFile, Saved, named, page};
-use budget::{Budget, Course, spend};
+use budget::{Budget, Course, Keeping, spend};
 use sink::Stored;
 
 pub use host::{Host, Unattended};
@@ -49,6 +51,8 @@ pub use progress::Display;
 
 /// More chains than any machine has use for; each holds a state and a shape of its own.
 const MOST_CHAINS: u32 = 4096;
+/// Share of a budget that chains have where preparation took all of it.
+const LEAST_SHARE: f64 = 0.05;
 /// Names in a message before it says how many there are.
 const LISTED: usize = 12;
 
@@ -115,13 +119,15 @@ struct Session<'a, M: Sampled, P: Stored> {
     stretch: Settings,
     /// The budget that is planned with.
     budget: Option<Budget>,
+    keeping: Keeping,
     writer: DrawsWriter,
     saved: Saved,
 }
 
 /// Samples, stores, summarises.
 fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) -> Result<Overview, Failure> {
-    let Session { resumed, folder, run, host, model, sampler, stretch, budget, writer, saved } = session;
+    let Session { resumed, folder, run, host, model, sampler, stretch, budget, keeping, writer, saved } =
+        session;
     let recipe = run.model.standardize.then(|| run.recipe.clone());
     let coefficients = run.recipe.coefficient_names().len();
     let sampler = if run.settings.limits.target_ess.is_some() {
@@ -135,7 +141,7 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
     }
     let control = host.control();
     host.begin(&run.settings);
-    let course = Course { model, folder, run, budget };
+    let course = Course { model, folder, run, budget, keeping };
     let Run { checkpoint, ended, seconds, .. } =
         spend(course, sampler, stretch, &mut sink, (&control, &mut *host))?;
     host.end();
@@ -192,6 +198,14 @@ fn as_stored<'m, M: Sampled, P: Stored>(
             out.extend(kept.iter().map(|&index| draw[index]));
         }
     }))
+}
+
+/// When chains end that only the clock ends: the budget less what the summary takes, and in any case a little later than now.
+fn deadline(seconds: Option<f64>, begun: Instant, closing: Option<storage::Closing>) -> Option<Instant> {
+    let all = Duration::try_from_secs_f64(seconds?).ok()?;
+    let closing = Duration::from_secs_f64(closing.map_or(0.0, |closing| closing.seconds));
+    let end = begun.checked_add(all.saturating_sub(closing))?;
+    Some(end.max(Instant::now() + all.mul_f64(LEAST_SHARE)))
 }
 
 /// The layout of the draws of a run.

@@ -25,6 +25,7 @@ use super::decide::Wanted;
 use super::numeric::Search;
 use super::proposal::{Candidates, ProposalChoice};
 use super::start::Start;
+use super::storage::Closing;
 use super::surrogate::{FEWEST_ROWS, NONE, SurrogateChoice, SurrogateRecord, is_open};
 use super::{Asked, Host, Parts, in_folder, kept, numeric, resume, settings};
 use crate::model::{Family, Sampled};
@@ -118,7 +119,9 @@ fn begin<M: Sampled>(
     model.check_state(&own.start.to_vec())?;
     wanted.check(model.len())?;
     let names = model.names();
-    kept(shape, &names)?;
+    let numbers = kept(shape, &names)?.map_or(names.len(), |kept| kept.len());
+    let chains = shape.chains.unwrap_or(4) as usize;
+    let closing = Closing::of(&asked.options.length, numbers * chains);
     let mut fresh = Fresh::create(folder)?;
     host.note("looking at the start");
     possible(model, own.start)?;
@@ -179,6 +182,7 @@ fn begin<M: Sampled>(
         checksum: String::new(),
         surrogate,
         budget: None,
+        closing,
     };
     go(begin, model)
 }

@@ -6,20 +6,21 @@ use std::time::Instant;
 use austerity::model::{Glm, Prior};
 use austerity::proposal::AnyProposal;
 use austerity::rule::RuleSettings;
-use austerity::run::{Sampler, UNBOUNDED};
+use austerity::run::{Limits, Sampler, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::budget::{Budget, follow, stretch};
+use super::budget::{Budget, Keeping, Sitting, follow};
 use super::decide::Wanted;
 use super::sink::Stored;
+use super::storage::{Closing, Storage};
 use super::surrogate::{self, Steps};
-use super::{Asked, Host, Session, kept, layout, limits, sample, threads, unless_closed};
+use super::{Asked, Host, Session, deadline, kept, layout, limits, sample, threads, unless_closed};
 use crate::data::{self, Loaded};
 use crate::model::{Family, Regression, Sampled, Task, with_model};
-use crate::options::{FitOptions, LengthOptions};
+use crate::options::{FitOptions, LengthOptions, MAX_DISK};
 use crate::output::Failure;
 use crate::runs::{Folder, Overview, RunFile, Saved};
 
@@ -131,8 +132,28 @@ fn length(run: &mut RunFile, options: &FitOptions) -> Result<(), Failure> {
 
 /// Whether something was said about the length; else the run goes on to the end that it had.
 fn typed(length: &LengthOptions) -> bool {
-    let LengthOptions { draws, budget, evaluations, target_ess } = length;
+    let LengthOptions { draws, budget, evaluations, target_ess, max_disk: _ } = length;
     draws.is_some() || budget.is_some() || evaluations.is_some() || target_ess.is_some()
+}
+
+/// What limits a run that goes on: what was typed, or what the run began with.
+fn length_of(run: &RunFile, typed_now: &LengthOptions) -> LengthOptions {
+    if typed(typed_now) {
+        return LengthOptions { max_disk: typed_now.max_disk.or(typed_disk(run)), ..typed_now.clone() };
+    }
+    let Limits { seconds, evaluations, target_ess } = run.settings.limits;
+    LengthOptions {
+        draws: Some(run.settings.draws).filter(|&draws| draws < UNBOUNDED),
+        budget: seconds.and_then(|seconds| std::time::Duration::try_from_secs_f64(seconds).ok()),
+        evaluations: evaluations.map(|evaluations| evaluations as f64),
+        target_ess,
+        max_disk: typed_now.max_disk,
+    }
+}
+
+/// The size of the folder that a run began with, where it was not the default.
+fn typed_disk(run: &RunFile) -> Option<u64> {
+    run.storage.map(|storage| storage.max_disk).filter(|&bytes| bytes != MAX_DISK)
 }
 
 /// Why there is nothing left to do, if so.
@@ -199,7 +220,7 @@ impl Resume<'_> {
                 Err(error) => refused.push(error.into()),
             }
         }
-        let Some((writer, mut saved)) = found else {
+        let Some((mut writer, mut saved)) = found else {
             let why: Vec<String> = refused.iter().map(ToString::to_string).collect();
             return Err(Failure::Usage(format!(
                 "the run cannot go on: {}. What is left of its draws can still be read by `summary` and `export`; a new run with the \
@@ -207,21 +228,38 @@ impl Resume<'_> {
                 why.join("; before that: ")
             )));
         };
+        let numbers = layout.kept().len() * run.settings.chains as usize;
+        let length = length_of(&run, &options.length);
+        let closing = Closing::of(&length, numbers * if run.model.standardize { 2 } else { 1 });
+        let storage = match run.storage {
+            Some(storage) if !typed(&options.length) && options.length.max_disk.is_none() => storage,
+            before => Storage::plan(&layout, &length, closing)?.go_on(before, &layout),
+        };
+        run.storage = Some(storage);
         let drawn = saved.drawn();
         let shortest = drawn.iter().copied().min().unwrap_or(0);
         // The stretch of a plan that the checkpoint is in, which may be before the last one planned.
-        let budget = run.budget.as_ref().and_then(|plan| Budget::resumed(&options.length, plan));
+        let sitting = Sitting { begun, closing: closing.map_or(0.0, |closing| closing.seconds) };
+        let budget = run.budget.as_ref().and_then(|plan| Budget::resumed(&options.length, plan, sitting));
         if let Some(plan) = &mut run.budget {
             let longest = drawn.iter().copied().max().unwrap_or(0);
             plan.go_on(budget.as_ref(), (shortest, longest));
             let at = plan.at(shortest);
             follow(&mut run, at);
         }
-        let stretch = stretch(&run, shortest, budget.as_ref());
+        let nothing = finished(&run, &saved, &options.length, shortest);
+        while nothing.is_none() && (0..drawn.len()).any(|chain| writer.drawn(chain) > storage.most) {
+            writer.thin(2)?;
+        }
+        run.settings.record_every = writer.stored_every();
+        let keeping =
+            Keeping { most: storage.most, deadline: deadline(run.settings.limits.seconds, begun, closing) };
+        let stretch = keeping.leg(&run, shortest, budget.as_ref());
         let checkpoint = saved.checkpoint.clone().under(&run.settings.rule, run.settings.audit);
         let mut sampler = Sampler::resume(model, &stretch, checkpoint.map(restored)?)?;
         if run.settings.limits.target_ess.is_some() {
-            sampler = sampler.with_earlier(folder.reader()?.trace_until(&drawn)?);
+            let stored: Vec<u64> = (0..drawn.len()).map(|chain| writer.drawn(chain)).collect();
+            sampler = sampler.with_earlier(folder.reader()?.trace_until(&stored)?);
         }
         for failure in &refused {
             host.warn(&format!(
@@ -229,7 +267,7 @@ impl Resume<'_> {
             ));
         }
         let shown = folder.path().display();
-        if let Some(why) = finished(&run, &saved, &options.length, shortest) {
+        if let Some(why) = nothing {
             if !common.json {
                 host.plan(&format!(
                     "{shown}: nothing left to do after {shortest} draws per chain: {why}. A larger --draws (in total), or --budget, \
@@ -248,8 +286,19 @@ impl Resume<'_> {
         (saved.ended, saved.failed) = (None, false);
         folder.write_run(&run)?;
         let run = &mut run;
-        let session =
-            Session { resumed: true, folder, run, host, model, sampler, stretch, budget, writer, saved };
+        let session = Session {
+            resumed: true,
+            folder,
+            run,
+            host,
+            model,
+            sampler,
+            stretch,
+            budget,
+            keeping,
+            writer,
+            saved,
+        };
         sample(session, &lock)
     }
 }

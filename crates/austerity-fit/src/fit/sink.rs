@@ -93,6 +93,22 @@ impl<'a> FolderSink<'a> {
         Ok(())
     }
 
+    /// Keeps every `factor`-th of the stored draws, durably with the settings and the checkpoint that go with them; gives the draws per stored draw.
+    pub(super) fn thin(&mut self, run: &RunFile, factor: u64) -> Result<u64, Failure> {
+        self.writer.thin(factor)?;
+        let mut run = run.clone();
+        run.settings.record_every = self.writer.stored_every();
+        self.saved.checkpoint.settings.record_every = run.settings.record_every;
+        self.planned = Some(run.text()?);
+        self.save()?;
+        Ok(run.settings.record_every)
+    }
+
+    /// Stored draws of each chain.
+    pub(super) fn stored(&self) -> Vec<u64> {
+        (0..self.saved.checkpoint.chains.len()).map(|chain| self.writer.drawn(chain)).collect()
+    }
+
     /// Where the chains stand, as far as they have handed over.
     pub(super) fn checkpoint(&self) -> &Checkpoint<Vec<f64>, AnyProposal> {
         &self.saved.checkpoint

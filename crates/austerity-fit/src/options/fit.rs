@@ -146,8 +146,8 @@ pub struct LengthOptions {
     /// draws per chain; unlimited if another limit is given]
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
     pub draws: Option<u64>,
-    /// Wall-clock time of this session after reading the data, such as 60s, 5m or 1h. Where rule and tolerance are left open they are chosen, and chosen
-    /// again as the time passes, for the least bias² + variance at its end; otherwise it is the time of the chains.
+    /// Wall-clock time of this session, such as 60s, 5m or 1h: from the start of the command to its summary, reading and preparation included. Where
+    /// rule and tolerance are left open they are chosen, and chosen again as the time passes, for the least bias² + variance at its end.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, help_heading = "Length")]
     pub budget: Option<std::time::Duration>,
     /// Budget in likelihood evaluations of the chains, such as 1e9. Like --budget, but the draws do not depend on timing.
@@ -156,4 +156,70 @@ pub struct LengthOptions {
     /// Stop once every parameter has this bulk effective sample size.
     #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Length")]
     pub target_ess: Option<f64>,
+    /// Largest size of the run's folder, such as 500MB or 2GB. A run that would need more stores every 2nd, 4th, 8th, … draw and says so. Runs that only
+    /// --budget or --evaluations end store at most 65536 draws per chain unless this is given. [default: 1GB]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_size, help_heading = "Length")]
+    pub max_disk: Option<u64>,
+}
+
+/// Largest size of a run's folder unless told otherwise, in bytes.
+pub const MAX_DISK: u64 = 1_000_000_000;
+
+/// Units of sizes, the larger first.
+const SIZES: [(&str, u64); 9] = [
+    ("tib", 1 << 40),
+    ("gib", 1 << 30),
+    ("mib", 1 << 20),
+    ("kib", 1 << 10),
+    ("tb", 1_000_000_000_000),
+    ("gb", 1_000_000_000),
+    ("mb", 1_000_000),
+    ("kb", 1_000),
+    ("b", 1),
+];
+
+/// Reads a size such as 500MB, 1.5 GiB or a number of bytes.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let found = SIZES.iter().find_map(|(unit, bytes)| Some((lower.strip_suffix(unit)?.trim_end(), *bytes)));
+    let (number, unit) = found.unwrap_or((&lower, 1));
+    match number.parse::<f64>() {
+        Ok(number) if number > 0.0 && number * unit as f64 <= 1e18 => Ok((number * unit as f64) as u64),
+        _ => Err("a size is a positive number and a unit, such as 500MB or 2GB".into()),
+    }
+}
+
+/// A size in words: 1 GB, 500 MB.
+pub(crate) fn size_words(bytes: u64) -> String {
+    let decimal = SIZES[4..8].iter().find(|(_, unit)| bytes >= *unit);
+    match decimal {
+        Some((name, unit)) => {
+            let number = format!("{:.2}", bytes as f64 / *unit as f64);
+            format!(
+                "{} {}",
+                number.trim_end_matches('0').trim_end_matches('.'),
+                name.to_uppercase().replace("KB", "kB")
+            )
+        }
+        None => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_said() {
+        let read = |text| parse_size(text).ok();
+        assert_eq!(read("500MB"), Some(500_000_000));
+        assert_eq!(read("1.5 GiB"), Some(3 << 29));
+        assert_eq!(read("4096"), Some(4096));
+        assert_eq!(read("2kb"), Some(2000));
+        assert!(["", "MB", "-1GB", "0", "many", "1 XB", "1e30"].into_iter().all(|text| read(text).is_none()));
+        assert_eq!(
+            [1_000_000_000, 2_500_000, 4_000, 17].map(size_words),
+            ["1 GB", "2.5 MB", "4 kB", "17 bytes"]
+        );
+    }
 }

@@ -18,7 +18,8 @@ mod predict;
 mod runs;
 mod theory;
 
-pub use fit::{FIT_EXAMPLES, FitOptions, LengthOptions, Preset, RuleChoice, ShapeOptions};
+pub(crate) use fit::size_words;
+pub use fit::{FIT_EXAMPLES, FitOptions, LengthOptions, MAX_DISK, Preset, RuleChoice, ShapeOptions};
 pub use predict::{MERGE_EXAMPLES, MergeOptions, PREDICT_EXAMPLES, PredictOptions};
 pub use runs::{ConvertOptions, ExportFormat, ExportOptions, ReportOptions, RunOptions};
 pub use theory::{

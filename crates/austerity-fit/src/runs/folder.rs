@@ -15,6 +15,7 @@ use austerity_io::run::{DrawsReader, checkpoint};
 use serde::{Deserialize, Serialize};
 
 use crate::fit::budget::BudgetPlan;
+use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
 use crate::options::{DataOptions, ShapeOptions};
@@ -39,6 +40,9 @@ pub(crate) struct RunFile {
     /// How a budget is spent, where that was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<BudgetPlan>,
+    /// How many draws are stored; unlimited in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) storage: Option<Storage>,
     /// How candidates are proposed, in words.
     pub(crate) proposal: String,
     pub(crate) settings: Settings,
@@ -162,7 +166,7 @@ impl Saved {
         self.checkpoint.chains.iter().map(|chain| each(&chain.warmup) + each(&chain.sampling)).sum()
     }
 
-    /// Draws of each chain.
+    /// Draws that each chain has made, stored or not.
     pub(crate) fn drawn(&self) -> Vec<u64> {
         let Settings { warmup, thin, .. } = self.checkpoint.settings;
         self.checkpoint.chains.iter().map(|chain| chain.step.saturating_sub(warmup) / thin.max(1)).collect()

@@ -129,6 +129,7 @@ fn comparable(settings: &Settings) -> Value {
         chains: 1,
         first_chain: 0,
         draws: 1,
+        record_every: 1,
         threads: 0,
         limits: Limits::default(),
         ..settings.clone()

@@ -28,6 +28,8 @@ pub struct Overview {
     pub(crate) saved: Saved,
     /// Draws per chain.
     pub draws: usize,
+    /// Draws that the chains made per stored draw.
+    pub(crate) stored_every: u64,
     /// One summary per parameter.
     pub summary: Vec<Summary>,
     pub(crate) counters: Counters,
@@ -102,6 +104,11 @@ impl Overview {
         };
         let hazards: Vec<String> = run.model.hazards.iter().filter(told).map(ToString::to_string).collect();
         verdict.remarks.extend(hazards.into_iter().chain(remarks(&run, &counters)));
+        let stored_every = reader.stored_every();
+        if let Some(storage) = run.storage.as_ref().filter(|_| stored_every > 1) {
+            let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
+            verdict.remarks.push(storage.sentence(stored_every, made));
+        }
         if let Some(why) = lost {
             verdict.reasons.clear();
             verdict.reasons.push(Reason::Told(format!(
@@ -109,7 +116,17 @@ impl Overview {
             )));
         }
         let path = folder.path().into();
-        Ok(Self { path, draws: reader.draws(), run, saved, summary, counters, verdict, standardized })
+        Ok(Self {
+            path,
+            draws: reader.draws(),
+            stored_every,
+            run,
+            saved,
+            summary,
+            counters,
+            verdict,
+            standardized,
+        })
     }
 
     /// What the last session failed of, if it did.
@@ -178,6 +195,7 @@ impl Overview {
             "chains": self.run.settings.chains,
             "draws": self.draws,
             "seed": self.run.settings.seed,
+            "stored_every": self.stored_every,
             "rows": self.run.data.rows,
             "family": self.run.model.family,
             "ended": self.saved.ended,
@@ -403,7 +421,8 @@ impl Overview {
             return "Next: change what the sentences above name and begin a new run; more draws alone do not help.".into();
         }
         let asked = if self.run.settings.draws < UNBOUNDED { self.run.settings.draws } else { 0 };
-        let wanted = if (self.draws as u64) < asked { asked } else { (2 * self.draws as u64).max(2000) };
+        let made = self.draws as u64 * self.stored_every;
+        let wanted = if made < asked { asked } else { (2 * made).max(2000) };
         format!("Next: `{resume} --draws {}` continues this run.", wanted.next_multiple_of(1000))
     }
 }

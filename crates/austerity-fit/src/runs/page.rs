@@ -132,6 +132,7 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
         pair("warm-up", s.warmup.to_string()),
         pair("draws", overview.draws.to_string()),
         pair("steps per draw", s.thin.to_string()),
+        pair("draws per stored draw", overview.stored_every.to_string()),
         pair("seed", s.seed.to_string()),
         pair("ended", overview.saved.ended.clone().unwrap_or_else(|| "still running, or killed".into())),
     ];

@@ -6,12 +6,15 @@
 //! order of writing. Every file on its way is an open one, so a batch commits by itself when there are many. A batch that is dropped or fails removes its temporary files and leaves every target
 //! whose rename it had not reached as it was.
 //!
+//! Files below a [`volatile`] folder are not brought to the disk: they survive the end of the process, not a power cut.
+//!
 //! Cost: two system calls per file, one `fsync` per file and folder. Not for files that may be lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 
@@ -28,10 +31,26 @@ pub fn write_file(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
     batch.commit()
 }
 
+/// Folders whose files need not survive a power cut.
+static VOLATILE: RwLock<BTreeSet<PathBuf>> = RwLock::new(BTreeSet::new());
+
+/// Files below `folder` need not survive a power cut, such as those of a folder that ends with this process: they are written without waiting for
+/// the disk, from now on and in this process.
+pub fn volatile(folder: impl Into<PathBuf>) {
+    VOLATILE.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into());
+}
+
+fn is_volatile(path: &Path) -> bool {
+    let folders = VOLATILE.read().unwrap_or_else(PoisonError::into_inner);
+    !folders.is_empty() && path.ancestors().any(|folder| folders.contains(folder))
+}
+
 /// Files on their way.
 #[derive(Default)]
 pub(super) struct Batch {
     pending: Vec<Pending>,
+    /// Whether somebody else brings the files to the disk.
+    pub(super) lazy: bool,
 }
 
 struct Pending {
@@ -67,7 +86,8 @@ impl Batch {
     pub(super) fn sync(&self) -> Result<()> {
         let sync =
             |Pending { file, target, .. }: &Pending| file.sync_all().map_err(Error::io("write", target));
-        self.pending.iter().try_for_each(sync)
+        let due = |pending: &&Pending| !self.lazy && !is_volatile(&pending.target);
+        self.pending.iter().filter(due).try_for_each(sync)
     }
 
     /// Makes everything written durable under its own name.
@@ -90,6 +110,7 @@ impl Batch {
         self.pending = rest;
         match failure {
             Some(error) => Err(error),
+            None if self.lazy => Ok(()),
             None => folders.iter().try_for_each(|folder| sync_folder(folder)),
         }
     }
@@ -106,11 +127,29 @@ impl Drop for Batch {
 
 /// Brings the entries of a folder to the disk. Only Unix lets a folder be opened for that.
 pub(super) fn sync_folder(folder: &Path) -> Result<()> {
-    if cfg!(unix) {
+    if cfg!(unix) && !is_volatile(folder) {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         File::open(folder).and_then(|opened| opened.sync_all()).map_err(Error::io("write", folder))?;
     }
     Ok(())
+}
+
+/// Brings a folder and all that is in it to the disk.
+pub(super) fn sync_all(folder: &Path) -> Result<()> {
+    if is_volatile(folder) {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        if path.is_dir() {
+            sync_all(&path)?;
+        } else {
+            // Writable, since some systems ask for that.
+            let file = File::options().write(true).open(&path).map_err(Error::io("write", &path))?;
+            file.sync_all().map_err(Error::io("write", &path))?;
+        }
+    }
+    sync_folder(folder)
 }
 
 #[cfg(test)]
@@ -143,6 +182,11 @@ mod tests {
         let mut batch = Batch::default();
         (0..=MOST).for_each(|i| batch.write(&folder.join(format!("many{i}")), &[]).unwrap());
         assert_eq!(batch.pending.len(), 1);
+        let below = |name: &str| is_volatile(&folder.join(name));
+        volatile(folder.join("here"));
+        assert!(below("here") && below("here/a/b") && !below("there") && !below("hereafter"));
+        write_file(folder.join("here.txt"), b"x").unwrap();
+        sync_all(&folder).unwrap();
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -37,6 +37,8 @@ pub struct Layout {
     pub draws: u64,
     /// What is kept of each decision.
     pub statistics: Vec<StatisticField>,
+    /// Draws that a chain makes per stored draw.
+    pub stored_every: u64,
     /// The seed of the run.
     pub seed: u64,
     /// When the run began, as text (ISO 8601).
@@ -58,6 +60,7 @@ impl Layout {
             chain_numbers: None,
             draws: settings.draws,
             statistics: StatisticField::standard(),
+            stored_every: settings.record_every,
             seed: settings.seed,
             created_at: String::new(),
             attributes: BTreeMap::new(),

@@ -78,6 +78,7 @@ fn layout(first: &DrawsReader, numbers: Vec<u32>, draws: usize, created_at: &str
         chain_numbers: (!follow).then_some(numbers),
         draws: draws as u64,
         statistics: first.plan.statistics.iter().map(field).collect(),
+        stored_every: first.stored_every(),
         seed: first.attributes().get("seed").and_then(serde_json::Value::as_u64).unwrap_or(0),
         created_at: created_at.into(),
         attributes: attributes.collect(),

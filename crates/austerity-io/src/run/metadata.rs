@@ -20,6 +20,8 @@ const MOST_CHAINS: usize = 1 << 20;
 pub(super) const DRAWS_IN_CHUNK: u64 = 1 << 16;
 /// The groups.
 pub(super) const GROUPS: [&str; 2] = ["posterior", "sample_stats"];
+/// The attribute that tells how many draws a chain made per stored draw; 1 where it is absent.
+pub(super) const STORED_EVERY: &str = "stored_every";
 /// Where metadata are.
 pub(super) const FILE: &str = "zarr.json";
 
@@ -89,6 +91,7 @@ fn attributes(layout: &Layout) -> Map<String, Value> {
         ("sample_dims", json!(["chain", "draw"])),
         ("seed", json!(layout.seed)),
         ("first_chain", json!(layout.first_chain)),
+        (STORED_EVERY, json!(layout.stored_every)),
     ] {
         attributes.insert(name.into(), value);
     }
@@ -96,6 +99,17 @@ fn attributes(layout: &Layout) -> Map<String, Value> {
         attributes.insert("chain_numbers".into(), json!(numbers));
     }
     attributes
+}
+
+/// Draws that the chains made per stored draw.
+pub(super) fn stored_every(attributes: &Map<String, Value>) -> u64 {
+    attributes.get(STORED_EVERY).and_then(Value::as_u64).unwrap_or(1).max(1)
+}
+
+/// The attributes as the first group repeats them, for a store whose root is damaged.
+pub(super) fn of_group(store: &Path) -> Option<Map<String, Value>> {
+    let group = read(&store.join(GROUPS[0]).join(FILE)).ok()?;
+    group["attributes"].as_object().cloned()
 }
 
 /// Reads a `zarr.json`.

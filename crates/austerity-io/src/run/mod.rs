@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`layout`] | [`Layout`]: which parameters and statistics are kept |
 //! | [`writer`], `resume` | [`DrawsWriter`]: draws to Zarr while they are drawn; going on after a stop or crash |
+//! | `thin` | every k-th draw of a store in its place: thinning while a run goes on |
 //! | [`reader`], `trace` | [`DrawsReader`]: one parameter, one statistic, whole draws; as a trace |
 //! | [`checkpoint`] | where a run stands, two generations, every bit |
 //! | [`lock`] | [`RunLock`]: one process per run |
@@ -25,11 +26,12 @@ mod metadata;
 mod plan;
 pub mod reader;
 mod resume;
+mod thin;
 mod trace;
 pub mod writer;
 mod zarr;
 
-pub use atomic::write_file;
+pub use atomic::{volatile, write_file};
 pub use export::{ExportOptions, export};
 pub use layout::{Layout, Source, StatisticField};
 pub use lock::RunLock;

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::chunk::{self, Damage};
 use super::metadata;
 use super::plan::{Block, Plan};
+use super::thin;
 use super::zarr::NumberType;
 use crate::error::{Error, Result};
 use crate::table::names;
@@ -43,7 +44,7 @@ pub struct Thinned {
 impl DrawsReader {
     /// Opens a store.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        let path = &thin::standing(path.as_ref());
         let file = path.join(metadata::FILE);
         let root = metadata::read(&file)?;
         let labelled = !root["consolidated_metadata"]["metadata"]["posterior/feature"].is_null();
@@ -97,6 +98,12 @@ impl DrawsReader {
     #[must_use]
     pub fn draws(&self) -> usize {
         usize::try_from(self.draws).unwrap_or(usize::MAX)
+    }
+
+    /// Draws that the chains made per stored draw: 1 unless the store was thinned.
+    #[must_use]
+    pub fn stored_every(&self) -> u64 {
+        metadata::stored_every(&self.attributes)
     }
 
     /// What the store says about itself: `created_at`, `seed`, …

@@ -16,16 +16,20 @@ use super::chunk::{self, Damage};
 use super::layout::Layout;
 use super::metadata;
 use super::plan::{Block, Plan};
+use super::thin;
 use super::writer::DrawsWriter;
 use crate::error::{Error, Result};
 
 impl DrawsWriter {
-    /// Goes on after `drawn[c]` draws of the chain at position c. Draws beyond are discarded; fewer on disk is an error,
-    /// and so is a layout that differs in more than the expected draws and the attributes.
-    pub fn resume(path: impl AsRef<Path>, layout: &Layout, drawn: &[u64]) -> Result<Self> {
+    /// Goes on after `made[c]` draws of the chain at position c, of which the store holds those that it keeps
+    /// ([`DrawsReader::stored_every`](super::DrawsReader::stored_every)). Draws beyond are discarded; fewer on disk is an error, and so is a layout
+    /// that differs in more than the expected draws, the thinning and the attributes.
+    pub fn resume(path: impl AsRef<Path>, layout: &Layout, made: &[u64]) -> Result<Self> {
         let path = path.as_ref();
+        thin::settle(path)?;
         layout.check(path)?;
         let (mut layout, mut plan) = (layout.clone(), Plan::new(layout));
+        let drawn = made;
         if drawn.len() != plan.chains {
             let what = "counts of draws, one per chain".into();
             let source = austerity::Error::Dimension { what, expected: plan.chains, found: drawn.len() };
@@ -34,7 +38,10 @@ impl DrawsWriter {
         let root = metadata::read(&path.join(metadata::FILE));
         if let Ok(root) = &root {
             compare(path, root, &plan, &mut layout)?;
+        } else if let Some(attributes) = metadata::of_group(path) {
+            layout.stored_every = metadata::stored_every(&attributes);
         }
+        let drawn: Vec<u64> = drawn.iter().map(|draws| draws / layout.stored_every).collect();
         // A store whose creation was cut short has nothing to go on from, and needs nothing.
         if root.is_ok() || drawn.iter().any(|&draws| draws > 0) {
             adopt_chunks(path, root.as_ref().ok(), &mut plan)?;
@@ -165,6 +172,7 @@ fn compare(store: &Path, root: &Value, plan: &Plan, layout: &mut Layout) -> Resu
     differ("list of coefficients", stored.coefficients.join(", "), plan.coefficients.join(", "))?;
     differ("list of other parameters", stored.scalars.join(", "), plan.scalars.join(", "))?;
     differ("list of statistics", statistics(&stored), statistics(plan))?;
+    layout.stored_every = metadata::stored_every(&attributes);
     if let Some(created) = attributes.get("created_at").and_then(Value::as_str) {
         layout.created_at = created.into();
     }

@@ -140,6 +140,12 @@ impl DrawsWriter {
         self.chains.get(chain).map_or(0, |state| state.drawn)
     }
 
+    /// Draws that a chain makes per stored draw.
+    #[must_use]
+    pub fn stored_every(&self) -> u64 {
+        self.layout.stored_every
+    }
+
     /// Draws of a chain that are durable: what a checkpoint may count on.
     #[must_use]
     pub fn safe(&self, chain: usize) -> u64 {

@@ -32,7 +32,9 @@ impl Memory {
             order: chains * model.len().div_ceil(settings.rule.block_rows().max(1)) * 2 * size_of::<u32>(),
             scratch: chains * model.scratch_bytes(access),
             draws: chains.saturating_mul(
-                usize::try_from(settings.draws).unwrap_or(usize::MAX).saturating_mul(per_draw),
+                usize::try_from(settings.draws / settings.record_every.max(1))
+                    .unwrap_or(usize::MAX)
+                    .saturating_mul(per_draw),
             ),
         }
     }

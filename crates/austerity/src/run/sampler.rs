@@ -22,7 +22,7 @@ use crate::proposal::Proposal;
 use crate::run::progress::{Observer, Progress};
 use crate::run::sink::{Outlet, Part, Sink, WAITING, drain};
 use crate::run::{
-    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Ended, Memory, Run, Settings, Trace,
+    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Ended, Limits, Memory, Run, Settings, Trace,
 };
 
 mod board;
@@ -147,6 +147,13 @@ where
         Self { view: Some(View { names, of: Box::new(view) }), ..self }
     }
 
+    /// The same with other limits.
+    #[must_use]
+    pub fn limited(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
     /// The memory the run will take.
     pub fn memory(&self) -> Memory {
         self.memory
@@ -206,7 +213,7 @@ where
     fn settle(&self, worker: &mut Worker<'m, M, P>, board: &Board) {
         if let Err(failure) = caught(|| {
             worker.chain.settle()?;
-            worker.record_audits();
+            worker.record_audits(self.settings.record_every);
             Ok(())
         }) {
             worker.failure = Some(failure);
@@ -294,7 +301,13 @@ where
             }
             let mut told = Instant::now();
             while done.load(Ordering::Acquire) < workers {
-                thread::park_timeout(INTERVAL.saturating_sub(told.elapsed()));
+                let mut wait = INTERVAL.saturating_sub(told.elapsed());
+                if let Some(limit) = self.settings.limits.seconds {
+                    let left =
+                        (limit - start.elapsed().as_secs_f64()).clamp(1e-3, wait.as_secs_f64().max(1e-3));
+                    wait = wait.min(Duration::from_secs_f64(left));
+                }
+                thread::park_timeout(wait);
                 if self.settings.limits.seconds.is_some_and(|limit| start.elapsed().as_secs_f64() >= limit) {
                     board.time_is_up();
                 }
@@ -364,19 +377,19 @@ where
             }
             let decision = chain.step()?;
             made += 1;
-            if chain.drew() {
+            if chain.drew() && chain.draws().is_multiple_of(self.settings.record_every) {
                 let from = trace.values.len();
                 trace.values.resize(from + width, 0.0);
                 self.model.write(chain.state(), &mut trace.values[from..]);
                 trace.decisions.push(decision);
                 streaming.push(&trace.values[from..]);
             }
-            worker.record_audits();
+            worker.record_audits(self.settings.record_every);
             board.publish(index, &worker.chain, &worker.streaming);
         };
         if finished {
             worker.chain.settle()?;
-            worker.record_audits();
+            worker.record_audits(self.settings.record_every);
         }
         board.publish_last(index, &worker.streaming);
         Ok(finished)
@@ -459,12 +472,13 @@ where
 }
 
 impl<M: Parameters, P: Proposal<M::State>> Worker<'_, M, P> {
-    /// Puts completed audits beside the decisions of the trace.
-    fn record_audits(&mut self) {
-        // The trace holds the last draws of the chain.
-        let first = self.chain.draws() - self.trace.len() as u64;
+    /// Puts completed audits beside the decisions of the trace, which holds the last recorded draws of the chain.
+    fn record_audits(&mut self, every: u64) {
+        let first = self.chain.draws() / every - self.trace.len() as u64;
         for (draw, audit) in self.chain.completed_audits() {
-            let place = draw.checked_sub(first).and_then(|place| usize::try_from(place).ok());
+            let recorded = (draw + 1).is_multiple_of(every).then_some((draw + 1) / every);
+            let place = recorded.and_then(|number| (number - 1).checked_sub(first));
+            let place = place.and_then(|place| usize::try_from(place).ok());
             if let Some(decision) = place.and_then(|place| self.trace.decisions.get_mut(place)) {
                 decision.audit = Some(audit);
             }

@@ -21,6 +21,10 @@ pub struct Settings {
     pub draws: u64,
     /// Steps per draw.
     pub thin: u64,
+    /// Draws per recorded draw: of the draws 1, 2, … of a chain those whose number is a multiple are kept. May change when a run goes on, since it
+    /// changes no draw; who changes it thins what was recorded before.
+    #[serde(default = "all")]
+    pub record_every: u64,
     /// The seed of everything random.
     pub seed: u64,
     /// Threads; 0 takes as many as the machine has. Never changes a draw.
@@ -46,6 +50,11 @@ pub struct Limits {
     pub target_ess: Option<f64>,
 }
 
+/// Records every draw.
+fn all() -> u64 {
+    1
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -54,6 +63,7 @@ impl Default for Settings {
             warmup: 1000,
             draws: 1000,
             thin: 1,
+            record_every: 1,
             seed: 1,
             threads: 0,
             rule: RuleSettings::default(),
@@ -77,6 +87,9 @@ impl Settings {
         }
         if self.thin == 0 {
             return Err(setting("thin", self.thin, "at least 1 step per draw"));
+        }
+        if self.record_every == 0 {
+            return Err(setting("record_every", self.record_every, "at least 1 draw per recorded draw"));
         }
         if !(0.0..=1.0).contains(&self.audit) {
             return Err(setting("audit", self.audit, "a share of the decisions, from 0 to 1"));
@@ -128,6 +141,7 @@ mod tests {
         refused(&|s| s.first_chain = u32::MAX, "first_chain");
         refused(&|s| s.draws = 0, "draws");
         refused(&|s| s.thin = 0, "thin");
+        refused(&|s| s.record_every = 0, "record_every");
         refused(&|s| s.audit = f64::NAN, "audit");
         refused(&|s| s.limits.seconds = Some(f64::NAN), "seconds");
         refused(&|s| s.limits.evaluations = Some(0), "evaluations");

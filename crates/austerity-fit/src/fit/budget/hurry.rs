@@ -53,7 +53,7 @@ pub(in super::super) fn hurry<F: Family>(
     if FEWEST_PASSES * pass > budget.left() {
         return Err(least_budget(
             budget,
-            budget.spent(0) + FEWEST_PASSES * pass,
+            budget.all - budget.left() + FEWEST_PASSES * pass,
             &format!("the few passes over the {rows} rows that a handful of draws take"),
         ));
     }

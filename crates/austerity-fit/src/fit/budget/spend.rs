@@ -4,11 +4,17 @@
 //! the next are durable. A stretch that takes half as long again as it should is cut short. Where the file has a next stretch already, since the
 //! run was interrupted, that is followed instead. Effective draws are those of the running diagnostics of the stretch; under `--evaluations` they come
 //! from acceptances, which checkpoints keep.
+//!
+//! Runs without a plan are one stretch. A stretch is run in legs: where the store is full it keeps some draws, evenly spaced, and chains go on ([`Keeping`]).
+
+use std::time::Instant;
 
 use austerity::design::budget::next_review;
-use austerity::run::{Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
+use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
 
+use super::super::as_stored;
 use super::super::sink::{FolderSink, Stored};
+use super::super::storage::Storage;
 use super::{Budget, FIRST, Now, Unit};
 use crate::model::Sampled;
 use crate::output::Failure;
@@ -26,10 +32,45 @@ pub(in super::super) struct Course<'a, M> {
     pub(in super::super) run: &'a mut RunFile,
     /// The budget, where there is more to plan.
     pub(in super::super) budget: Option<Budget>,
+    pub(in super::super) keeping: Keeping,
+}
+
+/// What a session keeps to, beside the plan.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Keeping {
+    /// Draws per chain that are stored at most.
+    pub(in super::super) most: u64,
+    /// When chains end that only the clock ends.
+    pub(in super::super) deadline: Option<Instant>,
+}
+
+impl Keeping {
+    /// Settings until the next change of rule or thinning, after `draw` draws of the shortest chain.
+    pub(in super::super) fn leg(&self, run: &RunFile, draw: u64, budget: Option<&Budget>) -> Settings {
+        let mut settings = stretch(run, draw, budget);
+        if let (None, Some(left)) = (budget, self.left())
+            && settings.limits.seconds.is_some()
+        {
+            settings.limits.seconds = Some(left.max(SHORTEST));
+        }
+        // The store is full then.
+        settings.draws = settings.draws.min(self.full(&settings));
+        settings
+    }
+
+    /// Seconds until the deadline.
+    fn left(&self) -> Option<f64> {
+        Some(self.deadline?.saturating_duration_since(Instant::now()).as_secs_f64())
+    }
+
+    /// Draws of every chain with which the store is full.
+    fn full(&self, settings: &Settings) -> u64 {
+        self.most.saturating_mul(settings.record_every)
+    }
 }
 
 /// Settings of the stretch of a run at `draw`: its end, and the time that is left.
-pub(in super::super) fn stretch(run: &RunFile, draw: u64, budget: Option<&Budget>) -> Settings {
+fn stretch(run: &RunFile, draw: u64, budget: Option<&Budget>) -> Settings {
     let mut settings = run.settings.clone();
     let Some(plan) = &run.budget else { return settings };
     let at = plan.at(draw);
@@ -49,8 +90,8 @@ pub(in super::super) fn stretch(run: &RunFile, draw: u64, budget: Option<&Budget
 pub(super) fn clock(settings: &mut Settings, budget: &Budget) {
     if budget.unit == Unit::Seconds {
         let spent = budget.spent(0);
-        let left = budget.all - spent;
-        let review = next_review(FIRST * budget.all, spent, budget.all);
+        let left = budget.end() - spent;
+        let review = next_review(FIRST * budget.all, spent, budget.end());
         let limit = if settings.draws < UNBOUNDED { left.min(PATIENCE * (review - spent)) } else { left };
         settings.limits.seconds = Some(limit.max(SHORTEST));
     }
@@ -64,29 +105,52 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
     sink: &mut FolderSink<'_>,
     (control, observer): (&Control, &mut dyn Observer),
 ) -> Result<Run<Vec<f64>, P>, Failure> {
-    let Course { model, folder, run, budget } = course;
+    let Course { model, folder, run, budget, keeping } = course;
     let mut sampler = first;
     let mut settings = started;
     let mut seconds = 0.0;
     let mut before = Now::of(sink.checkpoint(), budget.as_ref());
+    let first = before;
     let mut effective = 0.0;
     loop {
+        let left = match &budget {
+            Some(budget) if budget.unit == Unit::Seconds => Some(budget.left()),
+            _ => None,
+        };
         let mut watch =
-            Watch { observer: &mut *observer, earlier: seconds, settings: &run.settings, ess: None };
+            Watch { observer: &mut *observer, earlier: seconds, settings: &run.settings, left, ess: None };
         let mut outcome = sampler.run_into(sink, control, &mut watch);
         effective += watch.ess.unwrap_or(0.0);
         seconds += outcome.seconds;
         outcome.seconds = seconds;
-        let Some(plan) = &mut run.budget else { return Ok(outcome) };
         let now = Now::of(&outcome.checkpoint, budget.as_ref());
+        let full = outcome.ended == Ended::Draws && settings.draws == keeping.full(&settings);
+        if full && settings.draws < run.settings.draws {
+            // Some draws stay; what is planned goes on.
+            let left = match &budget {
+                Some(budget) => (budget.unit == Unit::Seconds).then(|| budget.left()),
+                None => keeping.left(),
+            };
+            let made = (now.draws - first.draws.min(now.draws)) as f64;
+            let expected = left.map(|left| now.draws as f64 + made / seconds.max(SHORTEST) * left);
+            let factor = Storage::factor(keeping.most, settings.record_every, expected);
+            run.settings.record_every = sink.thin(run, factor)?;
+            settings = keeping.leg(run, now.draws, budget.as_ref());
+            sampler = going_on(model, folder, run, &settings, outcome.checkpoint, sink)?;
+            continue;
+        }
+        let Some(plan) = &mut run.budget else {
+            outcome.checkpoint.settings = run.settings.clone();
+            return Ok(outcome);
+        };
         let at = plan.at(before.draws);
         let last = at + 1 == plan.stretches.len();
         let late = outcome.ended == Ended::Seconds && last && settings.draws < run.settings.draws;
-        if late && budget.is_some_and(|budget| budget.all - now.spent > SHORTEST) {
+        if late && budget.is_some_and(|budget| budget.end() - now.spent > SHORTEST) {
             plan.cut(now.longest);
-            settings = stretch(run, now.draws, budget.as_ref());
+            settings = keeping.leg(run, now.draws, budget.as_ref());
             // The few draws until all chains are level again have all the time there is.
-            settings.limits.seconds = budget.map(|budget| (budget.all - now.spent).max(SHORTEST));
+            settings.limits.seconds = budget.map(|budget| (budget.end() - now.spent).max(SHORTEST));
             sampler = Sampler::resume(model, &settings, outcome.checkpoint)?;
             continue;
         }
@@ -116,12 +180,29 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
             plan.review(&now, &run.settings);
         }
         follow(run, at + 1);
-        settings = stretch(run, now.draws, budget.as_ref());
+        settings = keeping.leg(run, now.draws, budget.as_ref());
         sink.replan(run)?;
         let checkpoint = outcome.checkpoint.under(&settings.rule, settings.audit);
         sampler = Sampler::resume(model, &settings, checkpoint)?;
         (before, effective) = (now, 0.0);
     }
+}
+
+/// Chains that go on from `checkpoint`, with the stored draws to look back on where a target ESS asks for them.
+fn going_on<'m, M: Sampled, P: Stored>(
+    model: &'m M,
+    folder: &Folder,
+    run: &RunFile,
+    settings: &Settings,
+    checkpoint: Checkpoint<Vec<f64>, P>,
+    sink: &FolderSink<'_>,
+) -> Result<Sampler<'m, M, P>, Failure> {
+    let sampler = Sampler::resume(model, settings, checkpoint)?;
+    if run.settings.limits.target_ess.is_none() {
+        return Ok(sampler);
+    }
+    let earlier = folder.reader()?.trace_until(&sink.stored())?;
+    Ok(as_stored(sampler, run, &sink.checkpoint().names)?.with_earlier(earlier))
 }
 
 /// Puts the rule of a stretch in force.
@@ -137,6 +218,8 @@ struct Watch<'a> {
     observer: &'a mut dyn Observer,
     earlier: f64,
     settings: &'a Settings,
+    /// Seconds that were left when it began, where only the clock ends the run.
+    left: Option<f64>,
     ess: Option<f64>,
 }
 
@@ -144,6 +227,9 @@ impl Observer for Watch<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.ess = progress.ess;
         let mut whole = progress.clone();
+        if let Some(left) = self.left {
+            whole.remaining = Some((left - progress.elapsed).max(0.0));
+        }
         whole.elapsed += self.earlier;
         whole.steps_wanted = Progress::steps_wanted(self.settings);
         self.observer.progress(&whole);

@@ -16,7 +16,7 @@ fn candidate(cost: f64, inflation: f64) -> Candidate {
 }
 
 fn counted(all: f64) -> Budget {
-    Budget { unit: Unit::Evaluations, all, before: 0.0, begun: Instant::now() }
+    Budget { unit: Unit::Evaluations, all, reserve: 0.0, before: 0.0, begun: Instant::now() }
 }
 
 fn planned(all: f64) -> (BudgetPlan, Settings) {

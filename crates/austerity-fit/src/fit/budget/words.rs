@@ -37,7 +37,7 @@ impl BudgetPlan {
             changes => format!("the rule changed {changes} times"),
         };
         format!(
-            "Of the budget of {} {} was spent, planned {} times ({rules}): predicted bias {:.2} % of a posterior sd (± {:.2}), variance {variance:.1e} and risk {:.1e} in posterior variances.",
+            "Of the budget of {} {} was spent before the summary, planned {} times ({rules}): predicted bias {:.2} % of a posterior sd (± {:.2}), variance {variance:.1e} and risk {:.1e} in posterior variances.",
             amount(self.unit, self.all),
             amount(self.unit, self.spent),
             self.stretches.len(),
@@ -64,6 +64,7 @@ impl BudgetPlan {
             "unit": self.unit,
             "all": self.all,
             "spent": self.spent,
+            "reserved": self.reserve,
             "predicted_bias": bias,
             "predicted_bias_error": doubt,
             "predicted_variance": finite(variance),
@@ -99,7 +100,7 @@ pub(in super::super) fn too_small(
         let one = estimates.steps(&Setting { set_up: 0.0, ..candidate.setting }, 1.0);
         candidate.setting.set_up + steps / one.max(f64::MIN_POSITIVE)
     });
-    let least = budget.spent(0) + least.fold(f64::INFINITY, f64::min);
+    let least = budget.all - budget.left() + least.fold(f64::INFINITY, f64::min);
     least_budget(budget, least, "a few steps of every chain")
 }
 
