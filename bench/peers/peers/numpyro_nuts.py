@@ -24,7 +24,7 @@ def run(work, recorder, name, cores):
         z = numpyro.sample("z", dist.ImproperUniform(dist.constraints.real, (), (target.size,)))
         numpyro.factor("posterior", target.log_density(z, data))
 
-    kernel = NUTS(model, dense_mass=False, init_strategy=init_to_value(values={"z": jnp.zeros(target.size)}), max_tree_depth=10)
+    kernel = NUTS(model, dense_mass=False, adapt_mass_matrix=not helped, init_strategy=init_to_value(values={"z": jnp.zeros(target.size)}), max_tree_depth=10)
     warmup = WARMUP[name]
     state = kernel.init(jax.random.PRNGKey(1), warmup, None, target.data, {})
 
@@ -33,6 +33,11 @@ def run(work, recorder, name, cores):
         return state, (state.z["z"], state.num_steps)
 
     seconds = target.gradient_seconds()
+    # Where even trees of three gradients would not get it through warm-up, nothing is begun.
+    if recorder.now()[0] + 3 * warmup * seconds > 0.75 * recorder.limit:
+        recorder.note(f"warm-up not begun: {seconds * 1e3:.0f} ms per gradient")
+        recorder.cannot_finish("warm-up", recorder.now()[0] + 3 * warmup * seconds, 1 / (4 * seconds))
+        return
     length = length_for(30 * seconds)
     many = scanned(step, length)
     done = 0
