@@ -5,7 +5,8 @@
     austerity-exact       plain Metropolis–Hastings: random walk, every decision reads all rows
     austerity-paper       the same random walk with the sequential test of the paper (ε = 0.05, batches of 500 rows): its posterior is biased
 
-Both random walks start at the mode with the shape of the normal approximation, and adapt their scale in warm-up.
+Both random walks get what helps them. They start at the mode with steps of the best size, 2.38/√d posterior standard deviations, in the shape of the normal
+approximation; so they need no warm-up. The test draws rows in blocks of 32, which is 20 times faster than single rows.
 """
 
 import time
@@ -23,8 +24,8 @@ MOST = 1_000_000
 OPTIONS = {
     "austerity": dict(chains=CHAINS),
     "austerity-certified": dict(chains=CHAINS, rule="certified"),
-    "austerity-exact": dict(chains=1, rule="exact", proposal="adaptive", surrogate="none"),
-    "austerity-paper": dict(chains=1, preset="paper", proposal="adaptive", surrogate="none"),
+    "austerity-exact": dict(chains=1, rule="exact", proposal="adaptive", surrogate="none", warmup=0),
+    "austerity-paper": dict(chains=1, preset="paper", proposal="adaptive", surrogate="none", warmup=0, block_rows=32),
 }
 WALKS = ("austerity-exact", "austerity-paper")
 #: Effective draws per step of a random walk of the best scale, times the number of parameters (Roberts, Gelman & Gilks 1997): nobody's walk is better.
@@ -37,12 +38,6 @@ def applies(work, name):
     if name == "austerity-certified" and work.family == "student":
         return "there is no certificate for Student-t noise"
     return None
-
-
-def options_of(work, name):
-    """Options of `au.sample`. A walk starts where it belongs: 200 steps of warm-up, and 20 where even those would take minutes."""
-    warmup = dict(warmup=200 if len(work.y) <= 2_000_000 else 20) if name in WALKS else {}
-    return {**OPTIONS[name], **warmup}
 
 
 def data_of(work):
@@ -106,7 +101,7 @@ def run(work, recorder, name, cores):
     # The clock of the limit starts after reading, as for the others.
     work.reading = tuple(now - before for now, before in zip(recorder.now(), begin))
     recorder.restart()
-    options = options_of(work, name)
+    options = OPTIONS[name]
     chains = options["chains"]
     running = au.sample(model_of(work, data), draws=MOST // chains, threads=cores, seed=2, blocking=False, **options)
     del data
