@@ -144,7 +144,7 @@ def summary(results):
     for name, about in sections(results):
         some = [r for r in results["results"] if r["work"] == name and r["cores"] == 1]
         lines += [f"* {TITLES[name]}: {text}" for text in bars.verdicts(name, some, about)] if some else []
-    return lines
+    return lines if len(lines) > 3 else []
 
 
 def plot(results, path):
