@@ -19,7 +19,7 @@ def run(work, recorder, name, cores):
     # Without a penalty: glum has standard errors for plain maximum likelihood only.
     model = GeneralizedLinearRegressor(family="binomial", link="logit", alpha=0, fit_intercept=work.intercept, gradient_tol=1e-6)
     model.fit(features, y)
-    covariance = np.asarray(model.covariance_matrix(features, y))
+    covariance = np.asarray(model.covariance_matrix(features, y, robust=False))
     mean = np.concatenate([np.atleast_1d(model.intercept_)[:first], model.coef_])
     recorder.ready()
     normal_draws(recorder, mean, covariance)
