@@ -1,4 +1,8 @@
-"""The clock of a run, and what its draws are worth: effective samples, risks against time, agreement with the reference."""
+"""The clock of a run, and what its draws are worth: effective samples, risks against time, agreement with the reference.
+
+The effective sample size of a run is the smaller of ArviZ' bulk and tail ESS, smallest over the parameters. Antithetic draws have a bulk ESS above
+their number, but their tails are worth no more than those of independent draws.
+"""
 
 import time
 
@@ -11,6 +15,8 @@ ENOUGH = 100
 UNRELIABLE = 0.7
 #: Agreement of a quantile: within so many Monte Carlo errors, or so many posterior sds.
 ERRORS, SDS = 3.5, 0.05
+#: Effective samples whose CPU seconds from the file on are reported.
+COUNTS = (1_000, 10_000)
 
 
 class Recorder:
@@ -18,13 +24,21 @@ class Recorder:
 
     def __init__(self, limit, sampling=None):
         self.limit, self.sampling = limit, sampling or 0.5 * limit
-        self.begin = (time.process_time(), time.perf_counter())
+        self.restart()
         self.setup = None
         self.pieces = []
         self.notes = []
         self.kind = "draws"
         self.point = None
         self.unfinished = None
+        #: CPU seconds of the peer's own summary and the draws it was about; without, ArviZ' summary is timed.
+        self.summary = None
+        #: `measured(count, draws)`: CPU seconds from the file to so many effective samples, by a run of its own; `draws` is how many should do.
+        self.measured = None
+
+    def restart(self):
+        """Sets the clock to 0."""
+        self.begin = (time.process_time(), time.perf_counter())
 
     def now(self):
         """CPU and wall seconds since the beginning."""
@@ -61,14 +75,51 @@ class Recorder:
             self.notes.append(text)
 
 
-def ess_bulk(draws):
-    """Smallest over the parameters, by ArviZ; draws are (chains, n, size)."""
+def effective(draws):
+    """Bulk and tail effective sample size by ArviZ, each the smallest over the parameters; draws are (chains, n, size)."""
     import arviz
 
     if draws.shape[1] < 8:
-        return 0.0
-    found = [arviz.ess(np.ascontiguousarray(draws[:, :, j]), method="bulk") for j in range(draws.shape[2])]
-    return float(np.nan_to_num(np.min(found)))
+        return 0.0, 0.0
+    columns = [np.ascontiguousarray(draws[:, :, j]) for j in range(draws.shape[2])]
+    return tuple(float(np.nan_to_num(min(arviz.ess(one, method=kind) for one in columns))) for kind in ("bulk", "tail"))
+
+
+def ess(draws):
+    """The smaller of bulk and tail."""
+    return min(effective(draws))
+
+
+def summary_seconds(draws, log_weights, needed):
+    """CPU seconds of a summary of the first `needed` draws per chain: effective sample sizes (or smoothed weights), moments, quantiles."""
+    n = draws.shape[1]
+    used = int(min(max(needed, 8), n))
+    part = draws[:, :used]
+    effective(draws[:, :8])
+    begin = time.process_time()
+    weights = None
+    if log_weights is None:
+        effective(part)
+    else:
+        from peers.laplace import smooth
+
+        weights = smooth(log_weights[:used])[0]
+    moments(part.reshape(-1, part.shape[2]), weights)
+    return (time.process_time() - begin) * max(1.0, needed / used)
+
+
+def from_file(work, recorder, draws, log_weights, found, rate):
+    """CPU seconds from the file to 1,000 and 10,000 effective samples: reading, set-up, draws, summary. By a run of its own where the peer makes one."""
+    out, made = {}, draws.shape[0] * draws.shape[1]
+    for count in COUNTS:
+        share = count / found
+        seconds = recorder.measured(count, int(np.ceil(share * draws.shape[1]))) if recorder.measured else None
+        if seconds is None:
+            own = recorder.summary
+            check = own[0] * share * made / own[1] if own else summary_seconds(draws, log_weights, int(np.ceil(share * draws.shape[1])))
+            seconds = work.reading[0] + recorder.setup[0] + count / rate + check
+        out[str(count)] = float(seconds)
+    return out
 
 
 def quantile_errors(draws):
@@ -169,11 +220,13 @@ def agreement(quantiles, errors, ess, reference):
 
 def evaluate(work, recorder, reference):
     """All that is reported of one run."""
-    out = dict(notes=recorder.notes, kind=recorder.kind, limit=recorder.limit)
+    out = dict(notes=recorder.notes, kind=recorder.kind, limit=recorder.limit, read_cpu=work.reading[0])
     out["setup_cpu"], out["setup_wall"] = recorder.setup or (None, None)
     out["total_cpu"], out["total_wall"] = recorder.now()
     if recorder.unfinished:
         out["unfinished"] = recorder.unfinished
+    if recorder.kind in ("point", "approximation"):
+        out["answer_cpu"] = work.reading[0] + recorder.setup[0]
     if recorder.kind == "point":
         miss = np.mean((work.predictions(recorder.point)[:, 0] - reference["prediction"]) ** 2)
         out["prediction_risk"] = float(miss / reference["prediction_v1"])
@@ -184,28 +237,33 @@ def evaluate(work, recorder, reference):
         return out
     draws = np.concatenate([piece for _, piece, _ in recorder.pieces], axis=1)
     flat = draws.reshape(-1, draws.shape[2])
-    smooth = None
+    smooth = log_weights = None
     if recorder.pieces[0][2] is not None:
         from peers.laplace import smooth
 
-        weights, khat = smooth(np.concatenate([w for _, _, w in recorder.pieces]))
-        ess = float(weights.sum() ** 2 / (weights**2).sum())
-        found = moments(flat, weights)
-        errors = independent_errors(ess, found[1])
+        log_weights = np.concatenate([w for _, _, w in recorder.pieces])
+        weights, khat = smooth(log_weights)
+        found = float(weights.sum() ** 2 / (weights**2).sum())
+        answer = moments(flat, weights)
+        errors = independent_errors(found, answer[1])
         out["pareto_k"] = khat
     else:
-        weights = None
-        ess, found, errors = ess_bulk(draws), moments(flat), quantile_errors(draws)
+        bulk, tail = effective(draws)
+        found, answer, errors = min(bulk, tail), moments(flat), quantile_errors(draws)
+        if recorder.kind == "draws":
+            out["ess_bulk"], out["ess_tail"] = bulk, tail
     (begin, end) = recorder.setup, recorder.pieces[-1][0]
     out["draws"] = len(flat)
     if recorder.kind == "draws":
-        out["ess"] = ess
-        out["ess_per_cpu"] = ess / max(end[0] - begin[0], 1e-9)
-        out["ess_per_wall"] = ess / max(end[1] - begin[1], 1e-9)
-    out["verdict"], out["worst_quantile"] = agreement(found[2], errors, ess, reference)
+        out["ess"] = found
+        out["ess_per_cpu"] = found / max(end[0] - begin[0], 1e-9)
+        out["ess_per_wall"] = found / max(end[1] - begin[1], 1e-9)
+        if found > 0:
+            out["file_seconds"] = from_file(work, recorder, draws, log_weights, found, out["ess_per_cpu"])
+    out["verdict"], out["worst_quantile"] = agreement(answer[2], errors, found, reference)
     if out["verdict"] == "correct" and out.get("pareto_k", 0) > UNRELIABLE:
         out["verdict"] = "unknown"
         recorder.note(f"Pareto k {out['pareto_k']:.2f}: the weights have no reliable mean")
-    out["sd_ratio"] = [float(x) for x in np.quantile(np.sqrt(found[1]) / reference["sd"], [0, 0.5, 1])]
+    out["sd_ratio"] = [float(x) for x in np.quantile(np.sqrt(answer[1]) / reference["sd"], [0, 0.5, 1])]
     out["curve"] = curve(work, recorder, reference, smooth)
     return out

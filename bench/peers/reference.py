@@ -114,7 +114,7 @@ def make(work, effort, ours=True):
     about, own = dict(importance=dict(pareto_k=khat, draws=len(thetas))), None
     if ours:
         own, text = long_run(work, effort)
-        own_ess = measure.ess_bulk(own)
+        own_ess = measure.ess(own)
         if own_ess < measure.ENOUGH:
             own, text = None, f"{text}: only {own_ess:.0f} effective draws, not used"
         about["ours"] = text
@@ -134,7 +134,7 @@ def make(work, effort, ours=True):
     else:
         if own is None:
             own, about["ours"] = nuts(work, effort)
-            own_ess = measure.ess_bulk(own)
+            own_ess = measure.ess(own)
         draws, about["ess"], about["made_by"] = own, own_ess, about["ours"]
         found, errors = measure.moments(own.reshape(-1, own.shape[2])), measure.quantile_errors(own)
     about["stein"] = stein(work, draws if own is None else own, effort)

@@ -19,10 +19,18 @@ TITLES = {
     "student": "Student-t regression with outliers",
     "laplace-prior": "Laplace prior, coefficients on the kink",
 }
-VERDICTS = {"correct": "correct", "wrong": "**wrong**", "unknown": "too few draws to tell", "unfinished": "warm-up not finished"}
+VERDICTS = {"correct": "correct", "wrong": "**wrong**", "unknown": "too few draws to tell", "unfinished": "did not finish", "point": "point estimate"}
 MEASURES = [("mean", "means"), ("variance", "variances"), ("quantile", "2.5 and 97.5 % quantiles"), ("prediction", "predictions")]
-HEAD = ["peer", "posterior", "worst quantile, sd", "sd ratio", "set-up s", "ESS per CPU s", "ESS per wall s", "CPU s to 10⁴ ESS"]
-HEAD += ["risk of means", "of variances", "of quantiles", "of predictions"]
+HEAD = ["peer", "posterior", "worst quantile, sd", "sd ratio", "bulk, tail ESS per draw", "ESS per CPU s", "ESS per wall s", "reading s", "set-up s"]
+HEAD += ["CPU s from file to 1,000 ESS", "to 10,000 ESS", "risk of means", "of variances", "of quantiles", "of predictions"]
+
+
+def waits(result):
+    """CPU seconds from the file to 1,000 and 10,000 effective samples, as cells; of an approximation, to its answer."""
+    if "answer_cpu" in result:
+        return [f"{number(result['answer_cpu'])} to its answer", "–"]
+    found = [bars.seconds_to(result, count) for count in (1_000, 10_000)]
+    return [f"(≥ {number(one)})" if one and result.get("unfinished") else number(one) for one in found]
 
 
 def row(result):
@@ -34,20 +42,21 @@ def row(result):
         setup = f"(≥ {number(unfinished['setup_at_least'])})"
     if unfinished.get("rate_at_most"):
         rate = f"(≤ {number(unfinished['rate_at_most'])})"
-    if result["verdict"] == "point":
-        setup = number(result.get("setup_cpu"))
-    wait = bars.seconds_to(result)
-    wait = f"(≥ {number(wait)})" if wait and unfinished else number(wait)
-    ratio = result.get("sd_ratio")
+    ratio, draws = result.get("sd_ratio"), result.get("draws")
+    worth = "–"
+    if "ess_tail" in result:
+        worth = f"{number(result['ess_bulk'] / draws, 2)}, {number(result['ess_tail'] / draws, 2)}"
     cells = [
         result["peer"],
         VERDICTS.get(result["verdict"], result["verdict"]),
         number(result.get("worst_quantile"), 2),
         f"{ratio[0]:.2f}–{ratio[2]:.2f}" if ratio else "–",
-        setup,
+        worth,
         rate,
         number(result.get("ess_per_wall")),
-        wait,
+        number(result.get("read_cpu"), 2),
+        setup,
+        *waits(result),
         *(number(last.get(name), 2) for name in ("mean", "variance", "quantile")),
         number(result.get("prediction_risk", last.get("prediction")), 2),
     ]
@@ -65,9 +74,9 @@ def losses(results, about):
     earlier = sorted((answer(r), r["peer"]) for r in others if (answer(r) or first) < first)
     if earlier:
         told = ", ".join(f"{peer} ({number(when)} s)" for when, peer in earlier)
-        out.append(f"**We lose** at first: before our first draws ({number(first)} s) there were answers of {told}.")
+        out.append(f"**We lose** at first: these answered before our first draws ({number(first)} s): {told}.")
     if any(r["peer"] == "laplace" and r["verdict"] == "correct" for r in others):
-        out.append("The normal approximation is right here: who trusts it unchecked needs no sampler.")
+        out.append("The normal approximation is right here: if you are content to trust it unchecked, you need no sampler.")
     for name, title in MEASURES:
         told = []
         for r in others:
@@ -97,7 +106,7 @@ def allowed(results):
 def tables(results):
     """Markdown of every work."""
     lines = []
-    for name, about in results["references"].items():
+    for name, about in sections(results):
         mine = [r for r in results["results"] if r["work"] == name]
         if not mine:
             continue
@@ -124,13 +133,18 @@ def tables(results):
     return lines
 
 
+def sections(results):
+    """The works that have a section of their own, and their references; those of the picture alone have none."""
+    return [(name, about) for name, about in results["references"].items() if name in TITLES]
+
+
 def summary(results):
     """All bars, before the details."""
-    lines = ["", "## In short", ""]
-    for name, about in results["references"].items():
+    lines = ["", "## The bars", ""]
+    for name, about in sections(results):
         some = [r for r in results["results"] if r["work"] == name and r["cores"] == 1]
         lines += [f"* {TITLES[name]}: {text}" for text in bars.verdicts(name, some, about)] if some else []
-    return lines
+    return lines if len(lines) > 3 else []
 
 
 def plot(results, path):
@@ -142,7 +156,7 @@ def plot(results, path):
 
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "peers"})
 
-    names = [n for n in results["references"] if any(r["work"] == n and r.get("curve") for r in results["results"])]
+    names = [n for n, _ in sections(results) if any(r["work"] == n and r.get("curve") for r in results["results"])]
     if not names:
         return False
     figure, axes = plt.subplots(len(names), 4, figsize=(18, 3.6 * len(names)), squeeze=False)
@@ -171,33 +185,86 @@ def plot(results, path):
 
 INTRODUCTION = """# Beside the others
 
-The same posteriors, on the same data, by what one would use instead. `python bench/peers/run.py --page` makes this page{quick}; figures
-and verdicts are written by it. Every pair ran in a process of its own on one core ({together} at a time, machine load {load:.1f} at the end), with so many CPU seconds, set-up
-included, as each section says. CPU time is what to compare; wall time suffers from whatever else runs.
+This page compares austerity with the samplers and approximations you might use instead, on the same posteriors and the same files. One command measures everything
+and writes the page: `python bench/peers/run.py {words}`.
 
-How to read it:
+Every peer ran each problem in a process of its own, pinned to one core ({together} at a time; machine load {load:.1f} at the end). Each section gives its limit in CPU
+seconds, set-up included. Compare CPU times: wall times depend on what else the machine does.
 
-* **posterior**: *correct* when all 2.5 and 97.5 % quantiles agree with the reference within 3.5 Monte Carlo errors or 0.05 posterior sds; nothing is
-  said of fewer than 100 effective draws.
-* **ESS**: ArviZ' bulk effective sample size, the smallest over the parameters, after set-up. Biased samplers have one, too: read it only where
-  the posterior is correct. For importance sampling (Σw)²/Σw². The normal approximation makes no effective samples, it is right or not.
-* **CPU s to 10⁴ ESS**: set-up and 10,000 effective samples at that rate. At 10⁶ rows most of ours is set-up.
-* **risks**: mean squared errors at the end of the run, of posterior means and quantiles in posterior sds, of variances relative, of predictive means in
-  units of the risk of one draw. One run each: they carry its chance, and below the reference's own error (about 1/ESS) they say nothing.
-* In brackets: not measured but bounded from what was, for warm-up that did not fit into the time; the rate assumes an independent draw every four
-  gradients, which is optimistic for NUTS.
-* Set-up is mode, compilation and warm-up. Imports and reading the data are not counted for anyone. Peers with *whitened*, *cv* or *hmcecs* in their name, the
-  walks, BlackJAX and emcee start from the mode and covariance of the normal approximation, which is a help; numpyro-nuts and nutpie start cold.
-  Batches and steps of HMCECS, SGLD and SGHMC are the best of a few that were tried on plain logistic regression, SGLD's on MNIST too; ours are the defaults.
-* PASS and **missed** are about [bars](../bench/peers/bars.py) that were set before this comparison ran.
+**How the columns are defined**
+
+* **posterior** is *correct* if every 2.5 % and 97.5 % quantile agrees with the reference. Agreement means within 3.5 Monte Carlo errors or 0.05 posterior standard
+  deviations. Runs with fewer than 100 effective samples get no verdict.
+* **ESS** is the smaller of ArviZ' bulk and tail effective sample size, and the smallest over all parameters. Bulk ESS alone flatters antithetic draws: it exceeds the
+  number of draws, while their tails are worth no more than those of independent draws. Importance sampling has no tail ESS; its ESS is (Σw)²/Σw².
+* A biased sampler has an ESS, too. Read it only if the posterior is correct. The normal approximation, statsmodels, glum and scikit-learn make no draws.
+* **ESS per CPU s** counts the time after set-up. Set-up is the search for the mode, compilation and warm-up.
+* **CPU s from file to 1,000 (10,000) ESS** counts everything a user waits for: reading the Parquet file, set-up, drawing, and the summary with its diagnostics. For austerity a
+  separate run measures it from start to end. For the others it is reading + set-up + draws at the measured rate + ArviZ' summary of those draws. Only imports are not counted.
+* **Risks** are mean squared errors at the end of the run: of posterior means and quantiles in posterior standard deviations, of variances in relative terms, of predictive means in
+  units of the risk of one draw. They come from one run each and mean nothing below the reference's own error, about 1/ESS.
+* **Values in brackets** are bounds for peers that did not finish. They assume one effective sample per four gradients, which is optimistic for NUTS; for a random walk,
+  0.331/d effective samples per step in d dimensions, the best that theory allows.
+
+**What helps the peers.** Peers named *whitened*, *cv* or *hmcecs*, the random walks, BlackJAX and emcee start from the mode and covariance of the normal approximation. `numpyro-nuts` and
+`nutpie` start cold. Rows are in single precision. Batch and step sizes of HMCECS, SGLD and SGHMC are the best of a few that were tried on plain logistic regression. austerity runs with its
+defaults.
+
+PASS and **missed** refer to [bars](../bench/peers/bars.py) that were set before this comparison first ran. They were set for bulk ESS and are now judged by the smaller of bulk and tail.
 """
+
+
+def scaling(docs):
+    """The section with the README's picture and its figures, where those were measured."""
+    path = docs / "measured" / "scaling.json"
+    if not path.exists():
+        return []
+    found = json.loads(path.read_text())
+    lines = ["", "## Growing N", "", "The same logistic regression with 10⁴ to 10⁷ rows (`python bench/peers/run.py --picture`; [data](measured/scaling.json)).", ""]
+    lines += ["![Effective samples per CPU second, and seconds to 1,000 of them, against N](measured/scaling.svg)", ""]
+    head = ["peer", "N", "posterior", "sd ratio", "ESS per CPU s", "CPU s from file to 1,000 ESS"]
+    lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for p in found["points"]:
+        bound = p["bound"]
+        rate = "–" if p["rate"] is None else f"(≤ {number(p['rate'])})" if bound else number(p["rate"])
+        seconds = "–" if p["seconds"] is None else f"(≥ {number(p['seconds'])})" if bound else number(p["seconds"])
+        verdict = f"did not finish in {p['limit']:.0f} CPU s" if bound else VERDICTS.get(p["verdict"], p["verdict"])
+        ratio = f"{p['sd_ratio'][0]:.2f}–{p['sd_ratio'][2]:.2f}" if p.get("sd_ratio") else "–"
+        lines.append(f"| {p['peer']} | {p['rows']:,} | {verdict} | {ratio} | {rate} | {seconds} |")
+    return lines
+
+
+#: Rows of the short table in the README.
+SHORT = {
+    "austerity": "austerity",
+    "numpyro-nuts-whitened": "NumPyro NUTS, started at the mode",
+    "nutpie": "PyMC with nutpie",
+    "statsmodels-glm": "statsmodels GLM",
+    "glum-glm": "glum",
+}
+
+
+def short(results, name="logistic-1e6"):
+    """The table of the README: a few peers on a million rows."""
+    found = {r["peer"]: r for r in results["results"] if r["work"] == name and r["cores"] == 1 and r["verdict"] != "not run"}
+    lines = ["", "## In short: a million rows, 20 features", "", "| | posterior | ESS per CPU s | CPU s from file to 1,000 ESS |", "|---|---|---|---|"]
+    for peer, words in SHORT.items():
+        if peer not in found:
+            continue
+        r, wait = found[peer], waits(found[peer])[0]
+        speed, bounded = bars.rate(r)
+        drawn = "no draws" if "answer_cpu" in r else f"≤ {number(speed)} (bound)" if bounded else number(speed)
+        verdict = VERDICTS.get(r["verdict"], r["verdict"])
+        if "answer_cpu" in r:
+            verdict = f"normal intervals {'correct' if r['verdict'] == 'correct' else verdict} here"
+        lines.append(f"| {words} | {verdict} | {drawn} | {wait.strip('()')} |")
+    return lines if len(lines) > 5 else []
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     results = json.loads((folder / "results.json").read_text())
-    lines = summary(results) + tables(results)
-    lines += ["", *results["remarks"]] if results.get("remarks") else []
+    lines = short(results) + summary(results) + tables(results)
     tail = ["", "Versions: " + ", ".join(results["versions"]) + "."]
     if results["missing"]:
         tail += ["", "Could not be installed and is left out: " + ", ".join(results["missing"]) + "."]
@@ -206,17 +273,9 @@ def main():
     drawn = plot(results, folder / "risk.svg")
     if len(sys.argv) > 2:
         docs = pathlib.Path(sys.argv[2])
-        head = INTRODUCTION.format(
-            quick=" (this one in several calls with `--add`, some with `--quick`: smaller works, fewer peers)"
-            if results.get("calls", 1) > 1
-            else " (this one with `--quick`: smaller works, fewer peers)"
-            if results["quick"]
-            else "",
-            together=results["together"],
-            load=results["machine"]["load"],
-        )
-        picture = ["", "![Risks against time](measured/peers.svg)"] if drawn else []
-        (docs / "peers.md").write_text("\n".join([head, *lines, *picture, *tail]) + "\n")
+        head = INTRODUCTION.format(words=results.get("words") or "--page", together=results["together"], load=results["machine"]["load"])
+        picture = ["", "## Risk against time", "", "![Risks against time](measured/peers.svg)"] if drawn else []
+        (docs / "peers.md").write_text("\n".join([head, *short(results), *scaling(docs), *summary(results), *tables(results), *picture, *tail]) + "\n")
         if drawn:
             (docs / "measured").mkdir(exist_ok=True)
             shutil.copy(folder / "risk.svg", docs / "measured" / "peers.svg")

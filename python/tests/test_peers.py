@@ -32,12 +32,15 @@ def small(family, rng, prior):
 
 @pytest.mark.parametrize("name", ["hard", "student", "laplace-prior"])
 def test_works_are_made_and_read_back(bench, tmp_path, name):
+    pytest.importorskip("pyarrow")
     import work as works
 
     made = works.build(name, quick=True)
     works.store(made, tmp_path)
     read = works.load(tmp_path)
     assert read.design.shape == made.design.shape and read.prior == made.prior
+    assert np.array_equal(read.design, made.design.astype(np.float32)) and np.array_equal(read.y, made.y.astype(np.float32))
+    assert works.read_table(tmp_path).column_names[-1] == "y" and read.reading[0] > 0
     assert (read.design[:, 0] == 1).all() and read.posterior.size == made.design.shape[1] + (name == "student")
 
 
@@ -114,3 +117,77 @@ def test_bars_pass_and_miss(bench):
     assert second.startswith("not decided: at least 4,000 × NUTS")
     better = dict(fast, curve=[dict(cpu=3.0, variance=0.5, quantile=2.0)])
     assert "numpyro-hmcecs at 3 s on variances" in bars.verdicts("hard", [curved, slow, better], dict(ess=100))[3]
+
+
+def test_antithetic_draws_count_by_their_tails(bench, rng):
+    """Draws that alternate around the mean have a bulk ESS above their number; the measure must not."""
+    pytest.importorskip("arviz")
+    import measure
+
+    noise, draws = rng.normal(size=(4, 4000, 2)), np.empty((4, 4000, 2))
+    draws[:, 0] = noise[:, 0]
+    for i in range(1, 4000):
+        draws[:, i] = -0.45 * draws[:, i - 1] + np.sqrt(1 - 0.45**2) * noise[:, i]
+    bulk, tail = measure.effective(draws)
+    assert bulk > 1.5 * 16_000 and tail < 1.2 * 16_000
+    assert measure.ess(draws) == tail
+
+
+def test_seconds_from_the_file_count_reading_and_summary(bench, rng):
+    pytest.importorskip("arviz")
+    import bars
+    import measure
+    from posterior import Prior
+
+    work, recorder = small("logistic", rng, Prior("normal", 1.0)), measure.Recorder(10.0)
+    work.reading, recorder.setup = (3.0, 3.0), (2.0, 2.0)
+    draws = rng.normal(size=(1, 2000, 3))
+    found = measure.from_file(work, recorder, draws, None, 2000.0, 1000.0)
+    assert found["1000"] > 3 + 2 + 1 and found["10000"] > 3 + 2 + 10
+    recorder.summary = (4.0, 2000)
+    assert measure.from_file(work, recorder, draws, None, 2000.0, 1000.0)["1000"] == pytest.approx(3 + 2 + 1 + 2)
+    recorder.measured = lambda count, needed: 0.5 * count
+    assert measure.from_file(work, recorder, draws, None, 2000.0, 1000.0) == {"1000": 500.0, "10000": 5000.0}
+    run = dict(peer="nutpie", verdict="correct", ess_per_cpu=10.0, setup_cpu=1.0, read_cpu=4.0, file_seconds={"10000": 77.0})
+    assert bars.seconds_to(run) == 77.0 and bars.seconds_to(run, 1000) == 4 + 1 + 100
+
+
+def test_percentages_have_no_exponent(bench):
+    import bars
+
+    said = [bars.percent(share) for share in (1.0, 0.9999, 0.5, 0.0999, 0.0632, 0.01, 0.0055, 4.9e-7, 0.0)]
+    assert said == ["100 %", "100 %", "50 %", "10 %", "6.3 %", "1 %", "0.55 %", "0.000049 %", "0 %"]
+    assert [bars.number(x) for x in (1_934_567.0, 123_456.0, 1234.0, 0.5, None)] == ["1,930,000", "123,000", "1,230", "0.5", "–"]
+
+
+def test_the_picture_shows_measured_points_and_bounds(bench):
+    import xml.etree.ElementTree as tree
+
+    import picture
+
+    run = lambda work, peer, **more: dict(work=work, peer=peer, cores=1, verdict="correct", limit=30.0, read_cpu=0.1, **more)
+    ours = run("logistic-1e6", "austerity", ess=1e6, ess_per_cpu=1e6, setup_cpu=1.0, file_seconds={"1000": 0.9})
+    few = run("logistic-1e6", "laplace-psis", ess=50.0, ess_per_cpu=5.0, setup_cpu=1.0)
+    slow = dict(run("logistic-1e7", "numpyro-nuts-whitened"), verdict="unfinished", unfinished=dict(rate_at_most=2.0, setup_at_least=90.0))
+    found = picture.points(dict(results=[ours, few, slow, dict(ours, work="mnist"), dict(ours, cores=2)]))
+    assert [(p["peer"], p["rows"], p["bound"]) for p in found] == [("austerity", 10**6, False), ("numpyro-nuts-whitened", 10**7, True)]
+    assert found[0]["seconds"] == 0.9 and found[1]["seconds"] == pytest.approx(0.1 + 90 + 500)
+    drawn = picture.draw(dict(points=found))
+    tree.fromstring(drawn)
+    assert "did not finish in 30 CPU s: NUTS at 10⁷" in drawn
+    assert min(int(size.split('"')[0]) for size in drawn.split('font-size="')[1:]) >= 12
+
+
+def test_the_plan_names_known_pairs(bench):
+    from types import SimpleNamespace
+
+    import plan
+
+    usual = dict(works=None, peers=None, quick=False, brief=True, page=True, picture=True, limit=None)
+    options = SimpleNamespace(**usual)
+    names = plan.works(options)
+    assert {"logistic-1e4", "logistic-1e7", "mnist", "hard"} <= set(names) and len(set(names)) == len(names)
+    pairs = plan.pairs(options, names)
+    assert ("logistic-1e6", "nutpie") in pairs and ("logistic-1e7", "austerity-paper") in pairs and ("hard", "austerity-exact") not in pairs
+    assert plan.works(SimpleNamespace(**{**usual, "brief": False, "page": False})) == list(plan.GROWING)
+    assert plan.check(SimpleNamespace(**{**usual, "peers": "nuts"})).startswith("nuts is not known")

@@ -6,7 +6,6 @@ import numpy as np
 BATCH = 100
 
 
-
 def applies(work, name):
     return None
 
@@ -19,14 +18,19 @@ def smooth(log_weights):
     return np.exp(np.asarray(logw) - np.max(logw)), float(khat)
 
 
+def normal_draws(recorder, mode, covariance):
+    """A normal approximation as its answer: draws of it, which nobody waits for."""
+    recorder.kind = "approximation"
+    recorder.add(mode + np.random.default_rng(1).normal(size=(40_000, len(mode))) @ np.linalg.cholesky(covariance).T)
+
+
 def run(work, recorder, name, cores):
     mode, covariance = work.posterior.laplace()
     lower = np.linalg.cholesky(covariance)
     rng = np.random.default_rng(1)
     recorder.ready()
     if name == "laplace":
-        recorder.kind = "approximation"
-        recorder.add(mode + rng.normal(size=(40_000, len(mode))) @ lower.T)
+        normal_draws(recorder, mode, covariance)
         return
     if work.prior.kind == "laplace":
         recorder.note("the mode and curvature of a smoothed prior; weights are those of the prior itself")

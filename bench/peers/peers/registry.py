@@ -3,9 +3,11 @@
 import importlib
 
 FILES = {
-    "ours": (["austerity", "austerity-certified"], ["austerity"]),
+    "ours": (["austerity", "austerity-certified", "austerity-exact", "austerity-paper"], ["austerity", "arviz", "pyarrow.parquet"]),
     "laplace": (["laplace", "laplace-psis"], ["arviz", "jax"]),
     "sklearn_map": (["sklearn-map"], ["sklearn.linear_model"]),
+    "statsmodels_glm": (["statsmodels-glm"], ["statsmodels.api"]),
+    "glum_glm": (["glum-glm"], ["glum"]),
     "numpyro_nuts": (["numpyro-nuts-whitened", "numpyro-nuts"], ["jax", "numpyro"]),
     "numpyro_hmcecs": (["numpyro-hmcecs"], ["jax", "numpyro"]),
     "blackjax_nuts": (["blackjax-nuts"], ["jax", "blackjax"]),
