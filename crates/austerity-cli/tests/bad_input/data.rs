@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Scratch, austerity, fit_refuses, flate, good, lines, number, refused, table, text};
+use super::support::{Scratch, austerity, fit_refuses, flate, good, lines, number, refused, table, text};
 
 #[test]
 fn files_that_are_no_tables() {

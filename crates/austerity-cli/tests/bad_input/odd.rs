@@ -1,6 +1,6 @@
 //! Odd input that works, and where a proper prior makes the difference.
 
-use crate::support::{Scratch, fit_accepts, fit_refuses, flate, good, lines, names, number, remarks};
+use super::support::{Scratch, fit_accepts, fit_refuses, flate, good, lines, names, number, remarks};
 
 #[test]
 fn flat_priors_that_leave_the_posterior_open() {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{SHORT, Scratch, austerity, fit_refuses, good, refused, text};
+use super::support::{SHORT, Scratch, austerity, fit_refuses, good, refused, text};
 
 #[test]
 fn options_out_of_range() {

@@ -60,6 +60,13 @@ pub struct Evidence<'a> {
     pub hazards: &'a [Hazard],
 }
 
+impl Evidence<'_> {
+    /// Whether no chain accepted anything in many steps.
+    fn is_stuck(&self) -> bool {
+        self.counters.accepted == 0 && self.counters.steps >= STUCK_STEPS
+    }
+}
+
 /// How many of the chains with these counts accepted nothing in many steps.
 pub fn stuck<'a>(chains: impl IntoIterator<Item = &'a Counters>) -> usize {
     chains.into_iter().filter(|counters| counters.accepted == 0 && counters.steps >= STUCK_STEPS).count()
@@ -111,7 +118,7 @@ impl Verdict {
 
     fn decisions(&mut self, evidence: &Evidence<'_>) {
         let counters = evidence.counters;
-        let stuck = if counters.accepted == 0 { evidence.chains } else { evidence.stuck };
+        let stuck = if evidence.is_stuck() { evidence.chains } else { evidence.stuck };
         if stuck > 0 {
             let impossible = counters.impossible as f64 >= IMPOSSIBLE * counters.steps as f64;
             self.reasons.push(Reason::Unmoved { stuck, chains: evidence.chains, impossible });
@@ -157,7 +164,7 @@ impl Verdict {
 
     fn chains(&mut self, evidence: &Evidence<'_>) {
         // Draws that are all alike have neither.
-        let summary = if evidence.counters.accepted == 0 { &[][..] } else { evidence.summary };
+        let summary = if evidence.is_stuck() { &[][..] } else { evidence.summary };
         let apart: Vec<&str> = summary
             .iter()
             .filter(|s| s.rhat > RHAT_LIMIT || s.rhat.is_nan())
