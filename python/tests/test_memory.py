@@ -43,7 +43,7 @@ def peak(rows, d):
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 def test_the_peak_of_a_jax_model_is_what_the_guide_says():
     pytest.importorskip("jax")
-    rows, few, d = 20_000, 4_000, 60
+    rows, few, d = 14_000, 3_000, 60
     grown = peak(rows, d) - peak(few, d)
     derivatives = (rows - few) * d * (d + 3) // 2 * 8
     # Once with the user, once with JAX, and the random numbers that they are made of.

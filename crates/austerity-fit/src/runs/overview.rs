@@ -83,7 +83,9 @@ impl Overview {
         });
         if saved.failed {
             let words = saved.ended.clone().unwrap_or_default();
-            verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept.").into());
+            verdict
+                .reasons
+                .insert(0, format!("The last session {words}. Draws made before are kept.").into());
             verdict.short = false;
         }
         if let Some(record) = run.surrogate.as_ref().filter(|record| record.report.is_blind()) {

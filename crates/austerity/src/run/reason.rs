@@ -186,7 +186,11 @@ impl fmt::Display for Reason {
                 "The run ended during warm-up: there is no draw yet. Give it more time or resume it.",
             ),
             Self::Unmoved { stuck, chains, impossible } => {
-                let who = if stuck == chains { "No chain has".into() } else { format!("{stuck} of {chains} chains have not") };
+                let who = if stuck == chains {
+                    "No chain has".into()
+                } else {
+                    format!("{stuck} of {chains} chains have not")
+                };
                 let why = if *impossible {
                     "nearly every proposal has probability 0. Check where the log-likelihood or the log prior is -infinity, or start inside the \
                      support"
@@ -288,8 +292,14 @@ mod tests {
             let text = hazard.to_string();
             assert!(words.iter().all(|word| text.contains(word)) && !text.contains("longer"), "{text}");
         };
-        told(Hazard::FlatDirection { parameters: names(&["a"]) }, &["flat", "a does not matter", "proper prior"]);
-        told(Hazard::FlatDirection { parameters: names(&["a", "b"]) }, &["a and b", "each of them a proper prior"]);
+        told(
+            Hazard::FlatDirection { parameters: names(&["a"]) },
+            &["flat", "a does not matter", "proper prior"],
+        );
+        told(
+            Hazard::FlatDirection { parameters: names(&["a", "b"]) },
+            &["a and b", "each of them a proper prior"],
+        );
         let many = names(&["a", "b", "c", "d", "e", "f", "g"]);
         told(Hazard::DegenerateMode { parameters: many }, &["a, b, c, d, e and 2 more", "degenerate"]);
         told(Hazard::ExactFit, &["sigma", "rounding", "column"]);

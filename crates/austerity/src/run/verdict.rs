@@ -60,6 +60,13 @@ pub struct Evidence<'a> {
     pub hazards: &'a [Hazard],
 }
 
+impl Evidence<'_> {
+    /// Whether no chain accepted anything in many steps.
+    fn is_stuck(&self) -> bool {
+        self.counters.accepted == 0 && self.counters.steps >= STUCK_STEPS
+    }
+}
+
 /// How many of the chains with these counts accepted nothing in many steps.
 pub fn stuck<'a>(chains: impl IntoIterator<Item = &'a Counters>) -> usize {
     chains.into_iter().filter(|counters| counters.accepted == 0 && counters.steps >= STUCK_STEPS).count()
@@ -111,7 +118,7 @@ impl Verdict {
 
     fn decisions(&mut self, evidence: &Evidence<'_>) {
         let counters = evidence.counters;
-        let stuck = if counters.accepted == 0 { evidence.chains } else { evidence.stuck };
+        let stuck = if evidence.is_stuck() { evidence.chains } else { evidence.stuck };
         if stuck > 0 {
             let impossible = counters.impossible as f64 >= IMPOSSIBLE * counters.steps as f64;
             self.reasons.push(Reason::Unmoved { stuck, chains: evidence.chains, impossible });
@@ -157,7 +164,7 @@ impl Verdict {
 
     fn chains(&mut self, evidence: &Evidence<'_>) {
         // Draws that are all alike have neither.
-        let summary = if evidence.counters.accepted == 0 { &[][..] } else { evidence.summary };
+        let summary = if evidence.is_stuck() { &[][..] } else { evidence.summary };
         let apart: Vec<&str> = summary
             .iter()
             .filter(|s| s.rhat > RHAT_LIMIT || s.rhat.is_nan())
@@ -258,13 +265,19 @@ mod tests {
         let plain = apart(0, &[], 1.4);
         assert!(plain.short && words(&plain).contains("Run longer"), "{plain:?}");
         let stays = apart(1, &[], 1.4);
-        assert!(words(&stays).contains("1 of 4 chains have not moved") && words(&stays).contains("start"), "{stays:?}");
+        assert!(
+            words(&stays).contains("1 of 4 chains have not moved") && words(&stays).contains("start"),
+            "{stays:?}"
+        );
         let parameters = vec!["a".to_owned()];
         let flat = [Hazard::FlatDirection { parameters: parameters.clone() }];
         let degenerate = [Hazard::DegenerateMode { parameters }];
         let one = [Hazard::OneResponse { value: "0".into() }];
         for verdict in [&stays, &apart(0, &flat, 1.4), &apart(0, &degenerate, 1.4), &apart(0, &one, 1.4)] {
-            assert!(!verdict.trusted() && !verdict.short && !words(verdict).contains("longer"), "{verdict:?}");
+            assert!(
+                !verdict.trusted() && !verdict.short && !words(verdict).contains("longer"),
+                "{verdict:?}"
+            );
             assert!(words(verdict).contains("Chains disagree"), "{verdict:?}");
         }
         // Chains that agree do not make an improper posterior proper; one response is the prior's business.
@@ -277,7 +290,10 @@ mod tests {
     fn a_chain_among_impossible_states_is_told_so() {
         let found = verdict(|_, c| (c.accepted, c.impossible) = (0, 2000));
         let [reason] = &found.reasons[..] else { panic!("{found:?}") };
-        assert!(reason.to_string().contains("probability 0") && !reason.to_string().contains("longer"), "{reason}");
+        assert!(
+            reason.to_string().contains("probability 0") && !reason.to_string().contains("longer"),
+            "{reason}"
+        );
     }
 
     #[test]

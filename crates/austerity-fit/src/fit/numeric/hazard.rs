@@ -107,7 +107,8 @@ fn units(end: &End) -> Vec<f64> {
 
 /// Whether no parameter has a slope: far from a mode, what does not matter there may matter elsewhere.
 fn is_level(end: &End) -> bool {
-    end.mode.is_some() || end.gradient.iter().zip(units(end)).all(|(slope, unit)| (slope * unit).abs() < LEVEL)
+    end.mode.is_some()
+        || end.gradient.iter().zip(units(end)).all(|(slope, unit)| (slope * unit).abs() < LEVEL)
 }
 
 /// Whether a search that did not end rose all the way into an ever narrower peak.

@@ -43,25 +43,38 @@ fn normal(mean: f64, log_sd: f64, y: f64) -> f64 {
 fn flat_directions_are_named_and_strong_correlations_are_not() {
     let y = |i: usize| (i as f64 * 0.7).sin();
     let free = |prior: f64| {
-        from_fn(2000, 3, move |s: &[f64]| -0.5 * (prior * s[2]).powi(2), move |s: &[f64], i| normal(s[0], s[1], y(i)))
-            .unwrap()
-            .names(["mean", "log_sd", "free"])
-            .unwrap()
+        from_fn(
+            2000,
+            3,
+            move |s: &[f64]| -0.5 * (prior * s[2]).powi(2),
+            move |s: &[f64], i| normal(s[0], s[1], y(i)),
+        )
+        .unwrap()
+        .names(["mean", "log_sd", "free"])
+        .unwrap()
     };
     let found = hazard(&free(0.0), &[0.0; 3]);
     assert_eq!(found, Some(Hazard::FlatDirection { parameters: vec!["free".into()] }));
     // Power: a wide but proper prior on the same parameter.
     assert_eq!(hazard(&free(1e-2), &[0.0; 3]), None);
     let sum = |share: f64| {
-        from_fn(2000, 2, |_: &[f64]| 0.0, move |s: &[f64], i| {
-            let x = 1.0 + share * (i as f64 * 0.3).cos();
-            -0.5 * (y(i) - s[0] - s[1] * x).powi(2)
-        })
+        from_fn(
+            2000,
+            2,
+            |_: &[f64]| 0.0,
+            move |s: &[f64], i| {
+                let x = 1.0 + share * (i as f64 * 0.3).cos();
+                -0.5 * (y(i) - s[0] - s[1] * x).powi(2)
+            },
+        )
         .unwrap()
         .names(["a", "b"])
         .unwrap()
     };
-    assert_eq!(hazard(&sum(0.0), &[0.3, 0.1]), Some(Hazard::FlatDirection { parameters: vec!["a".into(), "b".into()] }));
+    assert_eq!(
+        hazard(&sum(0.0), &[0.3, 0.1]),
+        Some(Hazard::FlatDirection { parameters: vec!["a".into(), "b".into()] })
+    );
     assert_eq!(hazard(&sum(0.01), &[0.3, 0.1]), None);
     let known = untouched(&free(0.0), (&[0.0; 3], &[0.02, 0.02, 1.0]), &Control::new()).unwrap();
     assert_eq!(known, Some(Hazard::FlatDirection { parameters: vec!["free".into()] }));
@@ -81,10 +94,16 @@ fn scales_that_go_to_zero_are_a_degenerate_mode() {
     let support = |s: &[f64]| if s[1] > 0.0 { 0.0 } else { f64::NEG_INFINITY };
     let edged = from_fn(500, 2, support, |s: &[f64], _| normal(s[0], s[1].ln(), 2.5)).unwrap();
     let found = hazard(&edged, &[2.5, 1.0]);
-    assert!(matches!(&found, Some(Hazard::DegenerateMode { parameters }) if parameters == &["theta2"]), "{found:?}");
+    assert!(
+        matches!(&found, Some(Hazard::DegenerateMode { parameters }) if parameters == &["theta2"]),
+        "{found:?}"
+    );
     // Power: with noise there is a mode, and far starts find none without being accused.
-    let noisy = from_fn(500, 2, |_: &[f64]| 0.0, |s: &[f64], i| normal(s[0], s[1], (i as f64 * 0.7).sin())).unwrap();
-    for start in [[0.0, 0.0], [3.0, 2.0], [300.0, 0.0], [0.0, -3.0], [1e4, 0.0], [0.0, 12.0], [5.0, 12.0], [1e6, 0.0]] {
+    let noisy =
+        from_fn(500, 2, |_: &[f64]| 0.0, |s: &[f64], i| normal(s[0], s[1], (i as f64 * 0.7).sin())).unwrap();
+    for start in
+        [[0.0, 0.0], [3.0, 2.0], [300.0, 0.0], [0.0, -3.0], [1e4, 0.0], [0.0, 12.0], [5.0, 12.0], [1e6, 0.0]]
+    {
         assert_eq!(hazard(&noisy, &start), None, "{start:?}");
     }
 }
