@@ -61,7 +61,7 @@ pub(super) fn references(
     let mut found: Vec<(String, String)> = Vec::new();
     for word in words {
         let splits = word.match_indices('=').map(|(at, _)| (&word[..at], &word[at + 1..]));
-        let fits = splits.clone().filter(|(column, _)| features.iter().any(|name| name == column)).last();
+        let fits = splits.clone().rfind(|(column, _)| features.iter().any(|name| name == column));
         let Some((column, level)) = fits else {
             let Some((column, _)) = splits.clone().next() else {
                 let problem = format!("the reference `{word}` names no column");

@@ -243,7 +243,7 @@ mod tests {
     fn apart(stuck: usize, hazards: &[Hazard], rhat: f64) -> Verdict {
         let (mut summary, counters) = good();
         summary[0].rhat = rhat;
-        let rule = RuleSettings::Exact { block_rows: 32 };
+        let rule = RuleSettings::default();
         Verdict::new(&Evidence {
             summary: &summary,
             counters: &counters,
@@ -283,7 +283,7 @@ mod tests {
         // Chains that agree do not make an improper posterior proper; one response is the prior's business.
         assert!(!apart(0, &flat, 1.0).trusted() && apart(0, &one, 1.0).trusted());
         let counters = Counters { steps: 300, ..Counters::default() };
-        assert_eq!(super::stuck([&counters, &Counters { accepted: 1, ..counters }, &Counters::default()]), 1);
+        assert_eq!(stuck([&counters, &Counters { accepted: 1, ..counters }, &Counters::default()]), 1);
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub fn available() -> Vec<Level> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use fearless_simd::{Simd, dispatch, prelude::*};
+    use fearless_simd::dispatch;
 
     /// Distance between `found` and the f64 `exact` in units of the last place of an f32 at `exact`, where
     /// subnormal results are measured in ulp of the smallest normal number.

@@ -171,7 +171,7 @@ fn columns_on_other_scales_get_a_second_view_or_axes_of_their_own() {
 #[test]
 fn of_many_coefficients_the_clearest_are_drawn_and_the_page_says_so() {
     let names: Vec<String> = (0..300).map(|index| format!("x{index}")).collect();
-    let centre = |index: usize| if index % 5 == 0 { 2.0 } else { 0.0 };
+    let centre = |index: usize| if index.is_multiple_of(5) { 2.0 } else { 0.0 };
     let draws: Vec<_> = names
         .iter()
         .enumerate()

@@ -241,7 +241,7 @@ impl Store {
             ResponseKind::Real => None,
             // Stored as −1 and 1.
             ResponseKind::Binary => {
-                all(&|_, value| value == first).then(|| if first > 0.0 { 1.0 } else { 0.0 })
+                all(&|_, value| value == first).then_some(if first > 0.0 { 1.0 } else { 0.0 })
             }
             ResponseKind::Count => all(&|_, value| value == 0.0).then_some(0.0),
             ResponseKind::CountOfTrials if first == 0.0 => all(&|_, value| value == 0.0).then_some(0.0),
