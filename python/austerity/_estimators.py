@@ -19,8 +19,12 @@ try:  # scikit-learn 1.6 and later
     from sklearn.utils.validation import validate_data
 except ImportError:  # pragma: no cover
 
-    def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
-        return estimator._validate_data(*arrays, **options)
+    def validate_data(estimator: Any, *arrays: Any, skip_check_array: bool = False, **options: Any) -> Any:
+        if not skip_check_array:
+            return estimator._validate_data(*arrays, **options)
+        estimator._check_feature_names(arrays[0], reset=options.get("reset", True))
+        estimator._check_n_features(arrays[0], reset=options.get("reset", True))
+        return arrays[0]
 
 
 class _Austere(BaseEstimator):

@@ -61,7 +61,8 @@ fn used_levels(column: &mut Column) -> Option<Vec<String>> {
     let (mut kept, mut unused, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (label, used) in labels.drain(..).zip(used) {
         places.push(kept.len() as u32);
-        if used { &mut kept } else { &mut unused }.push(label);
+        let list = if used { &mut kept } else { &mut unused };
+        list.push(label);
     }
     codes.iter_mut().for_each(|code| *code = places[*code as usize]);
     *labels = kept;

@@ -62,7 +62,7 @@ pub(crate) fn truths(labels: &[String]) -> Option<Vec<f64>> {
 pub(super) struct TooManyLevels;
 
 /// 1 for `true`, 0 for `false`, in any capitalisation.
-pub(super) fn truth(text: &str) -> Option<f64> {
+pub(crate) fn truth(text: &str) -> Option<f64> {
     if text.eq_ignore_ascii_case("true") {
         Some(1.0)
     } else if text.eq_ignore_ascii_case("false") {
