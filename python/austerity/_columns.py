@@ -79,6 +79,9 @@ def _category(name: str, value: Any) -> Optional[Column]:
 
 
 def _finite(name: str, values: np.ndarray) -> np.ndarray:
+    if not values.flags.aligned or any(stride % values.itemsize for stride in values.strides):
+        # A field of records, for example: compiled code cannot step through it.
+        values = values.copy()
     bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))

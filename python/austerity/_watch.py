@@ -15,7 +15,8 @@ def _fingerprint(array: np.ndarray) -> int:
         words = np.fromiter(map(id, array.ravel().tolist() if array.dtype.names else array.flat), np.uint64, array.size)
         return _austerity.fingerprint(words)
     contiguous = array.flags.c_contiguous or array.flags.f_contiguous
-    if contiguous or array.dtype.itemsize != 8:
+    steps = array.flags.aligned and all(stride % 8 == 0 for stride in array.strides)
+    if contiguous or array.dtype.itemsize != 8 or not steps:
         flat = array.ravel(order="K") if contiguous else np.ascontiguousarray(array).ravel()
         data = flat.view(np.uint8)
         return _austerity.fingerprint(data.view(np.uint64) if data.size % 8 == 0 else data)
