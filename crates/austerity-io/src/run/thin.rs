@@ -70,6 +70,10 @@ impl DrawsWriter {
                     chunk::write(&mut self.batch, &file, &block, content, &[])?;
                 }
                 self.chains[chain].buffers[place] = chunks.remainder().to_vec();
+                let left = (kept.len() / block.chunk_bytes()) as u64..draws / block.chunk_draws as u64;
+                for file in left.map(|number| chunk::path(&self.path, &block, chain, number)) {
+                    fs::remove_file(&file).map_err(Error::io("remove", &file))?;
+                }
             }
             self.chains[chain].drawn = draws / factor;
         }
