@@ -51,8 +51,8 @@ class _Austere(BaseEstimator):
             row = int(np.argmax(weights < 0))
             raise ValueError(f"sample_weight, row {row}: {weights[row]:g} is negative; give the number of times that each row counts")
         kept = np.flatnonzero(weights)
-        if len(kept) == 0:
-            raise ValueError("sample_weight is 0 for every row; give a positive weight to at least one")
+        if len(kept) == 0:  # some versions of scikit-learn say so themselves
+            raise ValueError("Sample weights must contain at least one non-zero number.")
         if len(kept) < len(weights):
             X = X.iloc[kept] if hasattr(X, "iloc") else X[kept]
             y, weights = y[kept], weights[kept]
@@ -94,11 +94,13 @@ class _Austere(BaseEstimator):
         self._offset = means.get("intercept", 0.0)
 
     def _mean(self, X: Any) -> np.ndarray:
-        return self.fit_.predict(self._new(X), threads=self.threads)["mean"]
+        X = self._new(X)
+        return self.fit_.predict(X, threads=self.threads)["mean"]
 
     def predict_interval(self, X: Any, interval: float = 0.95) -> Tuple[np.ndarray, np.ndarray]:
         """Lower and upper end of the interval of the expected response."""
-        found = self.fit_.predict(self._new(X), interval=interval, threads=self.threads)
+        X = self._new(X)
+        found = self.fit_.predict(X, interval=interval, threads=self.threads)
         return found["lower"], found["upper"]
 
 
