@@ -30,6 +30,18 @@ def test_the_guide_runs(tmp_path, monkeypatch):
         exec(compile(block, "docs/python.md", "exec"), space)
 
 
+def test_the_readme_prints_what_it_shows(capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S).groups()
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    # Digits may differ between instruction sets, times between machines; names, words and means may not.
+    bare = lambda said: re.sub(r"\s+", " ", re.sub(r"[-+]?\d[\d.,e-]*", "#", said)).strip()
+    assert bare(printed) == bare(shown)
+    means = lambda said: [float(line.split()[1]) for line in said.splitlines()[2:6]]
+    assert means(printed) == pytest.approx(means(shown), abs=2e-4)
+
+
 def test_the_notebook_executes(tmp_path):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")

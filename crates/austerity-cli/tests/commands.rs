@@ -4,7 +4,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::common::{austerity, text};
+use crate::common::{Scratch, austerity, text};
 
 #[test]
 fn help_names_every_command_with_examples() {
@@ -47,60 +47,57 @@ fn bad_usage_and_bad_input_exit_with_2_and_speak_on_standard_error() {
 }
 
 #[test]
-fn the_demo_prints_its_tables_and_words() {
-    let output = austerity(&["demo", "--rows", "20000", "--features", "4", "--seconds", "0.4"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
+fn the_demo_fits_then_compares_and_leaves_a_page() {
+    let scratch = Scratch::new("demo");
+    let said = scratch.done("demo --rows 20000 --features 4 --seconds 0.4 --out shown");
     for word in [
-        "exact",
-        "ε = 0.05",
-        "ε = 0.01",
-        "m = 800",
-        "data read",
-        "ESS/s",
-        "sd ratio",
-        "cold start",
-        "In words",
-        "Memory",
+        "austerity fit shown/data.parquet --response y",
+        "true",
+        "Trusted: 4 chains agree",
+        "seconds from the file",
+        "rows per decision",
+        "effective samples/s",
+        "sd against exact",
+        "predicted sd",
+        "exact MH, proposals of the fit",
+        "exact MH, random walk",
+        "paper's test, same random walk",
+        "Report page: shown/run/report.html",
     ] {
         assert!(said.contains(word), "{word} is missing in\n{said}");
     }
-    assert!(output.stderr.is_empty(), "quiet when not a terminal");
+    assert!(scratch.at("shown/run/report.html").is_file());
+    // The same command again never overwrites.
+    let again = scratch.run("demo --rows 2000 --features 2 --seconds 0.1 --out shown");
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("--out"), "{}", text(&again.stderr));
 }
 
 #[test]
 fn the_demo_speaks_json() {
-    let output = austerity(&[
-        "demo",
-        "--rows",
-        "20000",
-        "--features",
-        "4",
-        "--seconds",
-        "0.4",
-        "--json",
-        "--seed",
-        "3",
-    ]);
-    assert!(output.status.success());
-    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let scratch = Scratch::new("demo-json");
+    let value = scratch.json("demo --rows 20000 --features 4 --seconds 0.4 --seed 3 --out shown");
     assert_eq!(value["rows"], 20_000);
     assert_eq!(value["parameters"], 5);
     assert_eq!(value["seed"], 3);
-    let results = value["results"].as_array().unwrap();
-    assert_eq!(results.len(), 4);
-    assert_eq!(results[0]["data_share"], 1.0);
-    for result in &results[1..] {
-        let share = result["data_share"].as_f64().unwrap();
-        assert!(share > 0.0 && share < 1.0, "{share}");
-        assert!(result["ess_per_second"].as_f64().unwrap() > 0.0);
+    assert_eq!(value["fit"]["trusted"], true);
+    assert!(value["fit"]["seconds"].as_f64().unwrap() > value["fit"]["chain_seconds"].as_f64().unwrap());
+    let [exact, walk, test] = &value["baselines"].as_array().unwrap()[..] else { panic!("{value}") };
+    let rows = |result: &serde_json::Value| result["rows_per_decision"].as_f64().unwrap();
+    assert!(rows(exact) == 20_000.0 && rows(walk) == 20_000.0);
+    assert!(rows(test) < 20_000.0 && rows(&value["fit"]) < 2000.0, "{value}");
+    assert!(test["predicted_sd"].as_f64().unwrap() > 1.2 && exact["predicted_sd"] == 1.0);
+    for result in [exact, walk, test] {
+        assert!(result["effective"].as_f64().unwrap() > 0.0, "{result}");
     }
 }
 
 #[test]
 fn a_closed_pipe_is_no_error() {
+    let scratch = Scratch::new("closed-pipe");
     let mut child = Command::new(env!("CARGO_BIN_EXE_austerity"))
-        .args(["demo", "--rows", "5000", "--features", "2", "--seconds", "0.2"])
+        .args(["demo", "--rows", "5000", "--features", "2", "--seconds", "0.2", "--out", "shown"])
+        .current_dir(scratch.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -114,8 +111,10 @@ fn a_closed_pipe_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
+    let scratch = Scratch::new("demo-interrupted");
     let child = Command::new(env!("CARGO_BIN_EXE_austerity"))
-        .args(["demo", "--rows", "20000", "--features", "3", "--seconds", "30"])
+        .args(["demo", "--rows", "20000", "--features", "3", "--seconds", "30", "--out", "shown"])
+        .current_dir(scratch.path())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

@@ -114,7 +114,7 @@ fn ctrl_c_keeps_everything_drawn_and_the_run_goes_on() {
     assert!(scratch.run("generate logistic --rows 20000 --features 3 --out data.parquet").status.success());
     // With a pilot before the chains and without: both must hear it.
     for rule in ["--rule exact --proposal adaptive", "--rule sequential", "--epsilon 0.1 --batch 500"] {
-        let line = format!("fit data.parquet --response y {rule} --warmup 200 --out run");
+        let line = format!("fit data.parquet --response y {rule} --warmup 200 --max-disk 1TB --out run");
         let child = scratch.start(&format!("{line} --draws 50000000"));
         let chunk = scratch.path().join("run/checkpoint.previous");
         for _ in 0..200 {

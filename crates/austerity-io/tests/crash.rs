@@ -39,7 +39,7 @@ fn told() -> Option<PathBuf> {
 fn again(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args([test, "--exact", "--nocapture"])
+        .args([&format!("crash::{test}"), "--exact", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
@@ -112,7 +112,7 @@ fn a_full_disk_leaves_what_was_safe_and_says_so() {
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 32; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
-        .args(["a_full_disk_leaves_what_was_safe_and_says_so", "--exact", "--nocapture"])
+        .args(["crash::a_full_disk_leaves_what_was_safe_and_says_so", "--exact", "--nocapture"])
         .env(FOLDER, &run)
         .output()
         .unwrap();

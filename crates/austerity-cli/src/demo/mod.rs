@@ -79,7 +79,7 @@ pub(crate) fn run(common: &Common, options: &DemoOptions) -> Result<(), Failure>
         fit,
         baselines: measured,
     };
-    if common.json { json(&demo) } else { say(words::comparison(&demo, options.seconds)) }
+    if common.json { json(&demo) } else { say(words::comparison(&demo, options.seconds, control.stopped())) }
 }
 
 /// A fresh folder: the one that was asked for, or one among the temporary files.

@@ -42,9 +42,9 @@ pub(super) fn answer(fit: &Fitted, truth: &[f64]) -> String {
 }
 
 /// The table of all samplers, three sentences and where to look next.
-pub(super) fn comparison(demo: &Demo, seconds: f64) -> String {
+pub(super) fn comparison(demo: &Demo, seconds: f64, stopped: bool) -> String {
     let Some(exact) = demo.baselines.first() else {
-        return format!("Stopped before the baselines were measured.\n{}", next(demo));
+        return format!("Stopped early: no baseline was measured.\n{}", next(demo));
     };
     let mut rows =
         table(&["", "rows per decision", "effective samples/s", "sd against exact", "predicted sd"]);
@@ -68,7 +68,11 @@ pub(super) fn comparison(demo: &Demo, seconds: f64) -> String {
             format!("{:.2}", measured.predicted_sd),
         ]);
     }
-    let sentences: String = sentences(demo, exact).iter().map(|text| format!("• {text}\n")).collect();
+    let mut said = sentences(demo, exact);
+    if stopped {
+        said.push("Stopped early: the numbers rest on what was drawn until then.".into());
+    }
+    let sentences: String = said.iter().map(|text| format!("• {text}\n")).collect();
     format!(
         "What it replaces: Metropolis–Hastings without a surrogate, {seconds} seconds each.\n{rows}\n\
          Effective samples: the smaller of bulk and tail, worst coefficient, per second of sampling.\n{sentences}{}",

@@ -236,9 +236,9 @@ impl Overview {
             let least = self.summary.iter().map(|s| s.ess_bulk.min(s.ess_tail)).fold(f64::NAN, f64::min);
             let chains = self.run.settings.chains;
             said.push(if chains > 1 {
-                format!("The {chains} chains agree (largest R-hat {worst:.3}); the smallest effective sample size is {least:.0}.")
+                format!("Trusted: the {chains} chains agree (largest R-hat {worst:.3}); the smallest effective sample size is {least:.0}.")
             } else {
-                format!("The smallest effective sample size is {least:.0}; one chain alone cannot disagree with another.")
+                format!("Trusted: the smallest effective sample size is {least:.0}. One chain alone cannot disagree with another.")
             });
         }
         said.extend(self.verdict.reasons.iter().map(ToString::to_string));
