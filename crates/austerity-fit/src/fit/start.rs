@@ -85,7 +85,9 @@ impl FindMode<'_> {
         let names = model.names();
         let flat = self.priors.contains(&Prior::Flat);
         let found = find_mode(model, start);
-        if flat {
+        let (width, rows) = (names.len(), model.len());
+        let exact = self.family.has_sigma() && width > rows;
+        if flat && !exact {
             // Rounding may make a mode of a flat direction.
             let at = found.as_ref().map_or(start, |mode| &mode.state);
             let free = free(model, at, &names)?;
@@ -98,8 +100,7 @@ impl FindMode<'_> {
             }
         }
         let mode = found.map_err(|error| {
-            let (width, rows) = (names.len(), model.len());
-            if self.family.has_sigma() && width > rows {
+            if exact {
                 return Failure::Usage(format!(
                     "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; name fewer \
                      columns with --features, or give sigma a prior such as normal:1 in a file for --priors"

@@ -347,7 +347,7 @@ mod tests {
     fn a_summary_gets_its_share_and_no_more() {
         // A microsecond per draw: a second affords 110,000, of which 65,536 are stored.
         let cheap = Closing::priced(1.0, 1e-6, USUAL as f64);
-        assert_eq!(cheap.most, 110_000);
+        assert!((109_999..=110_000).contains(&cheap.most), "{cheap:?}");
         assert!((cheap.seconds - 0.105_536).abs() < 1e-9, "{cheap:?}");
         // A millisecond per draw: a few draws take half of the time.
         let dear = Closing::priced(1.0, 1e-3, USUAL as f64);

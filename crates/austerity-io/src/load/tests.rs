@@ -370,7 +370,11 @@ fn references_that_cannot_be_are_refused() {
     refused(small(), &options(&["age=20"]), kind, &["holds numbers", "--categorical"]);
     let full = DesignOptions { intercept: false, ..options(&["colour=red"]) };
     refused(small(), &full, kind, &["without an intercept", "`red`"]);
-    let levels = DesignOptions { categorical: strings(&["age"]), ..options(&["age=30.0"]) };
+    let levels = DesignOptions {
+        features: Some(strings(&["age"])),
+        categorical: strings(&["age"]),
+        ..options(&["age=30.0"])
+    };
     assert_eq!(binary(small(), &levels).unwrap().names[..3], ["age=20", "age=40", "age=50"]);
 }
 

@@ -44,7 +44,9 @@ pub(super) fn find<M: Sampled>(
     let named = |entries: &dyn Fn(usize) -> bool| -> Vec<String> {
         (0..names.len()).filter(|&i| entries(i)).map(|i| names[i].clone()).collect()
     };
-    if let Some(mode) = end.mode.as_ref().filter(|_| !end.ridged) {
+    // Rounding may make a flat direction look curved.
+    let singular = end.ridged || scaled(end).symmetric_eigenvalues().min() < SINGULAR;
+    if let Some(mode) = end.mode.as_ref().filter(|_| !singular) {
         let narrow = |i: usize| narrow(mode, i);
         if !(0..names.len()).any(narrow) {
             return Ok(None);
@@ -105,6 +107,12 @@ fn units(end: &End) -> Vec<f64> {
     end.state.iter().enumerate().map(unit).collect()
 }
 
+/// −H in these units.
+fn scaled(end: &End) -> DMatrix<f64> {
+    let unit = units(end);
+    DMatrix::from_fn(unit.len(), unit.len(), |i, j| -end.hessian[(i, j)] * unit[i] * unit[j])
+}
+
 /// Whether no parameter has a slope: far from a mode, what does not matter there may matter elsewhere.
 fn is_level(end: &End) -> bool {
     end.mode.is_some()
@@ -124,7 +132,7 @@ fn spikes<M: Sampled>(density: &mut Density<'_, M>, end: &End, start: &[f64]) ->
 
 /// Which parameters change along flat directions.
 fn flat<M: Sampled>(density: &mut Density<'_, M>, end: &End) -> Result<Vec<bool>, Failure> {
-    let (state, hessian) = (&end.state, &end.hessian);
+    let state = &end.state;
     let d = state.len();
     let mut parts = vec![false; d];
     let here = density.at(state, true)?;
@@ -132,8 +140,7 @@ fn flat<M: Sampled>(density: &mut Density<'_, M>, end: &End) -> Result<Vec<bool>
         return Ok(parts);
     }
     let unit = units(end);
-    let scaled = DMatrix::from_fn(d, d, |i, j| -hessian[(i, j)] * unit[i] * unit[j]);
-    let eigen = scaled.symmetric_eigen();
+    let eigen = scaled(end).symmetric_eigen();
     for (value, vector) in eigen.eigenvalues.iter().zip(eigen.eigenvectors.column_iter()) {
         if value.abs() > SINGULAR {
             continue;

@@ -25,7 +25,11 @@ fn a_slope_without_end_and_a_stop_are_no_mode() {
     let endless = from_fn(100, 1, |_: &[f64]| 0.0, |s: &[f64], _| s[0]).unwrap();
     let found = mode(&endless, &[0.0], &Control::new()).unwrap();
     assert!(found.mode.is_none());
-    assert_eq!(found.hazard, Some(Hazard::DegenerateMode { parameters: vec!["theta1".into()] }), "{found:?}");
+    assert_eq!(
+        found.hazard,
+        Some(Hazard::DegenerateMode { parameters: vec!["parameter1".into()] }),
+        "{found:?}"
+    );
     let stopped = Control::new();
     stopped.stop();
     assert!(matches!(mode(&endless, &[0.0], &stopped), Err(Failure::Interrupted)));
@@ -86,7 +90,7 @@ fn scales_that_go_to_zero_are_a_degenerate_mode() {
         let log = from_fn(500, 2, |_: &[f64]| 0.0, move |s: &[f64], _| normal(s[0], s[1], y)).unwrap();
         for start in [[0.0, 0.0], [y, 0.0]] {
             let found = hazard(&log, &start);
-            let told = matches!(&found, Some(Hazard::DegenerateMode { parameters }) if parameters.contains(&"theta2".into()));
+            let told = matches!(&found, Some(Hazard::DegenerateMode { parameters }) if parameters.contains(&"parameter2".into()));
             assert!(told, "{y} {start:?}: {found:?}");
         }
     }
@@ -95,7 +99,7 @@ fn scales_that_go_to_zero_are_a_degenerate_mode() {
     let edged = from_fn(500, 2, support, |s: &[f64], _| normal(s[0], s[1].ln(), 2.5)).unwrap();
     let found = hazard(&edged, &[2.5, 1.0]);
     assert!(
-        matches!(&found, Some(Hazard::DegenerateMode { parameters }) if parameters == &["theta2"]),
+        matches!(&found, Some(Hazard::DegenerateMode { parameters }) if parameters == &["parameter2"]),
         "{found:?}"
     );
     // Power: with noise there is a mode, and far starts find none without being accused.
