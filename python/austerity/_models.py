@@ -156,9 +156,8 @@ class Regression:
             if shown in by_name:
                 column = taken[value]
             else:
-                if shown == "trials" and is_number(value):
-                    value = np.full(self.rows, float(value))
-                column = _columns.one_column(shown, value, self._watch)
+                same = shown == "trials" and is_number(value)
+                column = np.full(self.rows, float(value)) if same else _columns.one_column(shown, value, self._watch)
                 if _columns.length(column) != self.rows:
                     raise ValueError(f"{shown} has {_columns.length(column)} values, but X has {self.rows} rows; give one for each row")
                 _same_index(index, shown, value)
@@ -230,7 +229,7 @@ def _names(what: str, names: Union[str, Sequence[str]]) -> List[str]:
 def _unknown(what: str, name: str, there: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, there, n=1)
     listed = ", ".join(map(repr, there[:12])) + (f", … ({len(there)} in all)" if len(there) > 12 else "")
-    return f"{what} names the column {name!r}, which X does not have{f'; did you mean {near[0]!r}?' if near else ''}; it has {listed}"
+    return f"{what} names the column {name!r}, which X does not have{f' (did you mean {near[0]!r}?)' if near else ''}; it has {listed}"
 
 
 def _all_names(X: Any, names: Optional[Sequence[str]], there: List[str]) -> List[str]:

@@ -52,9 +52,8 @@ def opened(X: Any, wanted: Optional[Sequence[str]] = None) -> Any:
         if kind == "RecordBatchReader":
             return _read(X)
         if hasattr(X, "to_table"):  # a data set, a scanner
-            names = getattr(getattr(X, "schema", None), "names", None)
-            limited = wanted is not None and names is not None and hasattr(X, "scanner")
-            return X.to_table(columns=_there(names, wanted)) if limited else X.to_table()
+            limited = wanted is not None and hasattr(X, "scanner")
+            return X.to_table(columns=_there(X.schema.names, wanted)) if limited else X.to_table()
         if hasattr(X, "column_names") or hasattr(X, "columns"):
             return X
         raise TypeError(f"X is a pyarrow {kind}; {_KINDS}")

@@ -58,8 +58,8 @@ class Watch:
         for name, array, before in self._sealed:
             if _fingerprint(array) != before:
                 raise ValueError(
-                    f"{name} changed after the model was built: the model uses the array it was given, not a copy. "
-                    "Build the model again to sample from the new values, or build it from a copy: array.copy()"
+                    f"{name} changed after the model was built. Build the model again to use the new values; "
+                    "to keep the old ones, build it from a copy: array.copy()"
                 )
 
     def __reduce__(self) -> Any:
