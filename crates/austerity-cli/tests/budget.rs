@@ -156,14 +156,14 @@ fn a_folder_stays_below_its_size_and_goes_on_as_if_never_interrupted() {
     let scratch = Scratch::new("size");
     scratch.done("generate logistic --rows 3000 --features 4 --out data.csv");
     let fit = "fit data.csv --response y --rule exact --proposal adaptive --chains 2 --warmup 100 --seed 3";
-    scratch.fit(&format!("{fit} --draws 20000 --out all"));
+    scratch.fit(&format!("{fit} --draws 60000 --out all"));
     let all = scratch.draws("all");
-    let limit = "--max-disk 5MB";
-    let said = scratch.done(&format!("{fit} {limit} --draws 20000 --out whole"));
-    assert!(size(&scratch.at("all")) > 5_000_000 && size(&scratch.at("whole")) <= 5_000_000);
+    let limit = "--max-disk 7MB";
+    let said = scratch.done(&format!("{fit} {limit} --draws 60000 --out whole"));
+    assert!(size(&scratch.at("all")) > 7_000_000 && size(&scratch.at("whole")) <= 7_000_000);
     let every = scratch.summary("whole")["stored_every"].as_u64().unwrap() as usize;
     assert!(
-        every > 1 && said.contains("of 20,000 draws per chain to keep the folder below 5 MB (--max-disk)"),
+        every > 1 && said.contains("of 60,000 draws per chain to keep the folder below 7 MB (--max-disk)"),
         "{said}"
     );
     // What is stored are the draws of the unlimited run.
@@ -172,14 +172,14 @@ fn a_folder_stays_below_its_size_and_goes_on_as_if_never_interrupted() {
     scratch.fit(&format!("{fit} {limit} --draws 1000 --out parts"));
     for wait in [60, 120, 240] {
         scratch.killed_after(
-            &format!("{fit} {limit} --draws 20000 --out parts --resume"),
+            &format!("{fit} {limit} --draws 60000 --out parts --resume"),
             Duration::from_millis(wait),
         );
     }
-    scratch.fit(&format!("{fit} {limit} --draws 20000 --out parts --resume"));
+    scratch.fit(&format!("{fit} {limit} --draws 60000 --out parts --resume"));
     scratch.draws("parts").assert_equal(&scratch.draws("whole"), "killed and resumed");
-    assert!(size(&scratch.at("parts")) <= 5_000_000);
-    let evaluations = "--evaluations 60000000";
+    assert!(size(&scratch.at("parts")) <= 7_000_000);
+    let evaluations = "--evaluations 400000000";
     scratch.fit(&format!("{fit} {limit} {evaluations} --out counted"));
     let counted = scratch.draws("counted");
     assert!(scratch.summary("counted")["stored_every"].as_u64().unwrap() > 1);
@@ -201,15 +201,15 @@ fn a_folder_stays_below_its_size_and_goes_on_as_if_never_interrupted() {
     );
     scratch.refused_with(&format!("{fit} --max-disk huge --out no"), &["--max-disk", "huge", "500MB"]);
     // Less room on resumption thins what is there.
-    scratch.fit(&format!("{fit} --max-disk 4MB --draws 20001 --out whole --resume"));
-    assert!(size(&scratch.at("whole")) <= 4_000_000, "{}", size(&scratch.at("whole")));
+    scratch.fit(&format!("{fit} --max-disk 6MB --draws 60001 --out whole --resume"));
+    assert!(size(&scratch.at("whole")) <= 6_000_000, "{}", size(&scratch.at("whole")));
 }
 
 #[test]
 fn a_target_is_reached_with_thinned_draws() {
     let scratch = Scratch::new("thin-target");
     scratch.done("generate logistic --rows 1000 --features 2 --out data.csv");
-    let fit = "fit data.csv --response y --rule exact --proposal random-walk:0.02 --chains 2 --warmup 100 --max-disk 4MB";
+    let fit = "fit data.csv --response y --rule exact --proposal random-walk:0.02 --chains 2 --warmup 100 --max-disk 7MB";
     scratch.fit(&format!("{fit} --target-ess 1000 --out whole"));
     let summary = scratch.summary("whole");
     assert_eq!(summary["ended"], "target_ess");
