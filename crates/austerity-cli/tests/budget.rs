@@ -16,6 +16,7 @@ fn stretches(summary: &Value) -> &Vec<Value> {
 }
 
 #[test]
+#[ignore = "second tier: long"]
 fn evaluations_determine_every_draw() {
     let scratch = Scratch::new("evaluations");
     scratch.done(ROWS);

@@ -9,6 +9,7 @@ use std::fs;
 use crate::common::{Scratch, text};
 
 #[test]
+#[ignore = "second tier: long"]
 fn an_experiment_leaves_figures_tables_numbers_and_a_page() {
     let scratch = Scratch::new("reproduce");
     let report = scratch.json("reproduce theory --quick --out paper --seed 3");

@@ -70,6 +70,7 @@ fn generated(name: &str, family: &str) -> Scratch {
 }
 
 #[test]
+#[ignore = "second tier: long"]
 fn killed_linear_runs_go_on_to_the_same_draws() {
     let scratch = generated("resume-linear", "linear");
     killed_and_resumed(&scratch, "fit linear.csv --response y --draws 120000 --standardize");
@@ -87,6 +88,7 @@ fn killed_runs_with_heavy_tails_go_on_to_the_same_draws() {
 }
 
 #[test]
+#[ignore = "second tier: long"]
 fn killed_runs_of_counts_go_on_to_the_same_draws() {
     let scratch = generated("resume-counts", "poisson");
     killed_and_resumed(
@@ -183,6 +185,7 @@ fn lengths_are_in_total_and_a_finished_run_says_so() {
 }
 
 #[test]
+#[ignore = "second tier: long"]
 fn a_target_is_reached_where_the_undisturbed_run_reaches_it() {
     let scratch = Scratch::new("target");
     assert!(scratch.run("generate logistic --rows 4000 --features 3 --out data.csv").status.success());

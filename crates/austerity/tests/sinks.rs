@@ -62,6 +62,7 @@ impl Shelf {
 }
 
 #[test]
+#[ignore = "second tier: long"]
 fn the_draws_of_a_sink_are_those_of_the_run_and_every_part_can_be_resumed() {
     let model = model(20_000);
     let settings = settings(6_000);
