@@ -3,7 +3,7 @@
 //! | hazard | seen by |
 //! |---|---|
 //! | a flat direction | −H, scaled to a unit diagonal, has an eigenvalue of about 0, and f stays within 0.05 up to 1,000 units along its eigenvector |
-//! | a degenerate mode | f rises along the last step, doubled again and again, by ever more; or towards an edge by as much at every halving of what is left; or the search climbs without end while the density becomes 10⁴ times as narrow; or the mode is narrower than its parameters can be told apart |
+//! | a degenerate mode | f rises along the last step, made longer again and again, by ever more; or towards an edge by as much at every halving of what is left; or the search climbs without end while the density becomes 10⁴ times as narrow; or the mode is narrower than its parameters can be told apart |
 //!
 //! A unit is the parameter's standard deviation given the others, or max(|θ|, 1) where it has no curvature. Curved ridges (only the product of
 //! two parameters matters) are not found. Cost: some hundred sums of the sampled rows at most, and only where the search did not
@@ -23,10 +23,13 @@ const LEVEL: f64 = 0.05;
 const UNITS: [f64; 3] = [1.0, 30.0, 1000.0];
 /// Eigenvalues that may be 0: the noise of differences is smaller, a correlation of 0.999 999 still proper.
 const SINGULAR: f64 = 1e-6;
-/// Rise, in nats, that is one; all of the rise that is beyond every mode; doublings and halvings looked at.
+/// Rise, in nats, that is one; all of the rise that is beyond every mode; lengths and halvings looked at.
 const RISE: f64 = 0.5;
 const BEYOND: f64 = 100.0;
 const TRIES: usize = 60;
+/// Growth of the steps. Not 2: a ridge of ten times the curvature makes steps of a ninth of the way to an edge at 0, and eight of what is left
+/// would end exactly there.
+const GROWTH: f64 = 1.9;
 /// Growth of a curvature that no search for an ordinary mode sees: a standard deviation falls to 10⁻⁴ of what it was.
 const SPIKE: f64 = 1e8;
 /// sd over |θ| below which rounding decides.
@@ -178,7 +181,7 @@ fn rises<M: Sampled>(
     let (mut low, mut high, mut last) = (0.0, None, begin);
     let mut gains = Vec::new();
     for k in 0..TRIES {
-        let length = 2f64.powi(k as i32);
+        let length = GROWTH.powi(k as i32);
         let there = density.at(&(state + direction * length), true)?;
         if !there.is_finite() {
             high = Some(length);
