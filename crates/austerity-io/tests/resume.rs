@@ -268,22 +268,12 @@ fn every_file_truncated_alone_is_healed_or_named() {
 
 #[test]
 fn a_thinned_store_holds_every_fourth_draw_and_goes_on() {
-    for revealed in [false, true] {
-        thinned_twice(revealed);
-    }
-}
-
-/// Thins a store that has revealed draws, or none, before.
-fn thinned_twice(revealed: bool) {
-    let folder = Folder::new(if revealed { "thin-revealed" } else { "thin" });
+    let folder = Folder::new("thin");
     let layout = layout(300, 2); // chunks of 32 draws
     let path = folder.path("draws.zarr");
     let mut writer = DrawsWriter::create(&path, &layout).unwrap();
     append(&mut writer, &layout, 0, 0..140);
     append(&mut writer, &layout, 1, 0..133);
-    if revealed {
-        writer.flush().unwrap();
-    }
     writer.thin(2).unwrap();
     assert_eq!((writer.drawn(0), writer.drawn(1), writer.stored_every()), (70, 66, 2));
     writer.thin(2).unwrap();

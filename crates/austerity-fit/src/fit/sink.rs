@@ -93,13 +93,14 @@ impl<'a> FolderSink<'a> {
         Ok(())
     }
 
-    /// Keeps every `factor`-th of the stored draws; gives the draws per stored draw. What the checkpoint counts are draws made, so it need not follow at once.
+    /// Keeps every `factor`-th of the stored draws, durably with the settings and the checkpoint that go with them; gives the draws per stored draw.
     pub(super) fn thin(&mut self, run: &RunFile, factor: u64) -> Result<u64, Failure> {
         self.writer.thin(factor)?;
         let mut run = run.clone();
         run.settings.record_every = self.writer.stored_every();
         self.saved.checkpoint.settings.record_every = run.settings.record_every;
         self.planned = Some(run.text()?);
+        self.save()?;
         Ok(run.settings.record_every)
     }
 

@@ -7,8 +7,6 @@
 //! and the old one is removed. A crash before the first move leaves the old store, and one between the moves leaves only the
 //! new one under its temporary name: [`standing`] finds it and [`settle`] completes the moves.
 //!
-//! A store that has not revealed a draw yet is thinned where it is, without waiting for the disk: what a crash leaves of it is of no use in either case.
-//!
 //! Cost: one read and a k-th of a write of the store; for that time it takes up to 1.5 times its size on disk.
 
 use std::fs;
@@ -31,9 +29,6 @@ impl DrawsWriter {
         let factor = factor.max(1);
         let mut thinned = None;
         self.guarded(|writer| {
-            if writer.revealed == Some(0) && writer.chains.iter().all(|chain| chain.safe == 0) {
-                return writer.thin_in_place(factor);
-            }
             // Full chunks are read from the disk, those in the making from memory.
             writer.batch.commit()?;
             thinned = Some(writer.thinned(factor)?);
@@ -43,69 +38,6 @@ impl DrawsWriter {
             *self = thinned;
         }
         Ok(())
-    }
-
-    /// Thins a store whose draws nobody counts on.
-    fn thin_in_place(&mut self, factor: u64) -> Result<()> {
-        self.batch.lazy = true;
-        let committed = self.batch.commit();
-        self.batch.lazy = false;
-        committed?;
-        for chain in 0..self.plan.chains {
-            let draws = self.chains[chain].drawn;
-            for place in 0..self.plan.blocks.len() {
-                let block = self.plan.blocks[place].clone();
-                let mut kept = Vec::new();
-                for number in 0..draws.div_ceil(block.chunk_draws as u64) {
-                    self.records(chain, place, number, |draw, record| {
-                        if (draw + 1).is_multiple_of(factor) {
-                            kept.extend_from_slice(record);
-                        }
-                        Ok(())
-                    })?;
-                }
-                let mut chunks = kept.chunks_exact(block.chunk_bytes());
-                for (number, content) in (0..).zip(chunks.by_ref()) {
-                    let file = chunk::path(&self.path, &block, chain, number);
-                    chunk::write(&mut self.batch, &file, &block, content, &[])?;
-                }
-                self.chains[chain].buffers[place] = chunks.remainder().to_vec();
-                let left = (kept.len() / block.chunk_bytes()) as u64..draws / block.chunk_draws as u64;
-                for file in left.map(|number| chunk::path(&self.path, &block, chain, number)) {
-                    fs::remove_file(&file).map_err(Error::io("remove", &file))?;
-                }
-            }
-            self.chains[chain].drawn = draws / factor;
-        }
-        self.layout.stored_every = self.layout.stored_every.saturating_mul(factor);
-        // All metadata are written anew.
-        self.revealed = None;
-        Ok(())
-    }
-
-    /// Visits the records of a chunk, with the number of their draws.
-    fn records(
-        &self,
-        chain: usize,
-        place: usize,
-        number: u64,
-        mut visit: impl FnMut(u64, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let (block, draws) = (&self.plan.blocks[place], self.chains[chain].drawn);
-        let first = number * block.chunk_draws as u64;
-        let content = if first + block.chunk_draws as u64 > draws {
-            self.chains[chain].buffers[place].clone()
-        } else {
-            let content = chunk::read(&self.path, block, chain, number, block.chunk_draws);
-            content.map_err(|Damage { file, problem, have }| Error::DrawsDamaged {
-                file,
-                chain: self.plan.chain_number(chain),
-                first: first + have as u64 + 1,
-                last: draws,
-                problem,
-            })?
-        };
-        (first..).zip(content.chunks_exact(block.record())).try_for_each(|(draw, record)| visit(draw, record))
     }
 
     fn thinned(&self, factor: u64) -> Result<Self> {
@@ -145,9 +77,23 @@ impl DrawsWriter {
         let draws = whole.chains[chain].drawn;
         for place in 0..self.plan.blocks.len() {
             let block = self.plan.blocks[place].clone();
+            let (every, record) = (block.chunk_draws as u64, block.record());
             let (mut kept, mut written) = (Vec::with_capacity(block.chunk_bytes()), 0);
-            for number in 0..draws.div_ceil(block.chunk_draws as u64) {
-                whole.records(chain, place, number, |draw, record| {
+            for number in 0..draws.div_ceil(every) {
+                let first = number * every;
+                let content = if first + every > draws {
+                    whole.chains[chain].buffers[place].clone()
+                } else {
+                    let content = chunk::read(&whole.path, &block, chain, number, block.chunk_draws);
+                    content.map_err(|Damage { file, problem, have }| Error::DrawsDamaged {
+                        file,
+                        chain: self.plan.chain_number(chain),
+                        first: first + have as u64 + 1,
+                        last: draws,
+                        problem,
+                    })?
+                };
+                for (draw, record) in (first..).zip(content.chunks_exact(record)) {
                     if (draw + 1).is_multiple_of(factor) {
                         kept.extend_from_slice(record);
                     }
@@ -157,8 +103,7 @@ impl DrawsWriter {
                         kept.clear();
                         written += 1;
                     }
-                    Ok(())
-                })?;
+                }
             }
             self.chains[chain].buffers[place] = kept;
         }

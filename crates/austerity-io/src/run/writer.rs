@@ -58,7 +58,7 @@ pub struct DrawsWriter {
     padding: [(u8, Vec<u8>); 2],
     pub(super) batch: Batch,
     /// Draws that the metadata reveal; `None` before the first metadata.
-    pub(super) revealed: Option<u64>,
+    revealed: Option<u64>,
     /// Chunks of the coordinate `draw` on disk.
     draw_chunks: u64,
     failed: bool,
