@@ -111,12 +111,21 @@ fn budgets_too_small_name_the_least() {
     );
     assert!(!scratch.path().join("run").exists());
     // A little more than the least, which counts the time for reading: draws that are not trusted or are right.
-    let said = scratch.refused(&format!("{fit} --budget 1ms"));
-    let least = said.split("--budget ").nth(1).and_then(|rest| rest.split("ms").next()).unwrap();
-    let enough = 2 * least.trim().parse::<u64>().unwrap();
-    let output = scratch.fit(&format!("{fit} --budget {enough}ms"));
-    let said = text(&output.stdout);
-    assert!(said.contains("Budget: "), "{said}");
+    let twice = |said: &str| {
+        let least = said.split("the least is about --budget ").nth(1).unwrap_or_else(|| panic!("{said}"));
+        2 * least.split("ms").next().unwrap().trim().parse::<u64>().unwrap()
+    };
+    let mut enough = twice(&scratch.refused(&format!("{fit} --budget 1ms")));
+    // The least depends on what else the machine does: a second answer may name more.
+    for _ in 0..5 {
+        let output = scratch.run(&format!("{fit} --budget {enough}ms"));
+        if output.status.code() != Some(2) {
+            assert!(text(&output.stdout).contains("Budget: "), "{}", text(&output.stdout));
+            return;
+        }
+        enough = twice(&text(&output.stderr));
+    }
+    panic!("every budget was too small, {enough} ms at last");
 }
 
 /// Bytes of all files of a folder.
