@@ -19,6 +19,7 @@ const WELCOME: &[&[&str]] = &[
     &["numba"],
     &["jax"],
     &["xarray", "arviz", "pyarrow"],
+    &["polars", "duckdb"],
 ];
 /// The settings of `[profile.test]`, which the wheel is built with.
 const SETTINGS: [(&str, &str); 4] =
