@@ -8,7 +8,7 @@
 //! Tests called `on_demand_…` print tables for the record and belong to no tier.
 //!
 //! Everything is built once with the settings of `[profile.test]`: lints and docs share their metadata, tests, experiments and the wheel their
-//! libraries.
+//! libraries. The step `first build` checks the program without features, as a newcomer builds it.
 
 use crate::checks::{documents, manifests, sources};
 use crate::command::{self, cargo};
@@ -45,6 +45,7 @@ pub(crate) fn run(root: &Path, tier: Tier) -> ExitCode {
         "warnings",
     ];
     run_cargo(&mut steps, "lints", cargo(root, &lints));
+    run_cargo(&mut steps, "first build", cargo(root, &["check", "--profile", "test"]));
     run_cargo(&mut steps, "tests", tests(root, tier));
     if tier == Tier::Full {
         run_cargo(&mut steps, "experiments", experiments(root));
@@ -86,9 +87,7 @@ fn run_project_checks(steps: &mut Steps, root: &Path, tree: &Tree) {
     steps.run("unsafe code", "only where it is allowed", || sources::unsafe_code(tree));
     steps.run("documented commands", "the commands of the README exist", || {
         documents::commands(tree, |subcommand| {
-            // Without features, as a newcomer builds it; the profile of the tests, so that little is compiled a second time.
-            let call = ["run", "--quiet", "--profile", "test", "--", subcommand, "--help"];
-            command::output(&mut cargo(root, &call)).map(|_| ())
+            command::output(program(root).args([subcommand, "--help"])).map(|_| ())
         })
     });
 }
@@ -116,11 +115,19 @@ fn tests(root: &Path, tier: Tier) -> Command {
     cargo(root, &call)
 }
 
-/// Every experiment of the paper at its smallest size, with the program that the tests have built. Claims that do not hold at
-/// that size are no failures: the pages, in `target/reproduce`, tell them.
+/// Every experiment of the paper at its smallest size. Claims that do not hold at that size are no failures: the pages, in
+/// `target/reproduce`, tell them.
 fn experiments(root: &Path) -> Command {
-    let program = ["run", "--quiet", "--profile", "test", "--features", "paper", "--"];
-    let mut command = cargo(root, &program);
-    command.args(["reproduce", "all", "--quick", "--out", "target/reproduce"]);
-    command
+    let mut call = program(root);
+    call.args(["reproduce", "all", "--quick", "--out", "target/reproduce"]);
+    call
+}
+
+/// The program that the tests have built. `cargo run` would choose other features of its dependencies and compile them all again.
+fn program(root: &Path) -> Command {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let mut call =
+        Command::new(target.join("debug").join(format!("austerity{}", std::env::consts::EXE_SUFFIX)));
+    call.current_dir(root).stdin(std::process::Stdio::null());
+    call
 }
