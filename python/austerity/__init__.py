@@ -18,18 +18,22 @@ from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open  # 
 from ._generate import Generated, generate
 from ._models import Binomial, Linear, Logistic, Poisson, Regression, Student
 from ._own import JaxModel, Model, NumbaModel
-from ._priors import Flat, Laplace, Normal, StudentT
+from ._priors import Exponential, Flat, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
 from ._sample import Run, sample
 from ._theory import analyze, check, design
 
 __all__ = [
     "Binomial",
+    "Exponential",
     "Fit",
     "Flat",
     "Generated",
+    "HalfNormal",
+    "HalfStudentT",
     "JaxModel",
     "Laplace",
     "Linear",
+    "LogNormal",
     "Logistic",
     "Model",
     "Normal",

@@ -122,7 +122,7 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
 
     Parameters
     ----------
-    prior : prior, default: normal with sd 2.5 divided by each column's sd; of two-valued columns, 5 divided by their range
+    prior : prior, default: normal with sd 2.5 divided by each column's sd; of two-valued columns, 5 divided by their distance
     draws, chains, tolerance, threads
         As of :func:`austerity.sample`.
     fit_intercept : bool

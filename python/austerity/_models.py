@@ -31,12 +31,14 @@ class Regression:
     y : array, or str
         The response, or the name of its column in ``X``.
     prior : Normal, Laplace, StudentT or Flat
-        Of every coefficient except the intercept. Default: normal with sd 2.5 divided by each column's sd; of a
-        column of two values, such as 0 and 1, with sd 5 divided by their distance, however rare one of them is.
+        Of every coefficient except the intercept. Default: normal with sd 2.5 divided by each column's sd (of a
+        column of two values, such as 0 and 1, 5 divided by their distance, however rare one of them is), times the sd of a real response.
     prior_intercept : prior
-        Default: ``Normal(10)``.
+        Of the intercept itself, where every column is 0. Default: a prior of the linear predictor at the column means, around the mean of the
+        response with 2.5 times its sd; for logistic and Poisson regression around the link of its mean with sd 10.
     priors : dict
-        Priors of single coefficients by name, on top of ``prior``.
+        Priors of single coefficients by name, on top of ``prior``; that of ``"sigma"`` is one of a positive number, such as
+        ``HalfNormal(2)``. Default of sigma: ``HalfStudentT(3, sd of the response)``.
     weights, offset : array, or str
         Frequency weights, and the known part of the linear predictor; or the names of their columns in ``X``.
     names : sequence of str

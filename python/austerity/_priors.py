@@ -1,109 +1,174 @@
-"""Priors of coefficients."""
+"""Priors of coefficients and of positive parameters."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Dict, Tuple, Union
+from typing import Any, ClassVar, Dict, Tuple
 
 from ._options import is_number
 
-#: What other packages call the centre of a prior, and its width.
-_CENTRE = ("loc", "mu", "mean", "location")
-_WIDTH = ("sigma", "sd", "scale", "std", "stdev", "b")
+#: What other packages call these numbers.
+_SYNONYMS = {
+    "mean": ("mu", "loc", "location"),
+    "sd": ("sigma", "scale", "std", "stdev"),
+    "scale": ("sigma", "sd", "b", "std", "stdev"),
+    "freedom": ("nu", "df"),
+    "rate": ("lam", "lambda_"),
+}
 
 
-def _positive(name: str, value: Any) -> float:
-    if not (is_number(value) and math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} is {value!r}; allowed: a positive finite number")
-    return float(value)
+class Prior:
+    """Numbers of a prior, given in order or by name; a mean may be left out."""
 
+    #: The numbers in order, with their defaults (``None``: must be given).
+    _numbers: ClassVar[Dict[str, Any]] = {}
+    _text: ClassVar[str] = ""
+    #: Whether it is a prior of positive parameters.
+    positive: ClassVar[bool] = False
 
-class _Centred:
-    """Priors around 0: what is said about another centre is answered in words."""
-
-    _fields: ClassVar[Tuple[str, ...]] = ()
-
-    def __new__(cls, *values: Any, **named: Any) -> Any:
-        strange = [name for name in named if name not in cls._fields]
-        if len(values) + len(named) > len(cls._fields) or strange:
-            raise TypeError(cls._answer(values, named))
-        return super().__new__(cls)
+    def __init__(self, *values: Any, **named: Any) -> None:
+        names = list(self._numbers)
+        if "mean" in names and len(values) < len(names):
+            # Normal(2.5) is the sd; of Student's t the freedom comes first.
+            names.remove("mean")
+        said = ", ".join([*map(repr, values), *(f"{name}={value!r}" for name, value in named.items())])
+        if len(values) > len(names):
+            raise TypeError(f"{type(self).__name__}({said}): use {self._signature()}")
+        found = dict(zip(names, values))
+        for name, value in named.items():
+            known = next((own for own in self._numbers if name == own or name in _SYNONYMS.get(own, ())), None)
+            if known is None or known in found:
+                raise TypeError(f"{type(self).__name__}({said}): use {self._signature()}")
+            found[known] = value
+        for name, default in self._numbers.items():
+            value = found.get(name, default)
+            good = is_number(value) and math.isfinite(value) and (name == "mean" or value > 0)
+            if not good:
+                allowed = "a finite number" if name == "mean" else "a positive finite number"
+                raise ValueError(f"{name} is {value!r}; allowed: {allowed}")
+            object.__setattr__(self, name, float(value))
 
     @classmethod
-    def _answer(cls, values: Tuple[Any, ...], named: Dict[str, Any]) -> str:
-        said = ", ".join([*map(repr, values), *(f"{name}={value!r}" for name, value in named.items())])
-        signature = f"{cls.__name__}({', '.join(cls._fields)})"
-        # A centre before the width, or by name; of Student's t, freedom comes first.
-        width = next((value for name, value in named.items() if name in _WIDTH), values[-1] if values else None)
-        freedom = named.get("freedom", named.get("nu", named.get("df", values[0] if len(values) > 1 else 4)))
-        unknown = [name for name in named if name not in (*cls._fields, *_CENTRE, *_WIDTH, "nu", "df")]
-        if unknown or width is None or len(values) > len(cls._fields) + 1:
-            return f"{cls.__name__}({said}): use {signature}; priors are centred at 0 for now"
-        meant = f"{cls.__name__}({freedom!r}, {width!r})" if len(cls._fields) == 2 else f"{cls.__name__}({width!r})"
-        return f"{cls.__name__}({said}): priors are centred at 0 for now, so {signature} takes no centre; write {meant}"
+    def _signature(cls) -> str:
+        name, numbers = cls.__name__, list(cls._numbers)
+        if "mean" in numbers and not cls.positive:
+            short = ", ".join(number for number in numbers if number != "mean")
+            return f"{name}({short}) or {name}({', '.join(numbers)})"
+        return f"{name}({', '.join(numbers)})"
 
-    def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            object.__setattr__(self, field.name, _positive(field.name, getattr(self, field.name)))
+    def _values(self) -> Tuple[float, ...]:
+        return tuple(getattr(self, name) for name in self._numbers)
+
+    def _shown(self) -> Dict[str, float]:
+        shown = dict(zip(self._numbers, self._values()))
+        if not self.positive and shown.get("mean") == 0.0:
+            del shown["mean"]
+        return shown
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed: make another one")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values() == other._values()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._values()))
+
+    def __reduce__(self) -> Any:
+        return (type(self), self._values())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
+
+    def __str__(self) -> str:
+        numbers = ",".join(map(repr, self._shown().values()))
+        return f"{self._text}:{numbers}" if numbers else self._text
 
 
-@dataclass(frozen=True)
-class Normal(_Centred):
-    """A normal prior around 0.
+class Normal(Prior):
+    """A normal prior, ``Normal(sd)`` around 0 or ``Normal(mean, sd)``.
 
-    >>> Normal(2.5)
-    Normal(sd=2.5)
+    >>> Normal(2.5), Normal(1.0, 0.5)
+    (Normal(sd=2.5), Normal(mean=1.0, sd=0.5))
     """
 
-    sd: float = 2.5
-
-    _fields: ClassVar[Tuple[str, ...]] = ("sd",)
-
-    def __str__(self) -> str:
-        return f"normal:{self.sd!r}"
+    mean: float
+    sd: float
+    _numbers = {"mean": 0.0, "sd": 2.5}
+    _text = "normal"
 
 
-@dataclass(frozen=True)
-class Laplace(_Centred):
-    """A double exponential prior around 0, as the lasso has it."""
+class Laplace(Prior):
+    """A double exponential prior, as the lasso has it: ``Laplace(scale)`` around 0 or ``Laplace(mean, scale)``."""
 
-    scale: float = 1.0
-
-    _fields: ClassVar[Tuple[str, ...]] = ("scale",)
-
-    def __str__(self) -> str:
-        return f"laplace:{self.scale!r}"
+    mean: float
+    scale: float
+    _numbers = {"mean": 0.0, "scale": 1.0}
+    _text = "laplace"
 
 
-@dataclass(frozen=True)
-class StudentT(_Centred):
-    """A Student-t prior around 0: heavier tails than the normal one."""
+class StudentT(Prior):
+    """A Student-t prior, heavier in the tails than the normal one: ``StudentT(freedom, scale)`` or ``StudentT(freedom, mean, scale)``."""
 
-    freedom: float = 4.0
-    scale: float = 2.5
-
-    _fields: ClassVar[Tuple[str, ...]] = ("freedom", "scale")
-
-    def __str__(self) -> str:
-        return f"student:{self.freedom!r},{self.scale!r}"
+    freedom: float
+    mean: float
+    scale: float
+    _numbers = {"freedom": 4.0, "mean": 0.0, "scale": 2.5}
+    _text = "student"
 
 
-@dataclass(frozen=True)
-class Flat:
+class Flat(Prior):
     """No prior at all; the data must then determine every coefficient."""
 
-    def __str__(self) -> str:
-        return "flat"
+    _text = "flat"
 
 
-Prior = Union[Normal, Laplace, StudentT, Flat]
+class HalfNormal(Prior):
+    """The positive half of a normal distribution around 0, for ``sigma``."""
+
+    scale: float
+    _numbers = {"scale": None}
+    _text = "half-normal"
+    positive = True
+
+
+class HalfStudentT(Prior):
+    """The positive half of a Student-t distribution around 0, for ``sigma``."""
+
+    freedom: float
+    scale: float
+    _numbers = {"freedom": 3.0, "scale": None}
+    _text = "half-student"
+    positive = True
+
+
+class Exponential(Prior):
+    """An exponential prior, for ``sigma``; its mean is ``1 / rate``."""
+
+    rate: float
+    _numbers = {"rate": None}
+    _text = "exponential"
+    positive = True
+
+
+class LogNormal(Prior):
+    """A log-normal prior, for ``sigma``: its logarithm has this mean and sd."""
+
+    mean: float
+    sd: float
+    _numbers = {"mean": None, "sd": None}
+    _text = "log-normal"
+    positive = True
+
+    def __init__(self, mean: Any, sd: Any) -> None:
+        super().__init__(mean, sd)
 
 
 def prior_text(name: str, prior: object) -> str:
     """A prior as the program reads it."""
-    if isinstance(prior, str):
-        return prior
-    if isinstance(prior, (Normal, Laplace, StudentT, Flat)):
+    if isinstance(prior, (str, Prior)):
         return str(prior)
-    raise TypeError(f"{name}: {prior!r} is no prior; use Normal(sd), Laplace(scale), StudentT(freedom, scale) or Flat()")
+    raise TypeError(
+        f"{name}: {prior!r} is no prior; use Normal(sd), Laplace(scale), StudentT(freedom, scale) or Flat(), "
+        "for sigma HalfNormal(scale), HalfStudentT(freedom, scale), Exponential(rate) or LogNormal(mean, sd)"
+    )

@@ -102,29 +102,45 @@ def test_words_of_other_samplers(word, here):
 @pytest.mark.parametrize(
     "make, match",
     [
-        (lambda: au.Normal(0, 1), r"Normal\(0, 1\): priors are centred at 0 for now.*write Normal\(1\)"),
-        (lambda: au.Normal(0, 2.5), r"write Normal\(2.5\)"),
-        (lambda: au.Normal(3, 2.5), r"centred at 0 for now.*write Normal\(2.5\)"),
-        (lambda: au.Normal(mu=0, sigma=1), r"Normal\(mu=0, sigma=1\).*write Normal\(1\)"),
-        (lambda: au.Normal(loc=0.0, scale=2.0), r"write Normal\(2.0\)"),
-        (lambda: au.Normal(sigma=2.0), r"write Normal\(2.0\)"),
-        (lambda: au.Laplace(0, 1), r"write Laplace\(1\)"),
-        (lambda: au.StudentT(4, 0, 2.5), r"write StudentT\(4, 2.5\)"),
-        (lambda: au.StudentT(nu=3, mu=0, sigma=1), r"write StudentT\(3, 1\)"),
-        (lambda: au.Normal(1, 2, 3), r"use Normal\(sd\)"),
+        (lambda: au.Normal(1, 2, 3), r"Normal\(1, 2, 3\): use Normal\(sd\) or Normal\(mean, sd\)"),
         (lambda: au.Normal(shape=1), r"use Normal\(sd\)"),
+        (lambda: au.Normal(1, 2, sigma=3), r"use Normal\(sd\)"),
+        (lambda: au.StudentT(1, 2, 3, 4), r"use StudentT\(freedom, scale\) or StudentT\(freedom, mean, scale\)"),
+        (lambda: au.HalfNormal(1, 2), r"use HalfNormal\(scale\)"),
     ],
 )
-def test_priors_with_a_centre_say_what_is_meant(make, match):
+def test_numbers_that_make_no_prior_are_answered_in_words(make, match):
     with pytest.raises(TypeError, match=match):
         make()
+
+
+@pytest.mark.parametrize(
+    "prior, text",
+    [
+        (lambda: au.Normal(0, 1), "normal:1.0"),
+        (lambda: au.Normal(3, 2.5), "normal:3.0,2.5"),
+        (lambda: au.Normal(mu=-1, sigma=1), "normal:-1.0,1.0"),
+        (lambda: au.Normal(loc=0.0, scale=2.0), "normal:2.0"),
+        (lambda: au.Laplace(1, 2), "laplace:1.0,2.0"),
+        (lambda: au.StudentT(4, 0.5, 2.5), "student:4.0,0.5,2.5"),
+        (lambda: au.StudentT(nu=3, mu=0, sigma=1), "student:3.0,1.0"),
+        (lambda: au.HalfNormal(2), "half-normal:2.0"),
+        (lambda: au.HalfStudentT(3, 2), "half-student:3.0,2.0"),
+        (lambda: au.Exponential(0.5), "exponential:0.5"),
+        (lambda: au.LogNormal(0, 1), "log-normal:0.0,1.0"),
+    ],
+)
+def test_priors_may_have_a_mean(prior, text):
+    assert str(prior()) == text and eval(repr(prior()), vars(au)) == prior()
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        prior().scale = 3
 
 
 def test_priors_are_as_before():
     import copy
     import pickle
 
-    for prior in (au.Normal(), au.Normal(sd=2), au.Laplace(scale=3), au.StudentT(scale=1), au.StudentT(5, 2), au.Flat()):
+    for prior in (au.Normal(), au.Normal(sd=2), au.Laplace(scale=3), au.StudentT(scale=1), au.StudentT(5, 2), au.StudentT(5, 1, 2), au.Flat()):
         assert pickle.loads(pickle.dumps(prior)) == prior == copy.deepcopy(prior)
 
 

@@ -30,8 +30,8 @@ fn near_the_mode(scratch: &Scratch, data: &Path, (response, features): (&str, &[
     let wanted = DesignOptions { features: Some(names), ..DesignOptions::new(response) };
     let loaded = load(&open(data).unwrap(), &wanted, None, 1, &LoadOptions::default()).unwrap();
     let width = features.len() + 1;
-    let mut priors = vec![Prior::Normal { sd: 1.0 }; width];
-    priors[0] = Prior::Normal { sd: 10.0 };
+    let mut priors = vec![Prior::normal(1.0); width];
+    priors[0] = Prior::normal(10.0);
     let model = Glm::from_store(Logistic, loaded.store, priors).unwrap();
     let mode = find_mode(&model, &vec![0.0; width]).unwrap();
     for (j, parameter) in found["parameters"].as_array().unwrap().iter().enumerate() {

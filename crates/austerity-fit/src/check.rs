@@ -11,8 +11,8 @@ use austerity::check::normality::{
 };
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{
-    Access, Binomial, Curvature, Glm, Linear, Logistic, Mode, Model, Noise, Poisson, Store, Student,
-    find_mode,
+    Access, Binomial, Curvature, DefaultPriors, Glm, Linear, Logistic, Mode, Model, Noise, Poisson, Store,
+    Student, find_mode,
 };
 use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
@@ -22,7 +22,7 @@ use austerity_io::table::Source;
 use serde_json::{Value, json};
 
 use crate::data::{self, Loaded};
-use crate::model::{FREEDOM, Family, SCALE_PRIOR};
+use crate::model::{FREEDOM, Family};
 use crate::options::{CheckOptions, Common};
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
@@ -77,8 +77,9 @@ fn find(
     let loaded = data::load(&options.data, table, common.seed(), common)?;
     line.note("finding the mode and looking at moves");
     let data = &loaded.store;
-    let mut priors = data.default_priors();
-    let findings = match Family::of(options.data.family, data.description().kind) {
+    let family = Family::of(options.data.family, data.description().kind);
+    let DefaultPriors { coefficients: priors, sigma } = data.default_priors_with(family.tails());
+    let findings = match family {
         Family::Logistic => {
             look(&Glm::from_store(Logistic, data.clone(), priors)?, data, 0, common, options, of_glm)
         }
@@ -88,21 +89,17 @@ fn find(
         Family::Poisson => {
             look(&Glm::from_store(Poisson, data.clone(), priors)?, data, 0, common, options, of_glm)
         }
-        Family::Student => {
-            priors.push(SCALE_PRIOR);
-            look(
-                &Glm::from_store(Student { freedom: FREEDOM }, data.clone(), priors)?,
-                data,
-                1,
-                common,
-                options,
-                of_glm,
-            )
-        }
+        Family::Student => look(
+            &Glm::from_store(Student { freedom: FREEDOM }, data.clone(), priors.and(sigma))?,
+            data,
+            1,
+            common,
+            options,
+            of_glm,
+        ),
         Family::Own => return Err(crate::model::own()),
         Family::Linear => {
-            let model =
-                Linear::from_store(data, &priors, Noise::Unknown { prior: SCALE_PRIOR })?.by_rows()?;
+            let model = Linear::from_store(data, priors, Noise::Unknown { prior: sigma })?.by_rows()?;
             look(&model, data, 1, common, options, |_, _, _| Ok(None))
         }
     }?;

@@ -3,8 +3,8 @@
 //! A [`Task`] is generic over the model; [`with_model`] builds the one that the family names and hands it over.
 
 use austerity::model::{
-    Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, Parameters, Poisson, Prior, ResponseKind,
-    Store, Student,
+    Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, NoiseTails, Parameters, Poisson, Priors,
+    ResponseKind, Store, Student, WithPriors,
 };
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +13,6 @@ use crate::output::Failure;
 
 /// Degrees of freedom of the Student family.
 pub(crate) const FREEDOM: f64 = 4.0;
-/// Weak prior of log σ.
-pub(crate) const SCALE_PRIOR: Prior = Prior::Normal { sd: 10.0 };
 
 /// The likelihood of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +45,18 @@ impl Family {
         matches!(self, Self::Student | Self::Linear)
     }
 
+    /// What default priors assume of the noise.
+    pub(crate) fn tails(self) -> NoiseTails {
+        if self == Self::Student { NoiseTails::Heavy } else { NoiseTails::Normal }
+    }
+
+    /// Whether the log-likelihood is concave in the parameters, for every data set: one mode under log-concave priors.
+    ///
+    /// Logit and log links are canonical (Wedderburn 1976). With an unknown σ it is concave in (β/σ, 1/σ), where the priors are not.
+    pub(crate) fn is_log_concave(self) -> bool {
+        matches!(self, Self::Logistic | Self::Binomial | Self::Poisson)
+    }
+
     /// In words.
     pub(crate) fn words(self) -> &'static str {
         match self {
@@ -61,8 +71,8 @@ impl Family {
 }
 
 /// A posterior of coefficients that a run can be made of.
-pub(crate) trait Regression: Parameters + Curvature + Model<State = Vec<f64>> {}
-impl<M: Parameters + Curvature + Model<State = Vec<f64>>> Regression for M {}
+pub(crate) trait Regression: Parameters + Curvature + WithPriors + Model<State = Vec<f64>> {}
+impl<M: Parameters + Curvature + WithPriors + Model<State = Vec<f64>>> Regression for M {}
 
 /// A posterior that chains can sample: a regression, a surrogate of one, or a user's own.
 pub trait Sampled: Parameters + Model<State = Vec<f64>> {}
@@ -89,16 +99,15 @@ pub(crate) trait Task: Sized {
     }
 }
 
-/// Builds the model of `family` and hands it to `task`. `priors` has one entry per parameter, that of log σ last.
+/// Builds the model of `family` and hands it to `task`. `priors` has one entry per parameter, that of σ last.
 pub(crate) fn with_model<T: Task>(
     family: Family,
     store: &Store,
-    priors: &[Prior],
+    priors: &Priors,
     by_rows: bool,
     task: T,
 ) -> Result<T::Output, Failure> {
-    let owned = || (store.clone(), priors.to_vec());
-    let ((store, priors), all) = (owned(), priors);
+    let (store, priors) = (store.clone(), priors.clone());
     match family {
         Family::Logistic => task.run_expandable(&Glm::from_store(Logistic, store, priors)?),
         Family::Binomial => task.run_expandable(&Glm::from_store(Binomial, store, priors)?),
@@ -107,11 +116,10 @@ pub(crate) fn with_model<T: Task>(
             task.run_expandable(&Glm::from_store(Student { freedom: FREEDOM }, store, priors)?)
         }
         Family::Linear => {
-            let (noise, coefficients) = match all.split_last() {
-                Some((&prior, coefficients)) => (Noise::Unknown { prior }, coefficients),
-                None => return Err(Failure::Usage("a linear model needs a prior for log sigma".into())),
-            };
-            let model = Linear::from_store(&store, coefficients, noise)?;
+            let (coefficients, prior) = priors
+                .apart_from_last()
+                .ok_or_else(|| Failure::Usage("a linear model needs a prior for sigma".into()))?;
+            let model = Linear::from_store(&store, coefficients, Noise::Unknown { prior })?;
             if by_rows { task.run(&model.by_rows()?) } else { task.run(&model) }
         }
         Family::Own => Err(own()),

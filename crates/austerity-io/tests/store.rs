@@ -111,7 +111,7 @@ fn default_priors_do_not_depend_on_the_way() {
     ];
     let names = ["y", "dummy", "signs", "three", "parity", "level"].map(String::from).to_vec();
     let source = Source::of_table(Table { file: "two.csv".into(), names, columns, rows });
-    let sd = |prior: &Prior| if let Prior::Normal { sd } = prior { *sd } else { panic!("{prior:?}") };
+    let sd = |prior: &Prior| if let Prior::Normal { sd, .. } = prior { *sd } else { panic!("{prior:?}") };
     let of = |store: &Store| store.default_priors().iter().map(sd).collect::<Vec<f64>>();
     let mut found = Vec::new();
     for (name, standardize) in [("plain", false), ("standard", true)] {

@@ -342,6 +342,7 @@ fn checked(columns: Vec<Vec<f64>>, response: Vec<f64>) -> CheckedData {
         offset: None,
         intercept: true,
         shuffle: None,
+        kind: austerity::model::ResponseKind::Binary,
         warnings: Vec::new(),
     }
 }

@@ -94,7 +94,7 @@ fn chain(model: &Free, dimension: usize) -> Chain<'_, Free, AnyProposal> {
 
 fn steps(criterion: &mut Criterion) {
     for dimension in [5, 20, 50] {
-        let model = Free { priors: vec![Prior::Normal { sd: 1e3 }; dimension] };
+        let model = Free { priors: vec![Prior::normal(1e3); dimension] };
         let mut chain = chain(&model, dimension);
         criterion.bench_function(&format!("step without likelihood, d = {dimension}"), |b| {
             b.iter(|| chain.step());
@@ -123,7 +123,7 @@ fn nanoseconds(mut body: impl FnMut()) -> f64 {
 }
 
 fn table() {
-    let model = Free { priors: vec![Prior::Normal { sd: 1e3 }; 20] };
+    let model = Free { priors: vec![Prior::normal(1e3); 20] };
     let mut chain = chain(&model, 20);
     let step = nanoseconds(|| {
         let _ = black_box(chain.step());

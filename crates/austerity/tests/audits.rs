@@ -43,8 +43,8 @@ fn model(rows: usize) -> Glm<Logistic> {
         eta.iter().map(|eta| f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-eta).exp()))).collect();
     let names: Vec<String> = (0..DENSE + RARE).map(|j| format!("x{j}")).collect();
     let data = Data::new(names, columns, response).check(ResponseKind::Binary).unwrap();
-    let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; PARAMETERS];
-    priors[0] = Prior::Normal { sd: 10.0 };
+    let mut priors = vec![Prior::student(3.0, 1.0); PARAMETERS];
+    priors[0] = Prior::normal(10.0);
     Glm::new(Logistic, &data, priors).unwrap()
 }
 

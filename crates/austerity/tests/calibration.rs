@@ -101,13 +101,13 @@ fn calibration<M: Parameters<State = Vec<f64>>>(
 }
 
 fn logistic(rule: &RuleSettings) -> f64 {
-    let priors = [Prior::Normal { sd: 1.0 }, Prior::Normal { sd: 1.0 }, Prior::Laplace { scale: 0.7 }];
+    let priors = [Prior::normal(1.0), Prior::normal(1.0), Prior::laplace(0.7)];
     calibration(|rng: &mut Rng| common::logistic(ROWS, &priors, rng), |_| {}, rule)
 }
 
 /// The trace holds σ where the state has log σ.
 fn linear(by_rows: bool, rule: &RuleSettings) -> f64 {
-    let priors = [2.0, 1.0, 0.5].map(|sd| Prior::Normal { sd });
+    let priors = [2.0, 1.0, 0.5].map(|sd| Prior::normal(sd));
     let joint = |rng: &mut Rng| {
         let Joint { state, model } = common::linear(ROWS, &priors, rng);
         Joint { state, model: if by_rows { model.by_rows().unwrap() } else { model } }

@@ -22,9 +22,7 @@ fn surrogate<F: Family>(
     certificate: bool,
 ) -> Surrogate<GlmExpansion<F>> {
     let data = data.check(F::KIND).unwrap();
-    let model =
-        Glm::new(family, &data, vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()])
-            .unwrap();
+    let model = Glm::new(family, &data, vec![Prior::student(3.0, 1.0); data.coefficients()]).unwrap();
     let settings = ExpansionSettings { stratum_rows: stratum, ..ExpansionSettings::default() };
     let expansion = GlmExpansion::new(&model, &vec![0.0; data.coefficients()], &settings).unwrap();
     let settings = CertificateSettings::default();

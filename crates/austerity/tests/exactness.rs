@@ -144,7 +144,7 @@ where
     assert!(!verdict.exact, "{what} was not found out: p = {:e}", verdict.p);
 }
 
-const NORMAL: [Prior; 3] = [Prior::Normal { sd: 1.0 }; 3];
+const NORMAL: [Prior; 3] = [Prior::normal(1.0); 3];
 
 fn logistic(rng: &mut Rng) -> Joint<impl Model<State = Vec<f64>> + use<>> {
     common::logistic(ROWS, &NORMAL, rng)
@@ -153,7 +153,7 @@ fn logistic(rng: &mut Rng) -> Joint<impl Model<State = Vec<f64>> + use<>> {
 /// Coefficients with normal priors, log σ with the last of them.
 fn linear(rng: &mut Rng) -> Joint<austerity::model::Linear> {
     let sd = [2.0, 1.0, 1.0, 0.5];
-    common::linear(ROWS, &sd.map(|sd| Prior::Normal { sd }), rng)
+    common::linear(ROWS, &sd.map(|sd| Prior::normal(sd)), rng)
 }
 
 fn isotropic(dimension: usize, sd: f64) -> AnyProposal {
@@ -267,12 +267,11 @@ fn every_proposal_is_exact() {
 #[test]
 fn every_regression_is_exact() {
     let exact = Exact::default();
-    let small = [0.5, 0.3, 0.3].map(|sd| Prior::Normal { sd });
+    let small = [0.5, 0.3, 0.3].map(|sd| Prior::normal(sd));
     passes("Poisson", |rng: &mut Rng| common::poisson(ROWS, &small, rng), &isotropic(3, 0.1), &exact);
-    let heavy =
-        [Prior::Student { freedom: 3.0, scale: 1.0 }, NORMAL[0], NORMAL[1], Prior::Normal { sd: 0.5 }];
+    let heavy = [Prior::student(3.0, 1.0), NORMAL[0], NORMAL[1], Prior::normal(0.5)];
     passes("Student", |rng: &mut Rng| common::student(ROWS, 4.0, &heavy, rng), &isotropic(4, 0.1), &exact);
-    let sparse = [Prior::Normal { sd: 1.0 }, Prior::Laplace { scale: 0.5 }, Prior::Laplace { scale: 0.5 }];
+    let sparse = [Prior::normal(1.0), Prior::laplace(0.5), Prior::laplace(0.5)];
     let laplace = |rng: &mut Rng| common::logistic(ROWS, &sparse, rng);
     passes("Laplace prior", laplace, &isotropic(3, 0.25), &exact);
     passes("Laplace prior, logistic law", laplace, &isotropic(3, 0.25), &Exact::new(Law::Logistic).unwrap());
@@ -320,7 +319,7 @@ fn blunders_are_found_out() {
     let walk = isotropic(3, 0.25);
     fails("wrong sign", logistic, &walk, &Blunder::WrongSign);
     fails("squared uniform", logistic, &walk, &Blunder::SquaredUniform);
-    let tight = |rng: &mut Rng| common::logistic(ROWS, &[Prior::Normal { sd: 0.3 }; 3], rng);
+    let tight = |rng: &mut Rng| common::logistic(ROWS, &[Prior::normal(0.3); 3], rng);
     fails("no prior", tight, &walk, &Blunder::NoOffset);
     for factor in [0.0, -1.0] {
         let what = format!("proposal ratio times {factor}");

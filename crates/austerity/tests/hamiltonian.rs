@@ -91,7 +91,7 @@ fn exact<M: Gradient<State = Vec<f64>>>(
     assert!(z < WITHIN, "{what}: {z} standard errors");
 }
 
-const NORMAL: [Prior; 3] = [Prior::Normal { sd: 1.0 }; 3];
+const NORMAL: [Prior; 3] = [Prior::normal(1.0); 3];
 
 fn logistic(rng: &mut Rng) -> Joint<Glm<Logistic>> {
     common::logistic(ROWS, &NORMAL, rng)
@@ -100,14 +100,13 @@ fn logistic(rng: &mut Rng) -> Joint<Glm<Logistic>> {
 #[test]
 fn paths_leave_every_differentiable_posterior_invariant() {
     exact("logistic", logistic, &[0.3, 0.3, 0.25], 0.9);
-    let small = [0.5, 0.3, 0.3].map(|sd| Prior::Normal { sd });
+    let small = [0.5, 0.3, 0.3].map(|sd| Prior::normal(sd));
     let poisson = |rng: &mut Rng| common::poisson(ROWS, &small, rng);
     exact("Poisson", poisson, &[0.1, 0.08, 0.07], 0.7);
-    let heavy =
-        [Prior::Student { freedom: 3.0, scale: 1.0 }, NORMAL[0], NORMAL[1], Prior::Normal { sd: 0.5 }];
+    let heavy = [Prior::student(3.0, 1.0), NORMAL[0], NORMAL[1], Prior::normal(0.5)];
     let student = |rng: &mut Rng| common::student(ROWS, 4.0, &heavy, rng);
     exact("Student", student, &[0.12, 0.1, 0.09, 0.1], 0.8);
-    let priors = [2.0, 1.0, 1.0, 0.5].map(|sd| Prior::Normal { sd });
+    let priors = [2.0, 1.0, 1.0, 0.5].map(|sd| Prior::normal(sd));
     let linear = |rng: &mut Rng| common::linear(ROWS, &priors, rng);
     exact("linear", linear, &[0.12, 0.1, 0.09, 0.08], 0.8);
     exact("lasso", |rng: &mut Rng| common::lasso(ROWS, 4.0, rng), &[0.1], 1.3);
@@ -189,7 +188,7 @@ fn the_linear_model_has_its_conjugate_posterior() {
 fn the_logistic_model_has_the_posterior_of_quadrature() {
     let made = generate::logistic(600, 1).seed(9).build().unwrap();
     let data = made.data.intercept(false).check(ResponseKind::Binary).unwrap();
-    let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 0.1 }]).unwrap();
+    let model = Glm::new(Logistic, &data, vec![Prior::normal(0.1)]).unwrap();
     let mode = find_mode(&model, &[0.0]).unwrap();
     let (centre, width) = (mode.state[0], mode.covariance[0].sqrt());
     let density = |b: f64| {
@@ -215,7 +214,7 @@ fn the_logistic_model_has_the_posterior_of_quadrature() {
 
 fn small() -> Glm<Logistic> {
     let data = generate::logistic(700, 3).seed(3).build().unwrap().data.check(ResponseKind::Binary).unwrap();
-    Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 4]).unwrap()
+    Glm::new(Logistic, &data, vec![Prior::normal(1.0); 4]).unwrap()
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn toy() -> Known<Lasso> {
 fn logistic() -> Known<Glm<Logistic>> {
     let data = generate::logistic(400, 1).seed(4).build().unwrap().data.intercept(false);
     let data = data.check(ResponseKind::Binary).unwrap();
-    let model = Glm::new(Logistic, &data, vec![Prior::Laplace { scale: 0.04 }]).unwrap();
+    let model = Glm::new(Logistic, &data, vec![Prior::laplace(0.04)]).unwrap();
     let points: Vec<f64> = (0..=8000).map(|i| -1.0 + f64::from(i) / 4000.0).collect();
     let logs: Vec<f64> =
         points.iter().map(|&x| model.log_density_gradient(&vec![x], &mut [0.0]).unwrap()).collect();
@@ -282,7 +282,7 @@ fn a_logistic_posterior_is_left_as_it_is_by_tested_steps_only() {
 fn a_normal_posterior_in_three_dimensions_is_left_as_it_is() {
     let data = generate::linear(600, 2).correlated(true).seed(4).build().unwrap().data;
     let data = data.check(ResponseKind::Real).unwrap();
-    let model = Linear::new(&data, &[Prior::Normal { sd: 1.0 }; 3], Noise::Known { sd: 1.0 }).unwrap();
+    let model = Linear::new(&data, &[Prior::normal(1.0); 3], Noise::Known { sd: 1.0 }).unwrap();
     let mode = find_mode(&model, &[0.0; 3]).unwrap();
     let lower = DMatrix::from_row_slice(3, 3, &mode.covariance).cholesky().unwrap().unpack();
     let centre = DVector::from_vec(mode.state.clone());

@@ -152,7 +152,7 @@ fn linear(by_rows: bool, rule: RuleSettings) -> f64 {
             Answer { mean, sd, quantiles: LEVELS.map(|level| normal.inverse_cdf(level)) }
         })
         .collect();
-    let priors = PRIOR_SD.map(|sd| Prior::Normal { sd });
+    let priors = PRIOR_SD.map(|sd| Prior::normal(sd));
     let model = Linear::new(&data, &priors, Noise::Known { sd: NOISE }).unwrap();
     let model = if by_rows { model.by_rows().unwrap() } else { model };
     let walk = RandomWalk::for_posterior(3, covariance.as_slice()).unwrap();
@@ -200,7 +200,7 @@ struct Known {
 /// which is dropped, below a hundredth of a Monte Carlo standard error.
 fn logistic() -> Known {
     let data = logistic_data();
-    let priors = vec![Prior::Normal { sd: 2.0 }; 2];
+    let priors = vec![Prior::normal(2.0); 2];
     let model = Glm::new(Logistic, &data, priors).unwrap();
     let mode = find_mode(&model, &[0.0, 0.0]).unwrap();
     let c = &mode.covariance;

@@ -30,7 +30,7 @@ type Model = Glm<Logistic>;
 
 fn model(data: Data) -> Model {
     let checked = data.check(ResponseKind::Binary).unwrap();
-    Glm::new(Logistic, &checked, vec![Prior::Normal { sd: 2.0 }; FEATURES + 1]).unwrap()
+    Glm::new(Logistic, &checked, vec![Prior::normal(2.0); FEATURES + 1]).unwrap()
 }
 
 fn data() -> (Data, Vec<f64>) {

@@ -171,7 +171,7 @@ fn other_data_or_priors_are_refused() {
     let model = |seed, sd| {
         let made = generate::logistic(300, 1).seed(seed).build().unwrap();
         let data = made.data.check(ResponseKind::Binary).unwrap();
-        Glm::new(Logistic, &data, vec![Prior::Normal { sd }; 2]).unwrap()
+        Glm::new(Logistic, &data, vec![Prior::normal(sd); 2]).unwrap()
     };
     let walk: AnyProposal = RandomWalk::isotropic(2, 0.1).unwrap().into();
     let first = Sampler::new(&model(1, 1.0), &settings(), &walk, &[vec![0.0; 2]])

@@ -47,8 +47,8 @@ fn decisions<M: Model<State = Vec<f64>>>(
 
 fn same_decisions<F: Family>(family: F, data: Data, kind: ResponseKind) {
     let data = data.check(kind).unwrap();
-    let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()];
-    priors.extend(F::EXTRA.iter().map(|_| Prior::Normal { sd: 2.0 }));
+    let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
+    priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
     let model = Glm::new(family, &data, priors).unwrap();
     let mut accepted = 0;
     for stratum in [Some(0), Some(30), None] {
@@ -90,7 +90,7 @@ fn the_spread_of_residuals_falls_with_n() {
                 .data
                 .check(ResponseKind::Binary)
                 .unwrap();
-            let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 6]).unwrap();
+            let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 6]).unwrap();
             let settings = ExpansionSettings { order, stratum_rows: Some(0), ..ExpansionSettings::default() };
             let surrogate = Surrogate::new(GlmExpansion::new(&model, &[0.0; 6], &settings).unwrap());
             let expansion = surrogate.expansion();
@@ -126,7 +126,7 @@ impl Skewed {
         let x: Vec<f64> = (0..60).map(|i| 0.2 + f64::from(i % 5)).collect();
         let y: Vec<f64> = (0..60).map(|i| f64::from(i % 12 != 0)).collect();
         let data = Data::new(["x"], vec![x], y).intercept(false).check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 3.0 }]).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(3.0)]).unwrap();
         let settings =
             ExpansionSettings { fixed: true, stratum_rows: Some(0), ..ExpansionSettings::default() };
         let surrogate = Surrogate::new(GlmExpansion::new(&model, &[0.70], &settings).unwrap());
@@ -289,7 +289,7 @@ fn single_steps_of_certain_coefficients_are_exact() {
             })
             .collect();
     let data = Data::new(["x", "rare"], vec![x, rare], y).check(ResponseKind::Binary).unwrap();
-    let model = Glm::new(Logistic, &data, vec![Prior::Student { freedom: 3.0, scale: 1.0 }; 3]).unwrap();
+    let model = Glm::new(Logistic, &data, vec![Prior::student(3.0, 1.0); 3]).unwrap();
     let surrogate = expand(&model, None);
     let expansion = surrogate.expansion();
     assert_eq!(expansion.certain_parameters(), [2], "{}", expansion.report().sentence());
@@ -327,7 +327,7 @@ fn single_steps_of_certain_coefficients_are_exact() {
 fn sampled_residuals_agree_with_exact_decisions() {
     let made = generate::logistic(20_000, 4).rare(3).correlated(true).seed(4).build().unwrap();
     let data = made.data.check(ResponseKind::Binary).unwrap();
-    let model = Glm::new(Logistic, &data, vec![Prior::Student { freedom: 3.0, scale: 1.0 }; 8]).unwrap();
+    let model = Glm::new(Logistic, &data, vec![Prior::student(3.0, 1.0); 8]).unwrap();
     let surrogate = expand(&model, None);
     let expansion = surrogate.expansion();
     let kind = Some(TransitionKind::Hamiltonian);
@@ -361,8 +361,8 @@ fn sampled_residuals_agree_with_exact_decisions() {
 fn kinks_shorten_steps_but_not_paths() {
     let made = generate::logistic(20_000, 10).seed(8).build().unwrap();
     let data = made.data.check(ResponseKind::Binary).unwrap();
-    let mut priors = vec![Prior::Laplace { scale: 1.0 / 20_000f64.sqrt() }; 11];
-    priors[0] = Prior::Normal { sd: 10.0 };
+    let mut priors = vec![Prior::laplace(1.0 / 20_000f64.sqrt()); 11];
+    priors[0] = Prior::normal(10.0);
     let model = Glm::new(Logistic, &data, priors).unwrap();
     let surrogate = expand(&model, None);
     let expansion = surrogate.expansion();

@@ -39,7 +39,7 @@ impl Problem {
         let data = data.check(ResponseKind::Binary).expect("checked data");
         let (priors, options) = match sd {
             Some(sd) => (
-                vec![Prior::Normal { sd }; data.coefficients()],
+                vec![Prior::normal(sd); data.coefficients()].into(),
                 vec!["--no-intercept".into(), "--prior".into(), format!("normal:{sd}")],
             ),
             None => (data.default_priors(), Vec::new()),

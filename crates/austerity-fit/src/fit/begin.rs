@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::{Glm, Mode, Prior, Store};
+use austerity::model::{Glm, Mode, Store};
 use austerity::proposal::{AnyProposal, Transition};
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Hazard, Memory, Sampler, Settings, UNBOUNDED};
@@ -71,11 +71,12 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let find = FindMode {
         family,
         priors: &priors,
+        width: if family.has_sigma() { loaded.store.response_sd() } else { 1.0 },
         offset: loaded.recipe.offset.is_some(),
         budget,
         threads: threads(common),
     };
-    let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
+    let smooth = priors.priors.smooth();
     let mut start = with_model(family, &loaded.store, &smooth, false, find)?;
     start.hazards.extend(hazards(&loaded.store, family, &start.mode));
     let parts = Parts {
@@ -107,7 +108,7 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         budget,
         closing,
     };
-    with_model(family, &loaded.store, &priors, sampled, task)
+    with_model(family, &loaded.store, &priors.priors, sampled, task)
 }
 
 /// Noise this small beside the response is rounding: single precision holds seven digits.
@@ -291,7 +292,7 @@ impl Begin<'_, '_> {
         }
         (settings.rule, settings.audit) = (rule, audit);
         let chains = settings.first_chain..settings.first_chain + settings.chains;
-        let mut starts = starts(&self.start.mode, settings.seed, chains)?;
+        let mut starts = starts(&self.start, settings.seed, chains)?;
         let mut run = RunFile {
             version: env!("CARGO_PKG_VERSION").into(),
             created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -311,6 +312,7 @@ impl Begin<'_, '_> {
                 standardize: self.parts.recipe.is_standardized(),
                 priors: PriorRecord::list(&names, self.parts.priors),
                 hazards: self.start.hazards.clone(),
+                modes: self.start.searched.clone(),
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
@@ -446,11 +448,7 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
     lines.extend(about::coding(run));
     let fatal = run.model.hazards.iter().filter(|hazard| hazard.is_fatal());
     lines.extend(fatal.map(|hazard| format!("• {hazard}")));
-    let shown = run.model.priors.iter().take(4);
-    let priors: Vec<String> =
-        shown.map(|p| format!("{} {}", p.parameter, about::rounded(&p.prior))).collect();
-    let more = if run.model.priors.len() > 4 { ", …" } else { "" };
-    lines.push(format!("Priors: {}{more} (all in run.toml)", priors.join(", ")));
+    lines.extend(about::priors(&run.model.priors));
     lines.push(format!("Proposal: {}.", run.proposal));
     lines.push(format!("Accept/reject rule: {}.", decide::words(&settings.rule)));
     lines.push(format!("  Why: {}.", run.decision.reason));

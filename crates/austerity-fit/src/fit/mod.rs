@@ -7,6 +7,7 @@
 //! | `choose` | proposal and rule of a new run, by pilots |
 //! | `proposal` | where candidates come from, with a surrogate and without |
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
+//! | `modes` | is the mode the only one that matters |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
@@ -20,6 +21,7 @@ pub(crate) mod budget;
 mod choose;
 pub(crate) mod decide;
 mod host;
+pub(crate) mod modes;
 mod numeric;
 mod own;
 pub(crate) mod progress;
@@ -32,13 +34,13 @@ pub(crate) mod surrogate;
 
 use std::time::{Duration, Instant};
 
-use austerity::model::{Prior, Store};
+use austerity::model::{DefaultPriors, Prior, Priors, Store};
 use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
 use austerity_io::table::{Source, nearest};
 
-use crate::model::{Family, SCALE_PRIOR, Sampled};
+use crate::model::{Family, Sampled};
 use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::output::Failure;
 use crate::runs::{Folder, Overview, RunFile, Saved, named, page};
@@ -268,35 +270,76 @@ fn draws(options: &LengthOptions) -> u64 {
     }
 }
 
-/// One prior per parameter, log σ last.
-fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<Prior>, Failure> {
+/// The priors of a run.
+pub(crate) struct AskedPriors {
+    /// One per parameter, that of σ last.
+    pub(crate) priors: Priors,
+    /// Which of them are defaults.
+    pub(crate) default: Vec<bool>,
+}
+
+/// The priors that were asked for, and the defaults of all others.
+fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<AskedPriors, Failure> {
     let parse = |option: &str, text: &str| {
         text.parse::<Prior>().map_err(|error| Failure::Usage(format!("{option} {text}: {error}")))
     };
-    let mut priors = store.default_priors();
+    let DefaultPriors { coefficients: mut priors, sigma } = store.default_priors_with(family.tails());
     let mut names = store.coefficient_names();
+    if family.has_sigma() {
+        priors = priors.and(sigma);
+        names.push("sigma".into());
+    }
+    let coefficients = store.coefficients();
+    let mut default = vec![true; names.len()];
     let intercept = usize::from(store.description().intercept);
     if let Some(text) = &options.prior {
         let prior = parse("--prior", text)?;
-        priors.iter_mut().skip(intercept).for_each(|slot| *slot = prior);
+        refuse_positive("--prior", prior)?;
+        for place in intercept..coefficients {
+            // Without an intercept the first prior is that of a column.
+            priors.set(place, prior);
+            default[place] = false;
+        }
     }
     if let Some(text) = &options.prior_intercept {
         let prior = parse("--prior-intercept", text)?;
         if intercept == 0 {
             return Err(Failure::Usage("--prior-intercept: the model has no intercept; drop it".into()));
         }
-        priors[0] = prior;
-    }
-    if family.has_sigma() {
-        priors.push(SCALE_PRIOR);
-        names.push("sigma".into());
+        refuse_positive("--prior-intercept", prior)?;
+        priors.set(0, prior);
+        default[0] = false;
     }
     if let Some(path) = &options.priors {
         for (place, prior) in austerity_io::priors::read(path, &names)? {
-            priors[place] = prior;
+            let option = format!("--priors {}: {}", path.display(), names[place]);
+            let prior = if place < coefficients {
+                refuse_positive(&option, prior)?;
+                prior
+            } else {
+                prior.positive().ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "{option}: sigma is positive, and {prior} is no prior of a positive number; use half-normal:SCALE, \
+                         half-student:DF,SCALE, exponential:RATE or log-normal:MEAN,SD"
+                    ))
+                })?
+            };
+            priors.set(place, prior);
+            default[place] = false;
         }
     }
-    Ok(priors)
+    Ok(AskedPriors { priors, default })
+}
+
+/// A coefficient may be negative.
+fn refuse_positive(option: &str, prior: Prior) -> Result<(), Failure> {
+    if !prior.is_positive() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "{option}: {prior} is a prior of positive numbers, and a coefficient may be negative; use normal:SD, laplace:SCALE, \
+         student:DF,SCALE or flat"
+    )))
 }
 
 /// Threads for work on all rows; 0 stands for all cores.
@@ -345,6 +388,6 @@ struct Parts<'a> {
     successes: Option<u64>,
     sds: Vec<f64>,
     family: Family,
-    priors: &'a [Prior],
+    priors: &'a AskedPriors,
     begun: Instant,
 }

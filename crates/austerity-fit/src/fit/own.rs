@@ -27,7 +27,7 @@ use super::proposal::{Candidates, ProposalChoice};
 use super::start::Start;
 use super::storage::Closing;
 use super::surrogate::{FEWEST_ROWS, NONE, SurrogateChoice, SurrogateRecord, is_open};
-use super::{Asked, Host, Parts, in_folder, kept, numeric, resume, settings};
+use super::{Asked, AskedPriors, Host, Parts, in_folder, kept, numeric, resume, settings};
 use crate::model::{Family, Sampled};
 use crate::options::{Common, FitOptions};
 use crate::output::Failure;
@@ -165,7 +165,7 @@ fn begin<M: Sampled>(
         successes: None,
         sds: Vec::new(),
         family: Family::Own,
-        priors: &[],
+        priors: &AskedPriors { priors: Vec::new().into(), default: Vec::new() },
         begun,
     };
     // Without derivatives of rows in blocks a pass has no known price: a budget only ends the run.
@@ -175,7 +175,7 @@ fn begin<M: Sampled>(
         wanted,
         proposal,
         parts,
-        start: Start { mode, remarks: Vec::new(), hazards: hazard.into_iter().collect(), hurried: None },
+        start: Start { hazards: hazard.into_iter().collect(), ..Start::at(mode) },
         remarks,
         host,
         fresh: &mut fresh,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use austerity::model::{Glm, Prior};
+use austerity::model::{Glm, Prior, Priors};
 use austerity::proposal::AnyProposal;
 use austerity::rule::RuleSettings;
 use austerity::run::{Limits, Sampler, UNBOUNDED};
@@ -22,7 +22,7 @@ use crate::data::{self, Loaded};
 use crate::model::{Family, Regression, Sampled, Task, with_model};
 use crate::options::{FitOptions, LengthOptions, MAX_DISK};
 use crate::output::Failure;
-use crate::runs::{Folder, Overview, RunFile, Saved};
+use crate::runs::{Folder, Overview, PriorRecord, RunFile, Saved};
 
 /// Goes on with a run.
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
@@ -49,12 +49,8 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let data_options = crate::options::DataOptions { data: options.data.data.clone(), ..data_options };
     let loaded = data::load(&data_options, asked.table, run.settings.seed, common)?;
     compare_data(&run, &options.data.data, &loaded)?;
-    let priors = run
-        .model
-        .priors
-        .iter()
-        .map(|record| record.prior.parse::<Prior>().map_err(Failure::from))
-        .collect::<Result<Vec<_>, _>>()?;
+    refuse_old_sigma(&run, folder)?;
+    let priors = PriorRecord::read(&run.model.priors, &loaded.store.column_means())?;
     compare_priors(&run, options, &loaded, &priors)?;
     length(&mut run, options)?;
     run.settings.threads = common.threads;
@@ -93,12 +89,28 @@ pub(super) fn own<'a>(
     Ok(Resume { asked, folder, run, host, lock, begun })
 }
 
+/// Refuses a run of an earlier version, whose prior of σ was one of log σ.
+fn refuse_old_sigma(run: &RunFile, folder: &Folder) -> Result<(), Failure> {
+    let last = run.model.priors.last().filter(|_| run.model.family.has_sigma());
+    let Some(record) =
+        last.filter(|record| record.prior.parse().is_ok_and(|prior: Prior| !prior.is_positive()))
+    else {
+        return Ok(());
+    };
+    Err(Failure::Usage(format!(
+        "{}: an earlier version began this run, and its prior {} of sigma held for log sigma; begin a new run with a prior of sigma itself, such as \
+         half-normal:SCALE",
+        folder.path().display(),
+        record.prior
+    )))
+}
+
 /// Refuses priors that were typed again and are others now, such as those of a file that changed.
 fn compare_priors(
     run: &RunFile,
     options: &FitOptions,
     loaded: &Loaded,
-    stored: &[Prior],
+    stored: &Priors,
 ) -> Result<(), Failure> {
     let shape = &options.shape;
     if shape.prior.is_none() && shape.prior_intercept.is_none() && shape.priors.is_none() {
@@ -112,7 +124,7 @@ fn compare_priors(
     };
     let now = super::priors(&typed, &loaded.store, run.model.family)?;
     let names = run.model.priors.iter().map(|record| &record.parameter);
-    match names.zip(stored).zip(&now).find(|((_, old), new)| old != new) {
+    match names.zip(stored.iter()).zip(now.priors.iter()).find(|((_, old), new)| old != new) {
         Some(((name, old), new)) => {
             Err(differs(&format!("the prior of {name}"), &old.to_string(), &new.to_string()))
         }

@@ -4,17 +4,21 @@
 //! starts and steps come of it, so the posterior is not changed. Chains start at draws from a normal distribution twice as
 //! wide (in variance) as the Laplace approximation there, so that R-hat has something to compare.
 
+use austerity::check::{CONFLICT, Conflict, prior_conflicts};
 use austerity::model::glm::expansion::sampled_mode;
-use austerity::model::{Access, Glm, Mode, Model as _, Prior, find_mode};
+use austerity::model::{Access, Glm, Mode, Model as _, Prior, WeighedMode, find_mode};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::run::Hazard;
 use nalgebra::DMatrix;
 
+use super::AskedPriors;
 use super::budget::{Budget, Hurried, hurry};
+use super::modes::{Modes, ModesRecord};
 use crate::model::{Family, Regression, Task};
 use crate::output::Failure;
+use crate::runs::about;
 
 /// Variance of the starts over that of the Laplace approximation.
 const SPREAD: f64 = 2.0;
@@ -28,12 +32,18 @@ const SAMPLE: usize = 1 << 16;
 /// changes the density by a nat where the eigenvalue is 2·10⁻¹⁰.
 const SINGULAR: f64 = 1e-5;
 const FAR: f64 = 1e5;
+/// Fall of the log-likelihood, three of its standard deviations beyond its centre, that shows that it has one; a normal one falls by 4.5.
+const FALL: f64 = 1.0;
 /// Coefficients that are named in a warning.
 const NAMED: usize = 5;
 
 /// The mode and what was noticed there.
 pub(super) struct Start {
     pub(super) mode: Mode,
+    /// All modes that matter, the main one first.
+    pub(super) modes: Vec<WeighedMode>,
+    /// How they were found; none where nobody looked.
+    pub(super) searched: Option<ModesRecord>,
     pub(super) remarks: Vec<String>,
     /// What is wrong with the posterior, however long the chains run.
     pub(super) hazards: Vec<Hazard>,
@@ -44,7 +54,9 @@ pub(super) struct Start {
 /// Finds the mode.
 pub(super) struct FindMode<'a> {
     pub(super) family: Family,
-    pub(super) priors: &'a [Prior],
+    pub(super) priors: &'a AskedPriors,
+    /// Standard deviation of a real response.
+    pub(super) width: f64,
     /// Whether rows have an offset: 0 is then not the state of even odds.
     pub(super) offset: bool,
     /// The budget that may leave no time for it.
@@ -57,7 +69,8 @@ impl Task for FindMode<'_> {
 
     fn run<M: Regression>(self, model: &M) -> Result<Start, Failure> {
         let zero = vec![0.0; model.names().len()];
-        self.from(model, &zero)
+        let (family, width) = (self.family, self.width);
+        self.from(model, &zero, |mode| Ok(Modes::of(family, model, mode, width)))
     }
 
     fn run_expandable<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Start, Failure> {
@@ -66,12 +79,14 @@ impl Task for FindMode<'_> {
             None => None,
         };
         if let Some(Hurried { mode: Some(mode), distance, remark }) = hurried {
-            return Ok(Start { mode, remarks: vec![remark], hazards: Vec::new(), hurried: Some(distance) });
+            return Ok(Start { remarks: vec![remark], hurried: Some(distance), ..Start::at(mode) });
         }
         // A sample leads to the neighbourhood of the mode at a fraction of the cost.
         let zero = vec![0.0; model.parameters()];
         let start = if model.len() > 2 * SAMPLE { sampled_mode(model, &zero, SAMPLE).ok() } else { None };
-        let mut start = self.from(model, &start.map_or(zero, |mode| mode.state))?;
+        let (family, width) = (self.family, self.width);
+        let start = start.map_or(zero, |mode| mode.state);
+        let mut start = self.from(model, &start, |mode| Modes::of_glm(family, model, mode, width))?;
         if let Some(Hurried { distance, remark, .. }) = hurried {
             start.remarks.insert(0, remark);
             start.hurried = Some(distance);
@@ -80,10 +95,30 @@ impl Task for FindMode<'_> {
     }
 }
 
+impl Start {
+    /// A mode that nothing more is known of.
+    pub(super) fn at(mode: Mode) -> Self {
+        Self {
+            mode,
+            modes: Vec::new(),
+            searched: None,
+            remarks: Vec::new(),
+            hazards: Vec::new(),
+            hurried: None,
+        }
+    }
+}
+
 impl FindMode<'_> {
-    fn from<M: Regression>(self, model: &M, start: &[f64]) -> Result<Start, Failure> {
+    fn from<M: Regression>(
+        self,
+        model: &M,
+        start: &[f64],
+        modes: impl FnOnce(&Mode) -> Result<Modes, Failure>,
+    ) -> Result<Start, Failure> {
         let names = model.names();
-        let flat = self.priors.contains(&Prior::Flat);
+        let priors = &self.priors.priors;
+        let flat = priors.contains(&Prior::Flat);
         let found = find_mode(model, start);
         let (width, rows) = (names.len(), model.len());
         let exact = self.family.has_sigma() && width > rows;
@@ -103,7 +138,7 @@ impl FindMode<'_> {
             if exact {
                 return Failure::Usage(format!(
                     "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; name fewer \
-                     columns with --features, or give sigma a prior such as normal:1 in a file for --priors"
+                     columns with --features, or give sigma a prior such as half-normal:1 in a file for --priors"
                 ));
             }
             let why = if flat && self.family == Family::Logistic {
@@ -115,11 +150,13 @@ impl FindMode<'_> {
             };
             Failure::Usage(format!("the posterior has no mode that could be found: {error}; {why}"))
         })?;
+        let modes = modes(&mode)?;
+        let mode = modes.weighed.first().map_or(mode, |first| first.mode.clone());
         let mut remarks = Vec::new();
         if self.family == Family::Logistic && !self.offset && separable(model, &mode.state)? {
             // Newton's method may stop on the slope without end, where rounding has flattened it.
             let mut slopes =
-                names.iter().zip(self.priors).filter(|(name, _)| *name != "intercept").peekable();
+                names.iter().zip(priors.iter()).filter(|(name, _)| *name != "intercept").peekable();
             if slopes.peek().is_some() && slopes.all(|(_, prior)| *prior == Prior::Flat) {
                 return Err(Failure::Usage(format!(
                     "the posterior has no mode: the data are separable (every row can be put on its side) and the priors are flat; {PROPER}"
@@ -130,9 +167,45 @@ impl FindMode<'_> {
                     .into(),
             );
         }
-        remarks.extend(weak(&names, self.priors, &mode));
-        Ok(Start { mode, remarks, hazards: Vec::new(), hurried: None })
+        let conflicts = conflicts(model, &mode)?;
+        remarks.extend(weak(&names, priors, &mode, &conflicts));
+        let shown = |state: &[f64]| {
+            let mut values = state.to_vec();
+            model.write(&state.to_vec(), &mut values);
+            values
+        };
+        let mut hazards: Vec<Hazard> = modes.hazard(&names, shown).into_iter().collect();
+        hazards.extend(conflicts.into_iter().map(|Conflict { parameter, likelihood, z, .. }| {
+            let at = if parameter == 0 && priors.means().is_some() { " at the column means" } else { "" };
+            Hazard::PriorConflict {
+                parameter: format!("{}{at}", names[parameter]),
+                prior: about::rounded(&priors[parameter].to_string()),
+                likelihood,
+                z,
+                default: self.priors.default[parameter],
+            }
+        }));
+        Ok(Start {
+            modes: modes.that_matter().to_vec(),
+            searched: Some(modes.record),
+            remarks,
+            hazards,
+            ..Start::at(mode)
+        })
     }
+}
+
+/// Priors that the data contradict, by a likelihood that has a centre.
+fn conflicts<M: Regression>(model: &M, mode: &Mode) -> Result<Vec<Conflict>, Failure> {
+    let mut found = prior_conflicts(model.priors(), mode, CONFLICT);
+    let mut scratch = model.scratch(Access::Blocks);
+    let mut bounded = |conflict: &Conflict| {
+        let [centre, beyond] = &conflict.beyond;
+        // So far out a likelihood may overflow: then it falls.
+        model.compare(centre, beyond, &mut scratch).total().map_or(true, |rows| rows.sum() < -FALL)
+    };
+    found.retain(|conflict| bounded(conflict));
+    Ok(found)
 }
 
 /// Coefficients along which neither the data nor the prior change the density.
@@ -182,10 +255,14 @@ fn separable<M: Regression>(model: &M, state: &Vec<f64>) -> Result<bool, Failure
 }
 
 /// A sentence about coefficients that the data hardly bound.
-fn weak(names: &[String], priors: &[Prior], mode: &Mode) -> Option<String> {
+fn weak(names: &[String], priors: &[Prior], mode: &Mode, conflicts: &[Conflict]) -> Option<String> {
     let width = names.len();
     let bound = |&(i, prior): &(usize, &Prior)| match spread(prior) {
-        Some(sd) => mode.covariance[i * width + i].sqrt() > WEAK * sd,
+        // Where prior and data disagree, both say much.
+        Some(sd) if conflicts.iter().all(|conflict| conflict.parameter != i) => {
+            mode.covariance[i * width + i].sqrt() > WEAK * sd
+        }
+        Some(_) => false,
         None => false,
     };
     let found: Vec<&str> = priors.iter().enumerate().filter(bound).map(|(i, _)| names[i].as_str()).collect();
@@ -202,19 +279,30 @@ fn weak(names: &[String], priors: &[Prior], mode: &Mode) -> Option<String> {
 /// Standard deviation of a prior, or its scale where it has none.
 fn spread(prior: &Prior) -> Option<f64> {
     match *prior {
-        Prior::Flat => None,
-        Prior::Normal { sd } => Some(sd),
-        Prior::Laplace { scale } | Prior::RoundedLaplace { scale } => Some(scale * std::f64::consts::SQRT_2),
+        Prior::Normal { sd, .. } => Some(sd),
+        Prior::Laplace { scale, .. } | Prior::RoundedLaplace { scale, .. } => {
+            Some(scale * std::f64::consts::SQRT_2)
+        }
         Prior::Student { scale, .. } => Some(scale),
+        // The state of a positive parameter is its logarithm.
+        Prior::Flat
+        | Prior::HalfNormal { .. }
+        | Prior::HalfStudent { .. }
+        | Prior::Exponential { .. }
+        | Prior::LogNormal { .. } => None,
     }
 }
 
-/// One start per chain.
-pub(super) fn starts(mode: &Mode, seed: u64, chains: std::ops::Range<u32>) -> Result<Vec<Vec<f64>>, Failure> {
-    let wide: Vec<f64> = mode.covariance.iter().map(|value| SPREAD * value).collect();
-    let mut cloud = RandomWalk::dense(mode.state.len(), &wide)?;
+/// One start per chain, the modes that matter in turn.
+pub(super) fn starts(at: &Start, seed: u64, chains: std::ops::Range<u32>) -> Result<Vec<Vec<f64>>, Failure> {
     chains
         .map(|chain| {
+            let mode = match &at.modes[..] {
+                [] => &at.mode,
+                modes => &modes[chain as usize % modes.len()].mode,
+            };
+            let wide: Vec<f64> = mode.covariance.iter().map(|value| SPREAD * value).collect();
+            let mut cloud = RandomWalk::dense(mode.state.len(), &wide)?;
             let mut start = mode.state.clone();
             cloud.propose(&mode.state, &mut start, &mut stream(seed, chain, Role::Start))?;
             Ok(start)

@@ -69,14 +69,17 @@ pub struct FitOptions {
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShapeOptions {
-    /// Prior of every coefficient but the intercept: normal:SD, laplace:SCALE, student:DF,SCALE or flat. [default: normal:2.5
-    /// divided by each column's sd; of a column of two values, such as 0 and 1, normal:5 divided by their distance]
+    /// Prior of every coefficient but the intercept: normal:SD, laplace:SCALE, student:DF,SCALE or flat; with another mean normal:MEAN,SD,
+    /// laplace:MEAN,SCALE, student:DF,MEAN,SCALE. [default: normal:2.5 divided by each column's sd (of a column of two values, such as 0 and 1, normal:5
+    /// divided by their distance), times the sd of a real response]
     #[arg(long, value_name = "PRIOR", help_heading = "Model")]
     pub prior: Option<String>,
-    /// Prior of the intercept. [default: normal:10]
+    /// Prior of the intercept, where every column is 0. [default: at the column means, normal around the link of the mean response with sd 10;
+    /// of real responses around their mean with 2.5 times their sd]
     #[arg(long, value_name = "PRIOR", help_heading = "Model")]
     pub prior_intercept: Option<String>,
-    /// Priors of single coefficients: a CSV file with the columns coefficient,prior.
+    /// Priors of single coefficients: a CSV file with the columns coefficient,prior. That of sigma is half-normal:SCALE, half-student:DF,SCALE,
+    /// exponential:RATE or log-normal:MEAN,SD. [default of sigma: half-student:3, scale the sd of the response]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub priors: Option<PathBuf>,
     /// Accept/reject rule. [default: auto]

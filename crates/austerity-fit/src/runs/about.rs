@@ -7,12 +7,14 @@ use std::collections::HashMap;
 use austerity::model::{ResponseKind, Store};
 use austerity_io::design::{Recipe, ResponseCoding, Term};
 
-use super::RunFile;
+use super::{PriorRecord, RunFile};
 use crate::model::Family;
 use crate::report::{Meaning, count};
 
 /// Reference levels that a line names.
 const LISTED: usize = 8;
+/// Priors that a line shows.
+const PRIORS: usize = 4;
 
 /// The model and its response, then the success class and the reference levels where there are any.
 pub(crate) fn lines(run: &RunFile) -> Vec<String> {
@@ -23,7 +25,31 @@ pub(crate) fn lines(run: &RunFile) -> Vec<String> {
         vec![format!("Model: {}; response {}, {rows} rows.", run.model.family.words(), run.recipe.response)]
     };
     said.extend(coding(run));
+    said.extend(priors(&run.model.priors));
     said
+}
+
+/// The priors of the first parameters and of sigma, which are defaults, and where that of the intercept holds.
+pub(crate) fn priors(records: &[PriorRecord]) -> Option<String> {
+    let one = |record: &PriorRecord| {
+        let at = if record.at_means { " at the column means" } else { "" };
+        format!("{}{at} {}", record.parameter, rounded(&record.prior))
+    };
+    let (shown, rest) = records.split_at(records.len().min(PRIORS));
+    let mut said: Vec<String> = shown.iter().map(one).collect();
+    match rest {
+        [] => {}
+        [.., last] if last.parameter == "sigma" && rest.len() > 1 => said.extend(["…".into(), one(last)]),
+        [last] => said.push(one(last)),
+        _ => said.push("…".into()),
+    }
+    let defaults = records.iter().filter(|record| record.default).count();
+    let which = match defaults {
+        0 => "",
+        _ if defaults == records.len() => "defaults, ",
+        _ => "some of them defaults, ",
+    };
+    (!said.is_empty()).then(|| format!("Priors: {} ({which}all in run.toml)", said.join(", ")))
 }
 
 /// The success class and the reference levels.

@@ -7,14 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use austerity::design::Prediction;
-use austerity::model::Prior;
+use austerity::model::{Prior, Priors};
 use austerity::proposal::AnyProposal;
 use austerity::run::{Checkpoint, Counters, Ended, Hazard, Settings};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsReader, checkpoint};
 use serde::{Deserialize, Serialize};
 
+use crate::fit::AskedPriors;
 use crate::fit::budget::BudgetPlan;
+use crate::fit::modes::ModesRecord;
 use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
@@ -93,21 +95,42 @@ pub(crate) struct ModelRecord {
     /// What is wrong with it, however long the chains run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) hazards: Vec<Hazard>,
+    /// How its modes were found; nobody looked in runs of earlier versions, and where a budget left no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) modes: Option<ModesRecord>,
 }
 
 /// The prior of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PriorRecord {
     pub(crate) parameter: String,
-    /// As it would be typed.
+    /// As an option would have it.
     pub(crate) prior: String,
+    /// Whether it holds for the linear predictor at the column means, not for the parameter itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) at_means: bool,
+    /// Whether it is a default: nobody asked for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) default: bool,
 }
 
 impl PriorRecord {
-    pub(crate) fn list(names: &[String], priors: &[Prior]) -> Vec<Self> {
-        let one =
-            |(name, prior): (&String, &Prior)| Self { parameter: name.clone(), prior: prior.to_string() };
-        names.iter().zip(priors).map(one).collect()
+    pub(crate) fn list(names: &[String], asked: &AskedPriors) -> Vec<Self> {
+        let AskedPriors { priors, default } = asked;
+        let one = |(place, (name, prior)): (usize, (&String, &Prior))| Self {
+            parameter: name.clone(),
+            prior: prior.to_string(),
+            at_means: place == 0 && priors.means().is_some(),
+            default: default[place],
+        };
+        names.iter().zip(priors.iter()).enumerate().map(one).collect()
+    }
+
+    /// The priors of a run, of rows with these column means.
+    pub(crate) fn read(records: &[Self], means: &[f64]) -> Result<Priors, Failure> {
+        let each = records.iter().map(|record| record.prior.parse().map_err(Failure::from));
+        let priors = Priors::from(each.collect::<Result<Vec<Prior>, Failure>>()?);
+        Ok(if records.first().is_some_and(|first| first.at_means) { priors.at_means(means) } else { priors })
     }
 }
 

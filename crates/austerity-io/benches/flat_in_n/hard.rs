@@ -27,8 +27,8 @@ pub(crate) fn run(rows: usize, seeds: u64) {
     for seed in 1..=seeds {
         let made = generate::logistic(rows, 24).rare(15).correlated(true).seed(seed).build().expect("data");
         let data = made.data.check(ResponseKind::Binary).expect("checked data");
-        let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; 40];
-        priors[0] = Prior::Normal { sd: 10.0 };
+        let mut priors = vec![Prior::student(3.0, 1.0); 40];
+        priors[0] = Prior::normal(10.0);
         let model = Glm::new(Logistic, &data, priors).expect("a model");
         drop(data);
         println!("seed {seed}");

@@ -37,7 +37,7 @@ pub(crate) fn run(quick: bool) {
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let data = Data::new(names, values, response).intercept(false);
     let data = data.check(ResponseKind::Binary).expect("checked data");
-    let prior = Prior::Normal { sd: PRECISION.sqrt().recip() };
+    let prior = Prior::normal(PRECISION.sqrt().recip());
     let model = Glm::new(Logistic, &data, vec![prior; data.coefficients()]).expect("a model");
     let d = model.parameters();
     println!("\nMNIST 7 against 9: {} rows, {d} parameters", model.blocks().rows());

@@ -36,8 +36,7 @@ pub(crate) fn run(sizes: &[usize]) {
     for &rows in sizes {
         let made = generate::logistic(rows, FEATURES).seed(1).build().expect("data");
         let data = made.data.check(ResponseKind::Binary).expect("checked data");
-        let model =
-            Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; FEATURES + 1]).expect("a model");
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); FEATURES + 1]).expect("a model");
         drop(data);
         let start = vec![0.0; FEATURES + 1];
         let mut best: Option<GlmExpansion<Logistic>> = None;

@@ -97,7 +97,7 @@ pub(super) fn logistic(rows: usize) -> Result<Target<Glm<Logistic>>> {
     let (mut slope, mut curve) = ([0.0], [0.0]);
     flat.log_density_hessian(&vec![0.0], &mut slope, &mut curve)?;
     let sd = 1.0 / (-curve[0]).sqrt();
-    let model = Glm::new(Logistic, &data, vec![Prior::Laplace { scale: 1.0 / (slope[0] - 0.5 / sd) }])?;
+    let model = Glm::new(Logistic, &data, vec![Prior::laplace(1.0 / (slope[0] - 0.5 / sd))])?;
     let step = sd / 100.0;
     let points: Vec<f64> = (-800..=1200).map(|k| f64::from(k) * step).collect();
     let mut logs = Vec::with_capacity(points.len());

@@ -80,7 +80,7 @@ impl Problem {
     fn new(train: (Vec<Vec<f64>>, Vec<f64>), test: Vec<Vec<f64>>, stand_in: bool) -> Result<Self> {
         let (columns, response) = train;
         let names: Vec<String> = (1..=columns.len()).map(|j| format!("pc{j}")).collect();
-        let priors = vec![Prior::Normal { sd: PRECISION.powf(-0.5) }; columns.len()];
+        let priors = vec![Prior::normal(PRECISION.powf(-0.5)); columns.len()];
         let data = Data::new(names, columns, response).intercept(false).check(ResponseKind::Binary)?;
         Ok(Self { model: Glm::new(Logistic, &data, priors)?, points: Points { columns: test }, stand_in })
     }

@@ -76,7 +76,7 @@ impl Problem {
         let data = Data::new(names, training, labels).shuffle(seed).check(ResponseKind::Binary)?;
         let model = VariableSelection::new(&data, SelectionPrior::paper(RATE)?)?;
         drop(data);
-        let priors = vec![Prior::Normal { sd: MODE_SD }; model.features()];
+        let priors = vec![Prior::normal(MODE_SD); model.features()];
         let all = Glm::from_store(Logistic, model.store().clone(), priors)?;
         let mode = find_mode(&all, &vec![0.0; model.features()])?.state;
         let mode = Selection::new((0..).zip(mode).collect::<Vec<_>>())?;

@@ -67,7 +67,7 @@ impl Moves {
 
 /// Makes `count` moves.
 pub(super) fn moves(context: &Context, count: usize) -> Result<Moves> {
-    let prior = |columns: usize| vec![Prior::Normal { sd: PRECISION.sqrt().recip() }; columns];
+    let prior = |columns: usize| vec![Prior::normal(PRECISION.sqrt().recip()); columns];
     let (model, real) = match context.dataset(FILE) {
         Some(path) => {
             let options = DesignOptions { intercept: false, ..DesignOptions::new("label") };

@@ -28,7 +28,8 @@ pub mod summary;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, setting};
-use crate::model::Prior;
+use crate::model::default_priors::{ColumnFacts, ResponseFacts, ResponseRow, default_priors};
+use crate::model::{DefaultPriors, NoiseTails, Priors};
 
 use scale::Rounding;
 use summary::ColumnSummary;
@@ -220,6 +221,7 @@ impl Data {
             offset: self.offset,
             intercept: self.intercept,
             shuffle: self.shuffle,
+            kind,
             warnings,
         })
     }
@@ -277,6 +279,8 @@ pub struct CheckedData {
     pub intercept: bool,
     /// Seed of the one shuffle of the storage; `None` keeps the user's order.
     pub shuffle: Option<u64>,
+    /// Which responses these are.
+    pub kind: ResponseKind,
     /// Sentences about what looked odd but is no error.
     pub warnings: Vec<String>,
 }
@@ -301,17 +305,35 @@ impl CheckedData {
         intercept.into_iter().chain(self.names.iter().cloned()).collect()
     }
 
-    /// The priors of a user who named none: normal with sd 10 for the intercept and 2.5 divided by the column's standard
-    /// deviation for the others. For a column of two values that is 5 divided by their distance, as if both were equally
-    /// frequent: a rare level is no reason to expect a large effect. For a constant column it is 2.5.
+    /// The priors of a user who named none, for normal noise where the response is real: see [`mod@super::default_priors`].
     #[must_use]
-    pub fn default_priors(&self) -> Vec<Prior> {
-        let intercept = self.intercept.then_some(Prior::Normal { sd: 10.0 });
-        let others = self.columns.iter().map(|column| {
-            let summary = ColumnSummary::of(column);
-            default_prior(summary.sd, summary.half_range())
+    pub fn default_priors(&self) -> Priors {
+        self.default_priors_with(NoiseTails::Normal).coefficients
+    }
+
+    /// The same for other noise, with the prior of σ.
+    #[must_use]
+    pub fn default_priors_with(&self, tails: NoiseTails) -> DefaultPriors {
+        let rows = (0..self.rows()).map(|row| {
+            let offset = self.offset.as_ref().map_or(0.0, |offset| offset[row]);
+            let real = self.kind == ResponseKind::Real;
+            ResponseRow {
+                response: if real { self.response[row] - offset } else { self.response[row] },
+                offset: if real { 0.0 } else { offset },
+                trials: self.trials.as_ref().map_or(1.0, |trials| trials[row]),
+                weight: self.weights.as_ref().map_or(1.0, |weights| weights[row]),
+            }
         });
-        intercept.into_iter().chain(others).collect()
+        let response = ResponseFacts::of(self.kind, tails, self.intercept, rows);
+        let columns: Vec<ColumnFacts> = self
+            .columns
+            .iter()
+            .map(|column| {
+                let summary = ColumnSummary::of(column);
+                ColumnFacts { mean: summary.mean, sd: summary.sd, half_range: summary.half_range() }
+            })
+            .collect();
+        default_priors(columns.into_iter(), self.intercept, response)
     }
 
     /// The side columns.
@@ -330,12 +352,6 @@ impl CheckedData {
     pub fn storage_order(&self) -> Vec<u32> {
         storage_order(self.rows(), self.shuffle)
     }
-}
-
-/// The default prior of a column with this standard deviation and, where it has two values, half their distance.
-pub(crate) fn default_prior(sd: f64, half_range: Option<f64>) -> Prior {
-    let unit = half_range.unwrap_or(sd);
-    Prior::Normal { sd: 2.5 / if unit > 0.0 { unit.max(f64::MIN_POSITIVE) } else { 1.0 } }
 }
 
 /// A random number for every row, in turn: rows in the order of their numbers are in a uniformly random order. Unlike

@@ -66,7 +66,7 @@ impl Lasso {
             rows: order.iter().map(|&i| (x[i as usize], y[i as usize])).collect(),
             order,
             precision,
-            prior: Prior::Laplace { scale: 1.0 / rate },
+            prior: Prior::laplace(1.0 / rate),
             posterior: LassoPosterior::new(precision * squares, precision * products, rate),
         })
     }

@@ -22,9 +22,10 @@ mod ratio;
 mod statistics;
 
 use crate::error::{Result, setting};
-use crate::model::data::{check_length, check_state};
+use crate::model::data::check_state;
 use crate::model::{
-    Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, ResponseKind, Store, fingerprint,
+    Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, Priors, ResponseKind, Store,
+    WithPriors, fingerprint,
 };
 use crate::simd::dot;
 use ratio::{Rows, no_rows};
@@ -43,15 +44,15 @@ pub enum Noise {
     },
     /// Unknown: the state ends with log σ.
     Unknown {
-        /// Prior of log σ (centred at σ = 1).
+        /// Prior of σ, such as half-normal or half-Student; any other is a prior of the coordinate log σ.
         prior: Prior,
     },
 }
 
 impl Default for Noise {
-    /// Unknown with a weak prior: log σ is normal with sd 10, which lets σ range over e^±20.
+    /// Unknown with a weak prior: σ is log-normal, its logarithm with sd 10, which lets σ range over e^±20.
     fn default() -> Self {
-        Self::Unknown { prior: Prior::Normal { sd: 10.0 } }
+        Self::Unknown { prior: Prior::LogNormal { mean: 0.0, sd: 10.0 } }
     }
 }
 
@@ -59,7 +60,9 @@ impl Default for Noise {
 #[derive(Clone, Debug)]
 pub struct Linear {
     names: Vec<String>,
-    priors: Vec<Prior>,
+    /// Of the coefficients, then that of log σ where it is unknown.
+    priors: Priors,
+    coefficients: usize,
     noise: Noise,
     intercept: bool,
     shift: Vec<f64>,
@@ -71,18 +74,20 @@ pub struct Linear {
 
 impl Linear {
     /// A model with one prior per coefficient (the intercept first). Keeps the rows.
-    pub fn new(data: &CheckedData, priors: &[Prior], noise: Noise) -> Result<Self> {
+    pub fn new(data: &CheckedData, priors: impl Into<Priors>, noise: Noise) -> Result<Self> {
         let mut model = Self::summarized(data, priors, noise)?;
         model.rows = Some(Rows::new(data, model.statistics.level));
         Ok(model)
     }
 
     /// As [`Linear::new`], keeping no row: the exact rule works, a rule that samples gets an error.
-    pub fn summarized(data: &CheckedData, priors: &[Prior], noise: Noise) -> Result<Self> {
-        check_parameters(data.coefficients(), priors, noise)?;
+    pub fn summarized(data: &CheckedData, priors: impl Into<Priors>, noise: Noise) -> Result<Self> {
+        let coefficients = data.coefficients();
+        let priors = all_priors(coefficients, priors.into(), noise)?;
         Ok(Self {
             names: data.coefficient_names(),
-            priors: priors.to_vec(),
+            priors,
+            coefficients,
             noise,
             intercept: data.intercept,
             shift: data.shift.clone(),
@@ -95,13 +100,15 @@ impl Linear {
 
     /// As [`Linear::new`], of rows that are stored already: they are read once for the statistics, in f64, and stay
     /// where they are. Exact up to the rounding of the columns to f32.
-    pub fn from_store(store: &Store, priors: &[Prior], noise: Noise) -> Result<Self> {
-        check_parameters(store.coefficients(), priors, noise)?;
+    pub fn from_store(store: &Store, priors: impl Into<Priors>, noise: Noise) -> Result<Self> {
+        let coefficients = store.coefficients();
+        let priors = all_priors(coefficients, priors.into(), noise)?;
         store.check_kind("linear", ResponseKind::Real)?;
         let columns = &store.description().columns;
         Ok(Self {
             names: store.coefficient_names(),
-            priors: priors.to_vec(),
+            priors,
+            coefficients,
             noise,
             intercept: store.description().intercept,
             shift: columns.iter().map(|column| column.transform.shift).collect(),
@@ -124,13 +131,13 @@ impl Linear {
     /// Length of a state.
     #[must_use]
     pub fn dimension(&self) -> usize {
-        self.priors.len() + usize::from(matches!(self.noise, Noise::Unknown { .. }))
+        self.priors.len()
     }
 
     fn log_sigma(&self, state: &[f64]) -> f64 {
         match self.noise {
             Noise::Known { sd } => sd.ln(),
-            Noise::Unknown { .. } => state[self.priors.len()],
+            Noise::Unknown { .. } => state[self.coefficients],
         }
     }
 
@@ -171,26 +178,20 @@ impl Linear {
             .collect();
         (value, scaled, precision, residual)
     }
-
-    fn priors_of_state(&self) -> impl Iterator<Item = &Prior> {
-        let noise = match &self.noise {
-            Noise::Known { .. } => None,
-            Noise::Unknown { prior } => Some(prior),
-        };
-        self.priors.iter().chain(noise)
-    }
 }
 
-fn check_parameters(coefficients: usize, priors: &[Prior], noise: Noise) -> Result<()> {
-    check_length("priors of the coefficients", coefficients, priors.len())?;
-    priors.iter().try_for_each(Prior::check)?;
-    match noise {
+/// The priors of a state; refuses what makes none.
+fn all_priors(coefficients: usize, priors: Priors, noise: Noise) -> Result<Priors> {
+    priors.check(coefficients)?;
+    let priors = match noise {
         Noise::Known { sd } if !(sd > 0.0 && sd.is_finite()) => {
-            Err(setting("noise sd", sd, "a positive finite number"))
+            return Err(setting("noise sd", sd, "a positive finite number"));
         }
-        Noise::Known { .. } => Ok(()),
-        Noise::Unknown { prior } => prior.check(),
-    }
+        Noise::Known { .. } => priors,
+        Noise::Unknown { prior } => priors.and(prior),
+    };
+    priors.iter().try_for_each(Prior::check)?;
+    Ok(priors)
 }
 
 /// Working memory of one chain: the current point and the step in scaled coordinates.
@@ -223,7 +224,7 @@ impl Model for Linear {
         if state.len() != self.dimension() {
             return f64::NAN;
         }
-        self.priors_of_state().zip(state).map(|(p, &v)| p.log_density(v)).sum()
+        self.priors.log_density(state)
     }
 
     fn compare<'a>(
@@ -271,6 +272,21 @@ impl Model for Linear {
     }
 }
 
+impl WithPriors for Linear {
+    fn priors(&self) -> &Priors {
+        &self.priors
+    }
+
+    fn with_priors(&self, priors: Priors) -> Result<Self> {
+        priors.check(self.dimension())?;
+        let noise = match (self.noise, priors.last()) {
+            (Noise::Unknown { .. }, Some(&prior)) => Noise::Unknown { prior },
+            (noise, _) => noise,
+        };
+        Ok(Self { priors, noise, ..self.clone() })
+    }
+}
+
 impl Parameters for Linear {
     fn names(&self) -> Vec<String> {
         let mut names = self.names.clone();
@@ -284,7 +300,7 @@ impl Parameters for Linear {
     fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
         out.copy_from_slice(state);
         if let Noise::Unknown { .. } = self.noise {
-            out[self.priors.len()] = self.log_sigma(state).exp();
+            out[self.coefficients] = self.log_sigma(state).exp();
         }
     }
 }
@@ -295,11 +311,9 @@ impl Gradient for Linear {
         let (value, scaled, _, residual) = self.evaluate(state);
         self.pull_back(&scaled, gradient);
         if let Noise::Unknown { .. } = self.noise {
-            gradient[self.priors.len()] = residual - self.statistics.weight;
+            gradient[self.coefficients] = residual - self.statistics.weight;
         }
-        for ((g, prior), &v) in gradient.iter_mut().zip(self.priors_of_state()).zip(state) {
-            *g += prior.derivatives(v).0;
-        }
+        self.priors.add_gradient(state, gradient);
         Ok(value + self.log_prior(state))
     }
 }
@@ -313,7 +327,7 @@ impl Curvature for Linear {
     ) -> Result<f64> {
         let value = self.log_density_gradient(state, gradient)?;
         let (_, scaled, precision, residual) = self.evaluate(state);
-        let (k, d, p) = (self.statistics.centre.len(), self.dimension(), self.priors.len());
+        let (k, d, p) = (self.statistics.centre.len(), self.dimension(), self.coefficients);
         // −J'GJ/σ²: pull back the rows, then the columns.
         let mut half = vec![0.0; k * p];
         for (i, out) in half.chunks_exact_mut(p.max(1)).enumerate() {
@@ -336,9 +350,7 @@ impl Curvature for Linear {
             }
             hessian[p * d + p] = -2.0 * residual;
         }
-        for (i, (prior, &v)) in self.priors_of_state().zip(state).enumerate() {
-            hessian[i * d + i] += prior.derivatives(v).1;
-        }
+        self.priors.add_hessian(state, hessian, |second| second);
         Ok(value)
     }
 }

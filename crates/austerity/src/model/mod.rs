@@ -7,7 +7,9 @@
 //! |---|---|
 //! | [`data`] | [`Data`]: named columns and a response, checked, scaled and shuffled once |
 //! | [`store`] | [`Store`]: rows ready for sampling, in f32 blocks; filled from memory, streamed, or mapped |
-//! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient |
+//! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient; half-normal and others of a positive parameter |
+//! | [`priors`] | [`Priors`]: the prior of a whole state, that of the intercept at the column means |
+//! | [`mod@default_priors`] | the priors of a user who named none, in the units of the data |
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
@@ -24,10 +26,12 @@
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
 //! | [`log_density`] | [`LogDensity`]: what leapfrog paths need, of a model or a surrogate |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
+//! | [`modes`] | every mode that matters, from dispersed starts, weighed by Laplace evidence |
 //! | [`generate`] | synthetic data with known coefficients |
 
 pub mod batch_gradient;
 pub mod data;
+pub mod default_priors;
 pub mod field;
 pub mod from_batches;
 pub mod from_fn;
@@ -39,7 +43,9 @@ pub mod lasso;
 pub mod linear;
 pub mod log_density;
 pub mod mode;
+pub mod modes;
 pub mod prior;
+pub mod priors;
 pub mod row_expansion;
 pub mod selection;
 pub mod store;
@@ -53,6 +59,7 @@ use crate::population::{Moments, Population, together};
 pub use crate::population::Access;
 pub use batch_gradient::BatchGradient;
 pub use data::{CheckedData, Data, ResponseKind};
+pub use default_priors::{DefaultPriors, NoiseTails};
 pub use field::{Field, FieldBuilder};
 pub use from_batches::{Derivatives, FromBatches, Likelihoods, from_batches};
 pub use from_fn::{FromFn, from_fn};
@@ -62,7 +69,9 @@ pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use log_density::{LogDensity, SurrogateDensity};
 pub use mode::{Mode, find_mode};
+pub use modes::{WeighedMode, add_mode, dispersed_starts, distinct_modes, weigh};
 pub use prior::Prior;
+pub use priors::{Priors, WithPriors};
 pub use row_expansion::{Certainty, RowExpansion, RowExpansionSettings};
 pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};

@@ -121,7 +121,7 @@ impl Point {
 /// use austerity::run::{Control, Sampler, Settings, Silent};
 ///
 /// let data = generate::logistic(400, 3).build()?.data.check(ResponseKind::Binary)?;
-/// let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 4])?;
+/// let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 4])?;
 /// let mode = find_mode(&model, &[0.0; 4])?;
 /// let shape = RandomWalk::dense(4, &mode.covariance)?;
 /// let paths = Hamiltonian::new(&model, &shape, Path::default())?;

@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn a_pilot_that_would_take_too_long_is_not_made() {
         let data = generate::logistic(3_000, 3).build().unwrap().data.check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 4]).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 4]).unwrap();
         let expansion = GlmExpansion::new(&model, &[0.0; 4], &ExpansionSettings::default()).unwrap();
         let (mode, covariance) = (expansion.mode(), expansion.covariance());
         let within = |kind, seconds| {
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_skewed_surrogate_is_drawn_from_around_its_mean() {
         let data = generate::logistic(3_000, 20).build().unwrap().data.check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 21]).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 21]).unwrap();
         for order in [2, 3] {
             let settings = ExpansionSettings { order, stratum_rows: Some(0), ..ExpansionSettings::default() };
             let expansion = GlmExpansion::new(&model, &[0.0; 21], &settings).unwrap();

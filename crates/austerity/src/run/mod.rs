@@ -41,7 +41,7 @@ pub use control::Control;
 pub use memory::Memory;
 pub use outcome::{Ended, Run};
 pub use progress::{ChainProgress, Observer, Progress, Silent};
-pub use reason::{Hazard, Reason};
+pub use reason::{Hazard, ModeFound, Reason};
 pub use sampler::Sampler;
 pub use settings::{Limits, Settings, UNBOUNDED};
 pub use sink::{Part, Sink};

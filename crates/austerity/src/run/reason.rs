@@ -17,8 +17,17 @@ use serde::{Deserialize, Serialize};
 /// Parameters that a sentence names.
 const NAMED: usize = 5;
 
+/// A mode and the share of the posterior it holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModeFound {
+    /// From 0 to 1.
+    pub share: f64,
+    /// Values of the parameters that tell modes apart.
+    pub place: Vec<(String, f64)>,
+}
+
 /// What is wrong with a posterior, however long the chains run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hazard {
     /// The density does not change along some direction, so the posterior is improper.
@@ -33,6 +42,24 @@ pub enum Hazard {
     },
     /// The columns reproduce a real response up to rounding.
     ExactFit,
+    /// Several modes hold mass, and chains do not cross from one to another.
+    SeveralModes {
+        /// The modes that matter, the heaviest first.
+        modes: Vec<ModeFound>,
+    },
+    /// The prior of a parameter contradicts the data.
+    PriorConflict {
+        /// Which parameter.
+        parameter: String,
+        /// Its prior, as an option would have it.
+        prior: String,
+        /// What the likelihood alone says: centre and standard deviation.
+        likelihood: (f64, f64),
+        /// Distance of prior and likelihood in standard deviations of both.
+        z: f64,
+        /// Whether the prior is a default that nobody asked for.
+        default: bool,
+    },
     /// Every row has the same response.
     OneResponse {
         /// Which.
@@ -44,7 +71,7 @@ impl Hazard {
     /// Whether the draws must not be trusted even where the chains agree: the posterior is improper, or rounding decides.
     #[must_use]
     pub fn is_fatal(&self) -> bool {
-        !matches!(self, Self::OneResponse { .. })
+        !matches!(self, Self::OneResponse { .. } | Self::PriorConflict { default: false, .. })
     }
 }
 
@@ -75,6 +102,37 @@ impl fmt::Display for Hazard {
                 "The columns reproduce the response exactly, so sigma only measures rounding. Leave out the column that repeats the response, or \
                  give sigma a prior for the noise that you expect.",
             ),
+            Self::SeveralModes { modes } => {
+                let place = |mode: &ModeFound| {
+                    let values: Vec<String> =
+                        mode.place.iter().map(|(name, value)| format!("{name} = {}", significant(*value))).collect();
+                    let share = 100.0 * mode.share;
+                    format!("{} holds {share:.*} % of the mass", values.join(", "), usize::from(share < 1.0))
+                };
+                let places: Vec<String> = modes.iter().map(place).collect();
+                write!(
+                    f,
+                    "The posterior has {} modes that matter: {}. Chains do not cross between them, so their draws do not have these shares. Use \
+                     a prior that rules out all but one, or report each mode by itself.",
+                    modes.len(),
+                    places.join("; ")
+                )
+            }
+            Self::PriorConflict { parameter, prior, likelihood: (centre, sd), z, default } => {
+                let remedy = if *default {
+                    "Give it a prior of your own, in the units of your data"
+                } else {
+                    "Check the prior and the units of the columns"
+                };
+                write!(
+                    f,
+                    "The {}prior {prior} of {parameter} contradicts the data: the likelihood alone has {} ± {}, {z:.0} standard deviations away. \
+                     {remedy}.",
+                    if *default { "default " } else { "" },
+                    significant(*centre),
+                    significant(*sd)
+                )
+            }
             Self::OneResponse { value } => write!(
                 f,
                 "Every response is {value}: these rows cannot tell how the columns matter, so the priors alone determine the coefficients. Add \
@@ -82,6 +140,11 @@ impl fmt::Display for Hazard {
             ),
         }
     }
+}
+
+/// Three significant digits.
+fn significant(value: f64) -> String {
+    format!("{value:.2e}").parse::<f64>().map_or_else(|_| value.to_string(), |value| value.to_string())
 }
 
 /// Names for a sentence: `a`, `a and b`, `a, b and 7 more`.

@@ -10,7 +10,7 @@ use austerity::model::{
 use austerity::population::Population as _;
 use austerity::rng::Rng;
 use rand::RngExt as _;
-use rand_distr::{Distribution as _, Exp1, Open01, StandardNormal, StudentT};
+use rand_distr::{Distribution as _, Open01, StandardNormal, StudentT};
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 
 /// Parameters from the prior and a model of data made with them: one draw from the joint distribution.
@@ -25,15 +25,7 @@ pub(crate) fn normal(rng: &mut Rng) -> f64 {
 
 /// A draw from a proper prior.
 pub(crate) fn draw_prior(prior: &Prior, rng: &mut Rng) -> f64 {
-    match *prior {
-        Prior::Flat | Prior::RoundedLaplace { .. } => panic!("{prior} cannot be drawn from"),
-        Prior::Normal { sd } => sd * normal(rng),
-        Prior::Laplace { scale } => {
-            let size: f64 = Exp1.sample(rng);
-            scale * if rng.random() { size } else { -size }
-        }
-        Prior::Student { freedom, scale } => scale * StudentT::new(freedom).unwrap().sample(rng),
-    }
+    prior.draw(rng).unwrap_or_else(|| panic!("{prior} cannot be drawn from"))
 }
 
 /// Normal columns with a mean and an sd of their own, so that the shift and scale of the storage matter.
@@ -103,7 +95,7 @@ pub(crate) fn linear(rows: usize, priors: &[Prior], rng: &mut Rng) -> Joint<Line
 
 /// The paper's toy, with noise precision 3.
 pub(crate) fn lasso(rows: usize, rate: f64, rng: &mut Rng) -> Joint<Lasso> {
-    let slope = draw_prior(&Prior::Laplace { scale: 1.0 / rate }, rng);
+    let slope = draw_prior(&Prior::laplace(1.0 / rate), rng);
     let x: Vec<f64> = (0..rows).map(|_| rng.random_range(-1.0..1.0)).collect();
     let y: Vec<f64> = x.iter().map(|x| slope * x + normal(rng) / 3f64.sqrt()).collect();
     Joint { state: vec![slope], model: Lasso::new(&x, &y, 3.0, rate).unwrap() }

@@ -9,9 +9,11 @@ use rand_distr::StandardNormal;
 fn look<F: Family>(family: F, data: &CheckedData, rare: Option<Prior>) -> (Leverage, Vec<u32>) {
     let mut priors = data.default_priors();
     if let Some(prior) = rare {
-        priors[1..].fill(prior);
+        (1..priors.len()).for_each(|place| priors.set(place, prior));
     }
-    priors.extend(F::EXTRA.iter().map(|_| Prior::Normal { sd: 10.0 }));
+    for _ in F::EXTRA {
+        priors = priors.and(Prior::normal(10.0));
+    }
     let model = Glm::new(family, data, priors).unwrap();
     let mode = find_mode(&model, &vec![0.0; model.parameters()]).unwrap();
     (check_leverage(&model, &mode).unwrap(), data.storage_order())
@@ -41,7 +43,7 @@ fn rare_columns() {
     let columns = made.columns()[24..].to_vec();
     let is_rare = |row: usize| columns.iter().any(|column| column[row] != 0.0);
     let count = (0..200_000).filter(|&row| is_rare(row)).count();
-    let prior = Prior::Student { freedom: 3.0, scale: 1.0 };
+    let prior = Prior::student(3.0, 1.0);
     let (seen, order) = look(Logistic, &made.check(ResponseKind::Binary).unwrap(), Some(prior));
     for row in seen.by_score.iter().chain(&seen.by_leverage) {
         assert!(is_rare(order[row.position] as usize), "{row:?}");

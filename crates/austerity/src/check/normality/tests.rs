@@ -62,7 +62,7 @@ fn logistic_differences_pass_and_an_outlier_is_named() {
     let settings = NormalitySettings::default();
     let look = |data: Data| {
         let checked = data.shuffle(3).check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &checked, vec![Prior::Normal { sd: 10.0 }; 6]).unwrap();
+        let model = Glm::new(Logistic, &checked, vec![Prior::normal(10.0); 6]).unwrap();
         let mut pairs = Vec::new();
         for k in 0..4 {
             let to: Vec<f64> = made

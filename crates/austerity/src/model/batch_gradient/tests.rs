@@ -91,11 +91,7 @@ fn check<M: BatchGradient + Gradient>(name: &str, model: &M, state: &[f64], tole
 }
 
 fn priors(count: usize) -> Vec<Prior> {
-    let all = [
-        Prior::Normal { sd: 0.3 },
-        Prior::Laplace { scale: 0.5 },
-        Prior::Student { freedom: 3.0, scale: 0.4 },
-    ];
+    let all = [Prior::normal(0.3), Prior::laplace(0.5), Prior::student(3.0, 0.4)];
     (0..count).map(|j| all[j % 3]).collect()
 }
 
@@ -124,7 +120,7 @@ fn regressions() {
 fn linear_models() {
     let data =
         sided(generate::linear(ROWS, 3).seed(5).build().unwrap().data).check(ResponseKind::Real).unwrap();
-    let unknown = Noise::Unknown { prior: Prior::Normal { sd: 1.0 } };
+    let unknown = Noise::Unknown { prior: Prior::normal(1.0) };
     let state = [0.8, -0.1, 0.2, 0.3, 0.1];
     check("linear", &Linear::new(&data, &priors(4), unknown).unwrap(), &state, 1e-4);
     let known = Linear::new(&data, &priors(4), Noise::Known { sd: 0.8 }).unwrap();

@@ -1,6 +1,7 @@
 //! Every refusal with its column, row and value; scales, warnings, defaults.
 
 use super::*;
+use crate::model::Prior;
 
 fn good() -> Data {
     Data::new(["age", "income"], vec![vec![1.0, 2.0, 4.0], vec![5.0, 5.5, 5.0]], vec![0.0, 1.0, 1.0])
@@ -116,8 +117,9 @@ fn dense_columns_are_centred_and_rare_ones_only_scaled() {
     assert_eq!((checked.shift[1], checked.scale[1]), (0.0, 3.0));
     assert!((checked.shift[2] - 0.303).abs() < 1e-14);
     let priors = checked.default_priors();
-    assert_eq!(priors[0], Prior::Normal { sd: 10.0 });
-    let Prior::Normal { sd } = priors[2] else { panic!("{priors:?}") };
+    // A constant response has no unit.
+    assert_eq!(priors[0], Prior::normal(2.5).around(0.5));
+    let Prior::Normal { sd, .. } = priors[2] else { panic!("{priors:?}") };
     assert_eq!(sd, 5.0 / 3.0);
 }
 
@@ -135,14 +137,14 @@ fn default_priors_of_two_values_follow_their_distance() {
     let names = ["rare", "signs", "dates", "three"];
     let data = Data::new(names, vec![rare, signs, dates, three.clone()], response);
     let checked = data.check(ResponseKind::Real).unwrap();
-    let sd = |prior: &Prior| if let Prior::Normal { sd } = prior { *sd } else { panic!("{prior:?}") };
+    let sd = |prior: &Prior| if let Prior::Normal { sd, .. } = prior { *sd } else { panic!("{prior:?}") };
     let found: Vec<f64> = checked.default_priors().iter().map(sd).collect();
-    assert_eq!(found[..4], [10.0, 5.0, 2.5, 0.2]);
+    assert_eq!(found[..4], [2.5, 5.0, 2.5, 0.2]);
     // One row with a third value, and the standard deviation counts.
     assert_eq!(found[4], 2.5 / ColumnSummary::of(&three).sd);
     assert!(found[4] > 1000.0, "{found:?}");
     let constant = Data::new(["c"], vec![vec![3.0; 4]], vec![0.5; 4]).intercept(false);
-    assert_eq!(constant.check(ResponseKind::Real).unwrap().default_priors(), [Prior::Normal { sd: 2.5 }]);
+    assert_eq!(constant.check(ResponseKind::Real).unwrap().default_priors(), [Prior::normal(1.25)].into());
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub(super) fn evaluate<F: Family>(
     (F::compiled().derivatives)(model, all, predictor, model.extra(state), &mut [], &mut sums)?;
     to_user(model, &sums, gradient, hessian.as_deref_mut());
     add_prior(model, state, gradient, hessian);
-    let prior: f64 = model.priors.iter().zip(state).map(|(p, &v)| p.log_density(v)).sum();
+    let prior = model.priors.log_density(state);
     if prior.is_nan() {
         return Err(Error::PriorNotANumber);
     }
@@ -132,13 +132,9 @@ pub(super) fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> (Vec<[f32; 2]>
 
 /// Adds the derivatives of the prior.
 fn add_prior<F: Family>(model: &Glm<F>, state: &[f64], gradient: &mut [f64], hessian: Option<&mut [f64]>) {
-    let derivatives = model.priors.iter().zip(state).map(|(prior, &value)| prior.derivatives(value));
-    for (slot, (first, _)) in gradient.iter_mut().zip(derivatives.clone()) {
-        *slot += first;
-    }
-    let Some(hessian) = hessian else { return };
-    for (slot, (_, second)) in hessian.iter_mut().step_by(state.len() + 1).zip(derivatives) {
-        *slot += second;
+    model.priors.add_gradient(state, gradient);
+    if let Some(hessian) = hessian {
+        model.priors.add_hessian(state, hessian, |second| second);
     }
 }
 

@@ -177,9 +177,7 @@ impl<F: Family> BatchGradient for Glm<F> {
     }
 
     fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
-        for ((slot, prior), &value) in gradient.iter_mut().zip(&self.priors).zip(state) {
-            *slot += prior.derivatives(value).0;
-        }
+        self.priors.add_gradient(state, gradient);
         Ok(())
     }
 }

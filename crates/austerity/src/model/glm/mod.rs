@@ -16,6 +16,7 @@
 //! | [`expansion`] | second-order surrogate: centre, certainty stratum, residuals of the rest |
 //! | [`gradient`] | the gradient of a batch of blocks |
 //! | [`influence`] | what each row can do: its leverage, spread and third-order score |
+//! | `dispersed` | few rows that show every mode, and starts that rows of high leverage suggest |
 //! | `start` | whether a state gives every row a probability |
 //!
 //! States are on the scale of the user's columns. The storage holds (x − shift)/scale, so inside γ_j = β_j·scale_j
@@ -32,6 +33,7 @@ pub mod binomial;
 pub mod blocks;
 pub mod compiled;
 pub mod derivative;
+mod dispersed;
 pub mod expansion;
 pub mod gradient;
 pub mod influence;
@@ -56,7 +58,9 @@ use fearless_simd::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::model::data::check_length;
-use crate::model::{Access, CheckedData, Curvature, Gradient, Model, Parameters, Prior, ResponseKind, Store};
+use crate::model::{
+    Access, CheckedData, Curvature, Gradient, Model, Parameters, Priors, ResponseKind, Store, WithPriors,
+};
 use crate::simd::{self, Lanes, Level};
 
 pub use binomial::Binomial;
@@ -201,14 +205,15 @@ pub struct Glm<F: Family> {
     side_constant: f64,
     intercept: bool,
     names: Vec<String>,
-    priors: Vec<Prior>,
+    priors: Priors,
     level: Level,
 }
 
 impl<F: Family> Glm<F> {
     /// Stores `data` in blocks. `priors` has one entry per parameter: the intercept (if there is one), the columns,
     /// then the extra parameters of the family.
-    pub fn new(family: F, data: &CheckedData, priors: Vec<Prior>) -> Result<Self> {
+    pub fn new(family: F, data: &CheckedData, priors: impl Into<Priors>) -> Result<Self> {
+        let priors = priors.into();
         check_parameters(&family, data.coefficients(), &priors)?;
         let empty = Vec::new();
         let trials = data.trials.as_ref().unwrap_or(&empty);
@@ -231,7 +236,8 @@ impl<F: Family> Glm<F> {
 
     /// The model of rows that are stored already, as responses of the kind that the family explains. `priors` as in
     /// [`Glm::new`].
-    pub fn from_store(family: F, store: Store, priors: Vec<Prior>) -> Result<Self> {
+    pub fn from_store(family: F, store: Store, priors: impl Into<Priors>) -> Result<Self> {
+        let priors = priors.into();
         check_parameters(&family, store.coefficients(), &priors)?;
         store.check_kind(F::NAME, F::KIND)?;
         let description = store.description();
@@ -274,12 +280,6 @@ impl<F: Family> Glm<F> {
         &self.store
     }
 
-    /// The priors, one per parameter.
-    #[must_use]
-    pub fn priors(&self) -> &[Prior] {
-        &self.priors
-    }
-
     /// Number of parameters.
     #[must_use]
     pub fn parameters(&self) -> usize {
@@ -302,10 +302,9 @@ impl<F: Family> Glm<F> {
     }
 }
 
-fn check_parameters<F: Family>(family: &F, coefficients: usize, priors: &[Prior]) -> Result<()> {
+fn check_parameters<F: Family>(family: &F, coefficients: usize, priors: &Priors) -> Result<()> {
     family.check()?;
-    check_length("priors", coefficients + F::EXTRA.len(), priors.len())?;
-    priors.iter().try_for_each(Prior::check)
+    priors.check(coefficients + F::EXTRA.len())
 }
 
 impl<F: Family> Model for Glm<F> {
@@ -328,8 +327,7 @@ impl<F: Family> Model for Glm<F> {
     }
 
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
-        let densities = self.priors.iter().zip(state).map(|(p, &v)| p.log_density(v));
-        densities.sum()
+        self.priors.log_density(state)
     }
 
     /// The cache in `scratch` is keyed by the coefficients of `from`, so it needs no word of acceptance.
@@ -353,6 +351,17 @@ impl<F: Family> Model for Glm<F> {
 
     fn scratch_bytes(&self, access: Access) -> usize {
         Scratch::bytes(self.blocks(), access == Access::Scan)
+    }
+}
+
+impl<F: Family> WithPriors for Glm<F> {
+    fn priors(&self) -> &Priors {
+        &self.priors
+    }
+
+    fn with_priors(&self, priors: Priors) -> Result<Self> {
+        priors.check(self.parameters())?;
+        Ok(Self { priors, ..self.clone() })
     }
 }
 

@@ -44,7 +44,7 @@ impl BatchGradient for Linear {
             buffer.resize(stride, 0.0);
         }
         carried.clear();
-        carried.resize(self.priors.len(), 0.0);
+        carried.resize(self.coefficients, 0.0);
         self.to_scaled(|j| state[j], point);
         point[0] -= self.statistics.level;
         let precision = (-2.0 * self.log_sigma(state)).exp();
@@ -61,15 +61,13 @@ impl BatchGradient for Linear {
         self.pull_back(scaled, carried);
         gradient.iter_mut().zip(&*carried).for_each(|(g, part)| *g += part);
         if let Noise::Unknown { .. } = self.noise {
-            gradient[self.priors.len()] += spread;
+            gradient[self.coefficients] += spread;
         }
         Ok(())
     }
 
     fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
-        for ((g, prior), &value) in gradient.iter_mut().zip(self.priors_of_state()).zip(state) {
-            *g += prior.derivatives(value).0;
-        }
+        self.priors.add_gradient(state, gradient);
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ fn data(rows: usize, mean: f64, weighted: bool, intercept: bool) -> CheckedData 
 }
 
 fn unknown() -> Noise {
-    Noise::Unknown { prior: Prior::Normal { sd: 2.0 } }
+    Noise::Unknown { prior: Prior::normal(2.0) }
 }
 
 fn models(data: &CheckedData, noise: Noise) -> (Linear, Linear) {
@@ -240,7 +240,7 @@ fn rows_can_be_left_out_and_bad_settings_are_named() {
     let bad = |priors: &[Prior], noise| Linear::new(&data, priors, noise).unwrap_err().to_string();
     assert!(bad(&priors[1..], unknown()).contains("expected 4"));
     assert!(bad(&priors, Noise::Known { sd: -1.0 }).contains("-1"));
-    assert!(bad(&[Prior::Normal { sd: 0.0 }; 4], unknown()).contains("prior sd"));
+    assert!(bad(&[Prior::normal(0.0); 4], unknown()).contains("prior sd"));
 }
 
 #[test]

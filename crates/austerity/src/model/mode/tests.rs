@@ -19,7 +19,7 @@ fn regression(rows: usize, mean: f64) -> crate::model::CheckedData {
 fn linear_mode_is_the_ridge_solution() {
     let data = regression(400, 3.0);
     let sds = [5.0, 0.4, 0.7];
-    let priors = sds.map(|sd| Prior::Normal { sd });
+    let priors = sds.map(|sd| Prior::normal(sd));
     let model = Linear::new(&data, &priors, Noise::Known { sd: 0.5 }).unwrap();
     let mode = find_mode(&model, &[0.0; 3]).unwrap();
     let x = DMatrix::from_fn(400, 3, |i, j| if j == 0 { 1.0 } else { data.columns[j - 1][i] });
@@ -125,7 +125,7 @@ fn separable_data_without_a_prior_have_no_mode() {
     assert!(matches!(error, Error::NoMode { .. } | Error::NotPositiveDefinite { .. }), "{error}");
     assert!(error.to_string().contains("prior"));
     // A proper prior, even one whose log density is not concave, gives one; so do overlapping data.
-    let student = Prior::Student { freedom: 3.0, scale: 1.0 };
+    let student = Prior::student(3.0, 1.0);
     let mode = find_mode(&Logistic(rows.clone(), student), &[8.0]).unwrap();
     assert!(mode.state[0] > 0.5 && mode.state[0] < 5.0 && mode.covariance[0] > 0.0);
     let mut overlap = rows;

@@ -42,7 +42,7 @@ impl Counts {
     }
 
     fn glm(&self) -> Glm<Poisson> {
-        Glm::new(Poisson, &self.data(), vec![Prior::Normal { sd: SD }; 3]).unwrap()
+        Glm::new(Poisson, &self.data(), vec![Prior::normal(SD); 3]).unwrap()
     }
 
     fn z(&self, row: usize) -> [f64; 3] {

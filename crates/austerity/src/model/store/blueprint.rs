@@ -64,8 +64,13 @@ impl Blueprint {
         check_rows(sides.rows)?;
         check_not_empty(columns, intercept)?;
         let transform = Transform { shift: 0.0, scale: 1.0 };
-        let unnamed =
-            |j: usize| StoredColumn { name: format!("x{}", j + 1), transform, sd: 0.0, half_range: None };
+        let unnamed = |j: usize| StoredColumn {
+            name: format!("x{}", j + 1),
+            transform,
+            sd: 0.0,
+            mean: None,
+            half_range: None,
+        };
         let columns =
             (0..columns).map(|j| Planned { column: unnamed(j), fingerprint: None, rounding: None }).collect();
         let told = sides.constant_warning().into_iter().collect();

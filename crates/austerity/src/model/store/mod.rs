@@ -21,9 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::data::summary::ColumnSummary;
-use crate::model::data::{Transform, check_length, default_prior, storage_order};
+use crate::model::data::{Transform, check_length, storage_order};
+use crate::model::default_priors::{ColumnFacts, ResponseFacts, ResponseRow, default_priors};
 use crate::model::glm::blocks::{Blocks, Layout, Memory};
-use crate::model::{CheckedData, Prior, ResponseKind};
+use crate::model::{CheckedData, DefaultPriors, NoiseTails, Priors, ResponseKind};
 
 pub use blueprint::Blueprint;
 pub use builder::{ShuffledColumn, Shuffler, StoreBuilder};
@@ -38,6 +39,9 @@ pub struct StoredColumn {
     pub transform: Transform,
     /// Standard deviation on the user's scale (divisor N): the default prior follows from it.
     pub sd: f64,
+    /// Mean on the user's scale. Of stores made before it was kept the shift stands for it: rare columns have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
     /// Half the distance of the values of a column that has two, which then takes the place of `sd` there. Unknown of
     /// stores made before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +50,13 @@ pub struct StoredColumn {
 
 impl StoredColumn {
     fn new(name: &str, transform: Transform, summary: &ColumnSummary) -> Self {
-        Self { name: name.into(), transform, sd: summary.sd, half_range: summary.half_range() }
+        Self {
+            name: name.into(),
+            transform,
+            sd: summary.sd,
+            mean: Some(summary.mean),
+            half_range: summary.half_range(),
+        }
     }
 }
 
@@ -215,13 +225,45 @@ impl Store {
         intercept.into_iter().chain(self.description.columns.iter().map(|c| c.name.clone())).collect()
     }
 
-    /// The priors of a user who named none: see [`CheckedData::default_priors`].
+    /// The priors of a user who named none, for normal noise where the response is real: see [`mod@crate::model::default_priors`].
     #[must_use]
-    pub fn default_priors(&self) -> Vec<Prior> {
-        let intercept = self.description.intercept.then_some(Prior::Normal { sd: 10.0 });
-        let columns = self.description.columns.iter();
-        let others = columns.map(|column| default_prior(column.sd, column.half_range));
-        intercept.into_iter().chain(others).collect()
+    pub fn default_priors(&self) -> Priors {
+        self.default_priors_with(NoiseTails::Normal).coefficients
+    }
+
+    /// The same for other noise, with the prior of σ.
+    #[must_use]
+    pub fn default_priors_with(&self, tails: NoiseTails) -> DefaultPriors {
+        let Description { kind, response_shift, offset_shift, intercept, .. } = *self.description;
+        let layout = self.description.layout();
+        let value = |row: usize, column: usize| f64::from(self.blocks.value(row, column));
+        let rows = (0..self.rows()).map(|row| {
+            let stored = value(row, layout.response);
+            ResponseRow {
+                response: match kind {
+                    ResponseKind::Real => stored + response_shift,
+                    // Stored as −1 and 1.
+                    ResponseKind::Binary => f64::from(u8::from(stored > 0.0)),
+                    ResponseKind::Count | ResponseKind::CountOfTrials => stored,
+                },
+                offset: layout.offset.map_or(0.0, |column| value(row, column) + offset_shift),
+                trials: layout.trials.map_or(1.0, |column| value(row, column)),
+                weight: layout.weight.map_or(1.0, |column| value(row, column)),
+            }
+        });
+        let response = ResponseFacts::of(kind, tails, intercept, rows);
+        let columns = self.description.columns.iter().map(|column| ColumnFacts {
+            mean: column.mean.unwrap_or(column.transform.shift),
+            sd: column.sd,
+            half_range: column.half_range,
+        });
+        default_priors(columns, intercept, response)
+    }
+
+    /// Means of the columns on the user's scale.
+    #[must_use]
+    pub fn column_means(&self) -> Vec<f64> {
+        self.description.columns.iter().map(|column| column.mean.unwrap_or(column.transform.shift)).collect()
     }
 
     /// Whether every row is a failure or a count of 0 (then 0), or every row and trial a success (then 1): such rows leave coefficients

@@ -3,7 +3,9 @@
 use super::*;
 use crate::model::data::summary::{ColumnSummary, Summarizer, row_weight};
 use crate::model::data::{SidePlan, SideSurvey, Sides};
-use crate::model::{Access, Binomial, Data, Glm, Linear, Logistic, Model as _, Noise, Poisson, Student};
+use crate::model::{
+    Access, Binomial, Data, Glm, Linear, Logistic, Model as _, Noise, Poisson, Prior, Student,
+};
 use crate::population::Population as _;
 
 const KINDS: [ResponseKind; 4] =
@@ -99,7 +101,7 @@ fn older_descriptions_are_read() {
     let column = vec![0.0, 0.0, 0.0, 1.0];
     let checked = Data::new(["x"], vec![column], vec![0.5; 4]).check(ResponseKind::Real).unwrap();
     let store = Store::new(&checked, ResponseKind::Real).unwrap();
-    assert_eq!(store.default_priors()[1], Prior::Normal { sd: 5.0 });
+    assert_eq!(store.default_priors()[1], Prior::normal(5.0));
     let mut text = serde_json::to_value(store.description()).unwrap();
     assert_eq!(serde_json::from_value::<Description>(text.clone()).unwrap(), *store.description());
     text["columns"][0].as_object_mut().unwrap().remove("half_range").unwrap();
@@ -107,7 +109,7 @@ fn older_descriptions_are_read() {
     let list: RowList = Arc::new((0..4).collect::<Vec<u32>>());
     let memory = Arc::new(store.blocks().lines().to_vec());
     let older = Store::mapped(older, memory, list).unwrap();
-    assert_eq!(older.default_priors()[1], Prior::Normal { sd: 2.5 / (3.0f64 / 16.0).sqrt() });
+    assert_eq!(older.default_priors()[1], Prior::normal(2.5 / (3.0f64 / 16.0).sqrt()));
 }
 
 #[test]
@@ -231,14 +233,13 @@ fn models_of_a_store_are_models_of_the_data() {
     assert!((b - c.sum()).abs() < 1e-9 * b.abs(), "{b} {}", c.sum());
     assert_eq!(by_rows.original_row(7), checked.storage_order()[7] as usize);
 
-    let mut priors = priors;
-    priors.push(Prior::Normal { sd: 1.0 });
+    let (coefficients, priors) = (priors.clone(), priors.and(Prior::normal(1.0)));
     let one = Glm::new(Student { freedom: 4.0 }, &checked, priors.clone()).unwrap();
     let other = Glm::from_store(Student { freedom: 4.0 }, store.clone(), priors.clone()).unwrap();
     assert_eq!(one.fingerprint(), other.fingerprint());
     assert!(!store.is_mapped() && store.bytes() == other.data_bytes());
 
-    priors.truncate(4);
+    let priors = coefficients;
     let mismatch = Glm::from_store(Poisson, store.clone(), priors.clone()).unwrap_err().to_string();
     assert!(mismatch.contains("poisson") && mismatch.contains("real numbers"), "{mismatch}");
     assert!(Glm::from_store(Logistic, store.clone(), priors.clone()).is_err());

@@ -12,8 +12,7 @@ fn linear() -> Linear {
     let columns = vec![vec![0.0, 1.0, 2.0, 4.0, 3.0, 7.0], vec![1.0, -1.0, 0.5, 2.0, 0.0, 0.3]];
     let data = Data::new(["a", "b"], columns, vec![1.1, 2.9, 5.2, 8.8, 4.0, 9.9]);
     let data = data.check(ResponseKind::Real).unwrap();
-    Linear::new(&data, &[Prior::Normal { sd: 2.0 }; 3], Noise::Unknown { prior: Prior::Normal { sd: 1.0 } })
-        .unwrap()
+    Linear::new(&data, &[Prior::normal(2.0); 3], Noise::Unknown { prior: Prior::normal(1.0) }).unwrap()
 }
 
 fn dense() -> RandomWalk {
@@ -145,7 +144,7 @@ fn a_lost_path_is_ruled_out_and_taught_from() {
     let columns = vec![vec![0.5, 1.0, 2.0, 4.0, 3.0, 7.0]];
     let data = Data::new(["a"], columns, vec![1.0, 2.0, 5.0, 8.0, 4.0, 9.0]);
     let data = data.check(ResponseKind::Count).unwrap();
-    let model = Glm::new(Poisson, &data, vec![Prior::Normal { sd: 1.0 }; 2]).unwrap();
+    let model = Glm::new(Poisson, &data, vec![Prior::normal(1.0); 2]).unwrap();
     assert_eq!(model.names().len(), 2);
     let shape = RandomWalk::isotropic(2, 1.0).unwrap();
     let mut paths = Hamiltonian::new(&model, &shape, Path { length: 1e3, ..Path::default() }).unwrap();

@@ -185,7 +185,7 @@ mod tests {
     fn surrogate(rows: usize, order: u8) -> Surrogate<GlmExpansion<Logistic>> {
         let data = generate::logistic(rows, 5).seed(3).build().unwrap().data;
         let data = data.check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 6]).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 6]).unwrap();
         let settings = ExpansionSettings { order, ..ExpansionSettings::default() };
         Surrogate::new(GlmExpansion::new(&model, &[0.0; 6], &settings).unwrap())
     }

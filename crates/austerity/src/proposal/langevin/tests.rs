@@ -9,7 +9,7 @@ use crate::rng::{Role, stream};
 fn logistic(rows: usize) -> Glm<Logistic> {
     let data = generate::logistic(rows, 2).seed(3).build().unwrap().data;
     let data = data.check(ResponseKind::Binary).unwrap();
-    Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 3]).unwrap()
+    Glm::new(Logistic, &data, vec![Prior::normal(1.0); 3]).unwrap()
 }
 
 /// log N(x ; mean, covariance) without its constant.

@@ -78,7 +78,7 @@ impl<F: Family> GlmExpansion<F> {
     /// use austerity::model::{Glm, Logistic, Model, Prior, ResponseKind, Surrogate, generate};
     ///
     /// let data = generate::logistic(20_000, 5).build()?.data.check(ResponseKind::Binary)?;
-    /// let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; 6])?;
+    /// let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 6])?;
     /// let expansion = GlmExpansion::new(&model, &[0.0; 6], &ExpansionSettings::default())?;
     /// assert!(!expansion.report().is_blind());
     /// let surrogate = Surrogate::new(expansion);

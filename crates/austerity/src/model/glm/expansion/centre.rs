@@ -63,7 +63,7 @@ pub fn sampled_mode<F: Family>(model: &Glm<F>, start: &[f64], rows: usize) -> Re
 /// Finds a centre from `start`; exactly there when `fixed`.
 pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, threads: usize) -> Result<Centre> {
     let mut smoothed = model.clone();
-    smoothed.priors = model.priors.iter().map(|prior| prior.smooth()).collect();
+    smoothed.priors = model.priors.smooth();
     let mut state = start.to_vec();
     if !fixed {
         state = if model.blocks().rows() > 2 * SAMPLE {
@@ -86,8 +86,9 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
             });
         }
         let (covariance, mean_precision, step) = newton(&smoothed, &state, &gradient, &hessian)?;
-        let slope = smoothed.priors.iter().zip(&state).map(|(prior, &value)| prior.derivatives(value).0);
-        let gain: f64 = gradient.iter().zip(slope).zip(&step).map(|((g, p), s)| (g + p) * s).sum();
+        let mut slope = gradient.clone();
+        smoothed.priors.add_gradient(&state, &mut slope);
+        let gain: f64 = slope.iter().zip(&step).map(|(g, s)| g * s).sum();
         let mode: Vec<f64> = state.iter().zip(&step).map(|(s, d)| s + d).collect();
         if fixed || gain <= CLOSE || passes == PASSES {
             return Ok(Centre { state, gradient, hessian, eta, covariance, mean_precision, mode, passes });
@@ -135,13 +136,10 @@ fn newton<F: Family>(
     hessian: &[f64],
 ) -> Result<(Vec<f64>, f64, Vec<f64>)> {
     let d = state.len();
-    let mut matrix = DMatrix::from_fn(d, d, |i, j| -hessian[i * d + j]);
-    let mut slope = DVector::from_column_slice(gradient);
-    for (i, (prior, &value)) in model.priors.iter().zip(state).enumerate() {
-        let (first, second) = prior.derivatives(value);
-        matrix[(i, i)] -= second.min(0.0);
-        slope[i] += first;
-    }
+    let (mut hessian, mut slope) = (hessian.to_vec(), DVector::from_column_slice(gradient));
+    model.priors.add_hessian(state, &mut hessian, |second| second.min(0.0));
+    model.priors.add_gradient(state, slope.as_mut_slice());
+    let matrix = DMatrix::from_fn(d, d, |i, j| -hessian[i * d + j]);
     // A unit diagonal keeps columns of different units apart from singular ones.
     let unit = matrix.diagonal().map(|a| if a > 0.0 { 1.0 / a.sqrt() } else { 1.0 });
     let scaled = DMatrix::from_fn(d, d, |i, j| matrix[(i, j)] * unit[i] * unit[j]);
@@ -177,6 +175,15 @@ fn snap<F: Family>(model: &Glm<F>, state: &mut [f64]) {
 /// A part of the rows that stands for all: the first `size` of the storage, which is shuffled, and all rows of columns that are thin among them. All
 /// rows where they are fewer than twice as many.
 pub fn sampled<F: Family>(model: &Glm<F>, size: usize) -> Result<Glm<F>> {
+    sampled_with(model, size, &[])
+}
+
+/// The same with other rows that are taken for certain.
+pub(in crate::model::glm) fn sampled_with<F: Family>(
+    model: &Glm<F>,
+    size: usize,
+    more: &[u32],
+) -> Result<Glm<F>> {
     let size = size.max(1);
     if model.blocks().rows() <= 2 * size {
         return Ok(model.clone());
@@ -213,6 +220,9 @@ pub fn sampled<F: Family>(model: &Glm<F>, size: usize) -> Result<Glm<F>> {
             (start..start + view.rows_in(block)).filter(|&p| thin.iter().any(|&j| value(p, j) != 0.0));
         positions.extend(found.map(|p| p as u32));
     }
+    positions.extend_from_slice(more);
+    positions.sort_unstable();
+    positions.dedup();
     let whole = positions.len();
     let certain: std::collections::HashSet<u32> = positions.iter().copied().collect();
     positions.extend((0..size as u32).filter(|p| !certain.contains(p)));

@@ -30,7 +30,7 @@
 
 pub mod bound;
 mod build;
-mod centre;
+pub(in crate::model::glm) mod centre;
 pub mod certain;
 mod cubic;
 pub mod gradient;
@@ -322,7 +322,7 @@ impl<F: Family> GlmExpansion<F> {
     }
 
     fn prior(&self, state: &[f64]) -> f64 {
-        self.model.priors.iter().zip(state).map(|(prior, &value)| prior.log_density(value)).sum()
+        self.model.priors.log_density(state)
     }
 }
 
@@ -365,9 +365,8 @@ impl<F: Family> Expansion for GlmExpansion<F> {
     }
 
     fn log_density_gradient(&self, state: &[f64], slopes: &mut Slopes, gradient: &mut [f64]) -> f64 {
-        for ((slot, prior), &value) in gradient.iter_mut().zip(&self.model.priors).zip(state) {
-            *slot = prior.derivatives(value).0;
-        }
+        gradient.fill(0.0);
+        self.model.priors.add_gradient(state, gradient);
         let known = self.prior(state) + self.taylor(state, Some(gradient));
         let Some(stratum) = &self.stratum else { return known };
         slopes.reset(self.model.transform.len());
@@ -469,8 +468,7 @@ impl<F: Family> CertainSteps for GlmExpansion<F> {
     }
 
     fn certain_change(&self, memory: &Predictors, state: &[f64], parameter: usize, by: f64) -> f64 {
-        let prior = &self.model.priors[parameter];
-        let prior = prior.log_density(state[parameter] + by) - prior.log_density(state[parameter]);
+        let prior = self.model.priors.change(state, parameter, by);
         let Some(stratum) = &self.stratum else { return prior };
         let (column, moved) = self.stored_step(parameter, by);
         prior + stratum.change(memory, column, moved)

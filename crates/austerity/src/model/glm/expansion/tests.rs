@@ -58,8 +58,8 @@ fn total<M: Model<State = Vec<f64>>>(model: &M, from: &Vec<f64>, to: &Vec<f64>) 
 fn identity<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
         let data = data(kind, 1000, sides);
-        let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()];
-        priors.extend(F::EXTRA.iter().map(|_| Prior::Normal { sd: 2.0 }));
+        let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
+        priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
         let model = Glm::new(family.clone(), &data, priors).unwrap();
         let d = model.parameters();
         let mut rng = stream(6, 0, Role::Proposal);
@@ -116,8 +116,8 @@ fn surrogate_and_residuals_are_the_likelihood() {
 #[test]
 fn the_gradient_is_that_of_the_density() {
     let data = data(ResponseKind::Real, 1000, true);
-    let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()];
-    priors.push(Prior::Normal { sd: 2.0 });
+    let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
+    priors.push(Prior::normal(2.0));
     let model = Glm::new(Student { freedom: 4.0 }, &data, priors).unwrap();
     let d = model.parameters();
     for rows in [0, 20, 400] {
@@ -218,8 +218,8 @@ fn remainders_of_the_third_order_against_quadrature() {
 fn a_narrow_laplace_prior_has_its_mode_at_the_centre() {
     let data = data(ResponseKind::Binary, 20_000, false);
     let scale = 1.0 / 20_000f64.sqrt();
-    let mut priors = vec![Prior::Laplace { scale }; 5];
-    priors[0] = Prior::Normal { sd: 10.0 };
+    let mut priors = vec![Prior::laplace(scale); 5];
+    priors[0] = Prior::normal(10.0);
     let model = Glm::new(Logistic, &data, priors).unwrap();
     let expansion = GlmExpansion::new(&model, &[0.0; 5], &ExpansionSettings::default()).unwrap();
     let mode = expansion.mode();
@@ -240,7 +240,7 @@ fn the_centre_of_rare_events_is_at_the_mode() {
             let feature: Vec<f64> = (0..rows).map(|row| f64::from(row % 100 == 3)).collect();
             let response: Vec<f64> = (0..rows).map(|_| f64::from(rng.random::<f64>() < rate)).collect();
             let data = Data::new(["rare"], vec![feature], response).check(ResponseKind::Binary).unwrap();
-            let priors = vec![Prior::Normal { sd: 10.0 }, Prior::Normal { sd: 5.0 }];
+            let priors = vec![Prior::normal(10.0), Prior::normal(5.0)];
             let model = Glm::new(Logistic, &data, priors).unwrap();
             let mode = crate::model::find_mode(&model, &[0.0; 2]).unwrap();
             let expansion = GlmExpansion::new(&model, &[0.0; 2], &ExpansionSettings::default()).unwrap();
@@ -257,7 +257,7 @@ fn the_centre_of_rare_events_is_at_the_mode() {
 #[test]
 fn expansions_for_walks_predict_their_residuals() {
     let data = data(ResponseKind::Binary, 6_000, false);
-    let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 2.0 }; 5]).unwrap();
+    let model = Glm::new(Logistic, &data, vec![Prior::normal(2.0); 5]).unwrap();
     let walk = 0.004;
     let usual = ExpansionSettings::default();
     let made = |settings: &ExpansionSettings| GlmExpansion::new(&model, &[0.0; 5], settings).unwrap();

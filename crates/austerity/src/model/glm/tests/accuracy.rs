@@ -16,6 +16,7 @@ fn exact_rows<F: Family>(family: F, eta: &[f64], delta: &[f64], response: &[f64]
         offset: Some(eta.to_vec()),
         intercept: false,
         shuffle: None,
+        kind: F::KIND,
         warnings: Vec::new(),
     };
     Glm::new(family, &data, vec![Prior::Flat; 1 + F::EXTRA.len()]).unwrap()
@@ -142,6 +143,7 @@ fn total_error(rows: usize, columns: usize, step: f64) -> (f64, f64) {
         offset: None,
         intercept: true,
         shuffle: None,
+        kind: ResponseKind::Binary,
         warnings: Vec::new(),
     };
     let model = Glm::new(Logistic, &data, vec![Prior::Flat; columns + 1]).unwrap();
@@ -181,6 +183,7 @@ fn offset_error<F: Family>(
         offset: Some(offset),
         intercept: true,
         shuffle: Some(2),
+        kind: F::KIND,
         warnings: Vec::new(),
     };
     let step = 2.0 * sigma / (rows as f64).sqrt();

@@ -45,7 +45,7 @@ fn weights_equal_repeated_rows() {
     repeated.response = repeat(&repeated.response);
     repeated.trials = None;
     weighted.weights = Some(weights);
-    let priors = vec![Prior::Normal { sd: 1.0 }; 4];
+    let priors = vec![Prior::normal(1.0); 4];
     let a = Glm::new(Logistic, &weighted, priors.clone()).unwrap();
     let b = Glm::new(Logistic, &repeated, priors).unwrap();
     let (from, to) = (state(&a, 1, 1.0), state(&a, 2, 1.0));
@@ -140,7 +140,7 @@ fn refusals_name_the_value() {
     let data = plain(10);
     let flat = |n: usize| vec![Prior::Flat; n];
     assert!(matches!(Glm::new(Logistic, &data, flat(3)), Err(Error::Dimension { .. })));
-    assert!(Glm::new(Logistic, &data, vec![Prior::Normal { sd: -1.0 }; 4]).is_err());
+    assert!(Glm::new(Logistic, &data, vec![Prior::normal(-1.0); 4]).is_err());
     let mut wrong = data.clone();
     wrong.response[7] = 0.5;
     let found = Glm::new(Logistic, &wrong, flat(4)).err();

@@ -8,6 +8,7 @@ use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
 use super::*;
+use crate::model::Prior;
 use crate::population::{Moments, Population as _, RowCost};
 use crate::rng::{Rng, Role, stream};
 
@@ -47,6 +48,7 @@ fn data(shape: Shape, response: impl Fn(&mut Rng, f64) -> f64) -> CheckedData {
         trials: Some(trials),
         intercept: true,
         shuffle: shape.shuffle,
+        kind: ResponseKind::Real,
         warnings: Vec::new(),
     }
 }
@@ -57,8 +59,8 @@ fn build<F: Family>(
     response: impl Fn(&mut Rng, f64) -> f64,
 ) -> (Glm<F>, CheckedData) {
     let data = data(shape, response);
-    let mut priors = vec![Prior::Normal { sd: 2.0 }; data.coefficients() + F::EXTRA.len()];
-    priors[0] = Prior::Student { freedom: 3.0, scale: 2.0 };
+    let mut priors = vec![Prior::normal(2.0); data.coefficients() + F::EXTRA.len()];
+    priors[0] = Prior::student(3.0, 2.0);
     (Glm::new(family, &data, priors).unwrap(), data)
 }
 

@@ -15,7 +15,7 @@ use rand::RngExt as _;
 use rand_distr::StandardNormal;
 
 fn expanded<F: Family>(family: F, data: &CheckedData, stratum: Option<usize>) -> GlmExpansion<F> {
-    let priors = vec![Prior::Normal { sd: 3.0 }; data.coefficients() + F::EXTRA.len()];
+    let priors = vec![Prior::normal(3.0); data.coefficients() + F::EXTRA.len()];
     let model = Glm::new(family, data, priors).unwrap();
     let settings = ExpansionSettings { stratum_rows: stratum, ..ExpansionSettings::default() };
     GlmExpansion::new(&model, &vec![0.0; model.parameters()], &settings).unwrap()

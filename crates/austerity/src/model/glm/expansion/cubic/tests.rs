@@ -11,7 +11,7 @@ use rand_distr::StandardNormal;
 
 fn model(rows: usize, columns: usize) -> Glm<Logistic> {
     let data = generate::logistic(rows, columns).build().unwrap().data.check(ResponseKind::Binary).unwrap();
-    Glm::new(Logistic, &data, vec![Prior::Normal { sd: 1.0 }; columns + 1]).unwrap()
+    Glm::new(Logistic, &data, vec![Prior::normal(1.0); columns + 1]).unwrap()
 }
 
 fn expanded(model: &Glm<Logistic>, settings: &ExpansionSettings) -> GlmExpansion<Logistic> {

@@ -18,7 +18,7 @@ fn expanded<F: Family>(
     order: u8,
     stratum_rows: Option<usize>,
 ) -> GlmExpansion<F> {
-    let priors = vec![Prior::Normal { sd: 3.0 }; data.coefficients() + F::EXTRA.len()];
+    let priors = vec![Prior::normal(3.0); data.coefficients() + F::EXTRA.len()];
     let model = Glm::new(family, data, priors).unwrap();
     let settings = ExpansionSettings { order, stratum_rows, ..ExpansionSettings::default() };
     GlmExpansion::new(&model, &vec![0.0; model.parameters()], &settings).unwrap()
@@ -145,7 +145,7 @@ fn rows_apart_are_taken_out_again() {
     let of = |b: &[f64], stratum, threads| {
         let data = Data::new(["a", "b"], vec![a.clone(), b.to_vec()], y.clone());
         let data = data.check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &data, vec![Prior::Normal { sd: 3.0 }; 3]).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(3.0); 3]).unwrap();
         let settings =
             ExpansionSettings { threads, stratum_rows: Some(stratum), ..ExpansionSettings::default() };
         GlmExpansion::new(&model, &[0.0; 3], &settings).unwrap()

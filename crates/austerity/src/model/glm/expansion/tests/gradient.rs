@@ -12,8 +12,8 @@ use crate::rule::Exact;
 fn unbiased<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
         let data = data(kind, 1000, sides);
-        let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()];
-        priors.extend(F::EXTRA.iter().map(|_| Prior::Normal { sd: 2.0 }));
+        let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
+        priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
         let model = Glm::new(family.clone(), &data, priors).unwrap();
         let d = model.parameters();
         let mut settings = vec![(2, 0), (2, 20), (2, 300), (1, 20)];
@@ -61,7 +61,7 @@ fn batches_of_residuals_are_unbiased() {
 
 fn logistic(rows: usize, columns: usize) -> Glm<Logistic> {
     let data = generate::logistic(rows, columns).seed(2).build().unwrap().data;
-    let priors = vec![Prior::Normal { sd: 2.0 }; columns + 1];
+    let priors = vec![Prior::normal(2.0); columns + 1];
     Glm::new(Logistic, &data.check(ResponseKind::Binary).unwrap(), priors).unwrap()
 }
 

@@ -52,8 +52,8 @@ fn student(z: f64, other: f64) -> f64 {
 }
 
 fn model<F: Family>(family: F, data: &crate::model::CheckedData) -> Glm<F> {
-    let mut priors = vec![Prior::Student { freedom: 3.0, scale: 1.0 }; data.coefficients()];
-    priors.extend(F::EXTRA.iter().map(|_| Prior::Normal { sd: 2.0 }));
+    let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
+    priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
     Glm::new(family, data, priors).unwrap()
 }
 
