@@ -313,6 +313,7 @@ impl Begin<'_, '_> {
                 priors: PriorRecord::list(&names, self.parts.priors),
                 hazards: self.start.hazards.clone(),
                 modes: self.start.searched.clone(),
+                conflict: self.start.conflict,
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,

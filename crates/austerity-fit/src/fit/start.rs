@@ -44,6 +44,8 @@ pub(super) struct Start {
     pub(super) modes: Vec<WeighedMode>,
     /// How they were found; none where nobody looked.
     pub(super) searched: Option<ModesRecord>,
+    /// The largest distance of a default prior from the likelihood, in standard deviations.
+    pub(super) conflict: Option<f64>,
     pub(super) remarks: Vec<String>,
     /// What is wrong with the posterior, however long the chains run.
     pub(super) hazards: Vec<Hazard>,
@@ -102,6 +104,7 @@ impl Start {
             mode,
             modes: Vec::new(),
             searched: None,
+            conflict: None,
             remarks: Vec::new(),
             hazards: Vec::new(),
             hurried: None,
@@ -167,7 +170,10 @@ impl FindMode<'_> {
                     .into(),
             );
         }
-        let conflicts = conflicts(model, &mode)?;
+        let mut conflicts = conflicts(model, &mode);
+        let defaults = conflicts.iter().filter(|found| self.priors.default[found.parameter]);
+        let largest = defaults.map(|found| found.z).fold(0.0, f64::max);
+        conflicts.retain(|found| found.z > CONFLICT);
         remarks.extend(weak(&names, priors, &mode, &conflicts));
         let shown = |state: &[f64]| {
             let mut values = state.to_vec();
@@ -188,6 +194,7 @@ impl FindMode<'_> {
         Ok(Start {
             modes: modes.that_matter().to_vec(),
             searched: Some(modes.record),
+            conflict: Some(largest),
             remarks,
             hazards,
             ..Start::at(mode)
@@ -195,17 +202,18 @@ impl FindMode<'_> {
     }
 }
 
-/// Priors that the data contradict, by a likelihood that has a centre.
-fn conflicts<M: Regression>(model: &M, mode: &Mode) -> Result<Vec<Conflict>, Failure> {
-    let mut found = prior_conflicts(model.priors(), mode, CONFLICT);
+/// What priors and likelihood say of every parameter, where the likelihood has a centre.
+fn conflicts<M: Regression>(model: &M, mode: &Mode) -> Vec<Conflict> {
+    let mut found = prior_conflicts(model.priors(), mode, 0.0);
     let mut scratch = model.scratch(Access::Blocks);
     let mut bounded = |conflict: &Conflict| {
         let [centre, beyond] = &conflict.beyond;
         // So far out a likelihood may overflow: then it falls.
         model.compare(centre, beyond, &mut scratch).total().map_or(true, |rows| rows.sum() < -FALL)
     };
-    found.retain(|conflict| bounded(conflict));
-    Ok(found)
+    // Only a conflict is worth a pass over the rows.
+    found.retain(|conflict| conflict.z <= CONFLICT || bounded(conflict));
+    found
 }
 
 /// Coefficients along which neither the data nor the prior change the density.

@@ -72,6 +72,8 @@ pub(crate) struct Report {
     pub(crate) title: String,
     /// Model, response and data, in a line or two below the title.
     pub(crate) about: Vec<String>,
+    /// What was checked: name, figure, limit, outcome, words.
+    pub(crate) checks: Vec<[String; 5]>,
     /// What the parameters stand for.
     pub(crate) meaning: Meaning,
     pub(crate) verdict: Verdict,
@@ -110,6 +112,7 @@ pub(crate) fn page(report: &Report) -> String {
         verdict::section(report),
         forest::section(report),
         table::section(report),
+        checks(report),
         cards::section(report),
         decisions::section(report),
         errors::section(report),
@@ -126,6 +129,33 @@ pub(crate) fn page(report: &Report) -> String {
          <footer><p>{made}</p></footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         charts = in_page(),
         made = escape(&report.made)
+    )
+}
+
+/// What was checked, and what was not.
+fn checks(report: &Report) -> String {
+    if report.checks.is_empty() {
+        return String::new();
+    }
+    let rows: String = report
+        .checks
+        .iter()
+        .map(|[name, figure, limit, outcome, words]| {
+            let class = if outcome == "failed" { " class=\"bad\"" } else { "" };
+            format!(
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td{class}>{}</td><td class=\"words\">{}</td></tr>\n",
+                escape(name),
+                escape(figure),
+                escape(limit),
+                escape(outcome),
+                escape(words)
+            )
+        })
+        .collect();
+    format!(
+        "<section id=\"checks\">\n<h2>Checks</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Checks\">\n<table>\n<thead><tr><th scope=\"col\">check</th><th scope=\"col\">figure</th>\
+         <th scope=\"col\">limit</th><th scope=\"col\">outcome</th><th scope=\"col\" class=\"words\"></th></tr></thead>\n<tbody>\n{rows}</tbody>\n\
+         </table></div>\n</section>\n"
     )
 }
 

@@ -98,6 +98,9 @@ pub(crate) struct ModelRecord {
     /// How its modes were found; nobody looked in runs of earlier versions, and where a budget left no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) modes: Option<ModesRecord>,
+    /// The largest distance of a default prior from the likelihood, in standard deviations, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) conflict: Option<f64>,
 }
 
 /// The prior of one parameter.

@@ -11,6 +11,7 @@
 //! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
 
 pub(crate) mod about;
+pub(crate) mod checks;
 pub mod export;
 mod folder;
 mod fresh;

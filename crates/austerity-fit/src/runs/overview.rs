@@ -10,7 +10,7 @@ use austerity::run::{Counters, Evidence, Hazard, Reason, UNBOUNDED, Verdict, stu
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
-use super::{Folder, RunFile, Saved, about, scales};
+use super::{Folder, RunFile, Saved, about, checks, scales};
 use crate::fit::budget::BudgetPlan;
 use crate::fit::progress::duration;
 use crate::output::Failure;
@@ -191,6 +191,7 @@ impl Overview {
             "evaluations": self.saved.evaluations(),
             "trusted": self.verdict.trusted(),
             "reasons": self.verdict.reasons,
+            "checks": checks::of(self),
             "remarks": self.run.data.remarks.iter().chain(&self.verdict.remarks).collect::<Vec<_>>(),
             "chains": self.run.settings.chains,
             "draws": self.draws,
@@ -219,6 +220,12 @@ impl Overview {
             "On the original scale of the columns:\n{original}\nOn the scale of standardised columns:\n{}",
             numbers(&self.standardized)
         )
+    }
+
+    /// What was checked, with its figures, and what was not.
+    #[must_use]
+    pub fn checks(&self) -> String {
+        checks::text(&checks::of(self))
     }
 
     /// The model, the success class and the reference levels.

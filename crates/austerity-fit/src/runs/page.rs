@@ -4,7 +4,7 @@ use austerity::rule::RuleSettings;
 use austerity::theory::Plan;
 use austerity_io::run::DrawsReader;
 
-use super::{Folder, Overview, RunFile, about};
+use super::{Folder, Overview, RunFile, about, checks};
 use crate::fit::decide;
 use crate::options::{Common, ReportOptions};
 use crate::output::{Failure, json, say};
@@ -66,6 +66,7 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
     Ok(Report {
         title,
         about: about::lines(run),
+        checks: checks::of(overview).iter().map(checks::Check::cells).collect(),
         meaning: about::meaning(run),
         verdict: if overview.verdict.trusted() { Verdict::Trusted } else { Verdict::Untrusted },
         sentences,

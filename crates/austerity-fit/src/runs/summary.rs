@@ -23,9 +23,10 @@ pub fn print(common: &Common, overview: &Overview) -> Result<(), Failure> {
     let sentences: Vec<String> = overview.sentences().iter().map(|text| format!("• {text}")).collect();
     let about = overview.about().join("\n");
     say(format!(
-        "\nRun: {}\n{about}\n\n{}\n\n{head}{}",
+        "\nRun: {}\n{about}\n\n{}\n\n{head}{}\n\n{}",
         overview.path.display(),
         overview.tables(),
-        sentences.join("\n")
+        sentences.join("\n"),
+        overview.checks()
     ))
 }

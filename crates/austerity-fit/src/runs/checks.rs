@@ -1,0 +1,238 @@
+//! The verdict as a list of checks: what was looked at, the figure found, its limit, and the outcome.
+//!
+//! | check | figure | limit |
+//! |---|---|---|
+//! | chains | largest R-hat | 1.01 |
+//! | effective draws | smallest of bulk and tail ESS | 100 per chain |
+//! | modes | share of the mass beside the main mode | 0.1 % |
+//! | prior conflict | largest z of a default prior | 4 |
+//! | decisions | predicted relative error of posterior standard deviations | 5 % |
+//! | audits | decisions that all rows contradict | upper end of what the test claims |
+//! | precision | audited totals that single precision misses | 0 |
+//!
+//! An outcome is passed, failed, or *not checked*: nothing that was not looked at counts as passed. Reasons for distrust are in the
+//! [`Verdict`](austerity::run::Verdict); the list shows them beside what speaks for the draws.
+
+use austerity::check::CONFLICT;
+use austerity::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT};
+use austerity::rule::RuleSettings;
+use austerity::run::Hazard;
+use serde::Serialize;
+
+use super::Overview;
+use crate::fit::modes::{MATTERS, ModesRecord};
+use crate::table::table;
+
+/// Relative error of posterior standard deviations that may be predicted.
+const INFLATION: f64 = 0.05;
+
+/// What is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Checked {
+    Chains,
+    EffectiveDraws,
+    Modes,
+    PriorConflict,
+    Decisions,
+    Audits,
+    Precision,
+}
+
+impl Checked {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Chains => "chains",
+            Self::EffectiveDraws => "effective draws",
+            Self::Modes => "modes",
+            Self::PriorConflict => "prior conflict",
+            Self::Decisions => "decisions",
+            Self::Audits => "audits",
+            Self::Precision => "precision",
+        }
+    }
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Check {
+    pub(crate) check: Checked,
+    /// None where there is no number to it.
+    pub(crate) figure: Option<f64>,
+    pub(crate) limit: Option<f64>,
+    /// None: not checked.
+    pub(crate) passed: Option<bool>,
+    pub(crate) words: String,
+}
+
+impl Check {
+    fn new(check: Checked, figure: Option<f64>, limit: Option<f64>, passed: Option<bool>, words: String) -> Self {
+        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+        Self { check, figure: finite(figure), limit: finite(limit), passed, words }
+    }
+
+    fn without(check: Checked, passed: Option<bool>, words: &str) -> Self {
+        Self::new(check, None, None, passed, words.into())
+    }
+
+    /// What came of it.
+    pub(crate) fn outcome(&self) -> &'static str {
+        match self.passed {
+            Some(true) => "passed",
+            Some(false) => "failed",
+            None => "not checked",
+        }
+    }
+
+    /// Name, figure, limit, outcome and words, as a table shows them.
+    pub(crate) fn cells(&self) -> [String; 5] {
+        let number = |value: Option<f64>| value.map_or(String::new(), shown);
+        [
+            self.check.words().into(),
+            number(self.figure),
+            number(self.limit),
+            self.outcome().into(),
+            self.words.clone(),
+        ]
+    }
+}
+
+/// Four significant digits at most, without an exponent where that is short.
+fn shown(value: f64) -> String {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    if rounded != 0.0 && rounded.abs() < 1e-4 { format!("{rounded:e}") } else { rounded.to_string() }
+}
+
+/// The checks as a table for people.
+pub(crate) fn text(checks: &[Check]) -> String {
+    let mut shown = table(&["check", "figure", "limit", "outcome", ""]);
+    if let Some(column) = shown.column_mut(4) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    for check in checks {
+        shown.add_row(check.cells());
+    }
+    shown.to_string()
+}
+
+/// Everything that was checked of a run, and what was not.
+pub(crate) fn of(overview: &Overview) -> Vec<Check> {
+    if overview.draws == 0 {
+        return Vec::new();
+    }
+    vec![
+        chains(overview),
+        effective(overview),
+        modes(overview),
+        conflict(overview),
+        decisions(overview),
+        audits(overview),
+        precision(overview),
+    ]
+}
+
+fn chains(overview: &Overview) -> Check {
+    let chains = overview.run.settings.chains;
+    let worst = overview.summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
+    if chains < 2 {
+        return Check::without(Checked::Chains, None, "one chain alone cannot disagree with another");
+    }
+    let words = format!("largest R-hat of {chains} chains");
+    Check::new(Checked::Chains, Some(worst), Some(RHAT_LIMIT), Some(worst <= RHAT_LIMIT), words)
+}
+
+fn effective(overview: &Overview) -> Check {
+    let all = overview.summary.iter().flat_map(|s| [s.ess_bulk, s.ess_tail]);
+    let least = all.fold(f64::INFINITY, |least, value| if value.is_nan() { value } else { least.min(value) });
+    let limit = ESS_PER_CHAIN * f64::from(overview.run.settings.chains);
+    let words = "smallest of bulk and tail ESS".into();
+    Check::new(Checked::EffectiveDraws, Some(least), Some(limit), Some(least >= limit), words)
+}
+
+fn modes(overview: &Overview) -> Check {
+    match &overview.run.model.modes {
+        None => Check::without(Checked::Modes, None, "nobody looked for other modes"),
+        Some(ModesRecord::Proved) => Check::without(Checked::Modes, Some(true), "one mode, by proof"),
+        Some(ModesRecord::Searched { starts, found, beside }) => {
+            let words = format!("{found} found from {starts} starts; share of the mass beside the main one");
+            Check::new(Checked::Modes, Some(*beside), Some(MATTERS), Some(*beside <= MATTERS), words)
+        }
+    }
+}
+
+fn conflict(overview: &Overview) -> Check {
+    let records = &overview.run.model.priors;
+    let failed = overview
+        .run
+        .model
+        .hazards
+        .iter()
+        .any(|hazard| matches!(hazard, Hazard::PriorConflict { default: true, .. }));
+    match overview.run.model.conflict {
+        _ if !records.iter().any(|record| record.default) => {
+            Check::without(Checked::PriorConflict, Some(true), "no prior is a default")
+        }
+        None => Check::without(Checked::PriorConflict, None, "nobody compared the default priors with the data"),
+        Some(largest) => {
+            let words = "largest distance of a default prior from the likelihood, in sds".into();
+            Check::new(Checked::PriorConflict, Some(largest), Some(CONFLICT), Some(!failed), words)
+        }
+    }
+}
+
+fn decisions(overview: &Overview) -> Check {
+    let run = &overview.run;
+    if !matches!(run.settings.rule, RuleSettings::Sequential(_)) {
+        return Check::without(Checked::Decisions, Some(true), "exact: all rows, or a bound on them, decided");
+    }
+    let inflation = match &run.budget {
+        Some(plan) => Some(plan.inflation()),
+        None => run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
+    };
+    if let Some(inflation) = inflation {
+        let error = (inflation - 1.0).abs();
+        let words = "predicted relative error of posterior sds".into();
+        return Check::new(Checked::Decisions, Some(error), Some(INFLATION), Some(error <= INFLATION), words);
+    }
+    match &run.surrogate {
+        Some(record) => {
+            let report = &record.report;
+            let words = "log ratio that rows outside a sample could shift; the error the test assumes".into();
+            Check::new(
+                Checked::Decisions,
+                Some(report.missed),
+                Some(report.believed),
+                Some(!report.is_blind()),
+                words,
+            )
+        }
+        None => Check::without(Checked::Decisions, None, "no prediction for this proposal"),
+    }
+}
+
+fn audits(overview: &Overview) -> Check {
+    let audits = &overview.counters.audits;
+    if !matches!(overview.run.settings.rule, RuleSettings::Sequential(_)) {
+        return Check::without(Checked::Audits, Some(true), "decisions were exact");
+    }
+    if audits.audited == 0 {
+        return Check::without(Checked::Audits, None, "no decision was repeated on all rows");
+    }
+    let words = format!("wrong decisions of {} that were repeated on all rows", audits.audited);
+    Check::new(
+        Checked::Audits,
+        Some(audits.disagreed as f64),
+        Some(audits.interval().upper),
+        Some(audits.sentence().is_none()),
+        words,
+    )
+}
+
+fn precision(overview: &Overview) -> Check {
+    let audits = &overview.counters.audits;
+    if audits.audited == 0 {
+        return Check::without(Checked::Precision, None, "no total was computed a second time");
+    }
+    let words = "audited totals that single precision misses".into();
+    Check::new(Checked::Precision, Some(audits.defects as f64), Some(0.0), Some(audits.defects == 0), words)
+}
