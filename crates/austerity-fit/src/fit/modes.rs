@@ -16,10 +16,11 @@ use austerity::model::{
     Glm, Mode, Prior, Priors, WeighedMode, add_mode, dispersed_starts, distinct_modes, find_mode, weigh,
 };
 use austerity::rng::{Role, stream};
-use austerity::run::{Hazard, ModeFound};
+use austerity::run::{Control, Hazard, ModeFound};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Family, Regression};
+use super::numeric;
+use crate::model::{Family, Regression, Sampled};
 use crate::output::Failure;
 
 /// Mass of another mode that matters.
@@ -108,13 +109,27 @@ impl Modes {
                 add_mode(&mut modes, other);
             }
         }
+        Self::weighed(modes, starts.len() + 1)
+    }
+
+    /// Of a posterior of the user's own: looked for by differences.
+    pub(super) fn of_own<M: Sampled>(
+        model: &M,
+        mode: &Mode,
+        start: &[f64],
+        control: &Control,
+    ) -> Result<Option<Self>, Failure> {
+        let (modes, starts) = numeric::other_modes(model, mode, start, control)?;
+        if starts == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Self::weighed(modes, starts + 1)))
+    }
+
+    fn weighed(modes: Vec<Mode>, starts: usize) -> Self {
         let weighed = weigh(modes);
-        let record = ModesRecord::Searched {
-            starts: starts.len() + 1,
-            found: weighed.len(),
-            beside: 1.0 - weighed.first().map_or(1.0, |first| first.share),
-        };
-        Self { record, weighed }
+        let beside = 1.0 - weighed.first().map_or(1.0, |first| first.share);
+        Self { record: ModesRecord::Searched { starts, found: weighed.len(), beside }, weighed }
     }
 
     /// The modes that matter.

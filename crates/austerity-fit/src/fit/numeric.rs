@@ -12,16 +12,24 @@
 mod hazard;
 
 use austerity::Error;
-use austerity::model::{Access, Mode};
+use austerity::model::{Access, Mode, add_mode};
 use austerity::population::{Batch, Population as _};
+use austerity::rng::{Role, stream};
 use austerity::run::{Control, Hazard};
 use nalgebra::{DMatrix, DVector};
+use rand_distr::{Distribution as _, StandardNormal};
 
 use crate::model::Sampled;
 use crate::output::Failure;
 
 /// S.
 const SAMPLE: usize = 30_000;
+/// Rows of a quick look.
+const QUICK: usize = 2_000;
+/// Parameters above which other modes are not looked for; pairs that are exchanged; random starts.
+const MOST_SEARCHED: usize = 8;
+const MOST_EXCHANGED: usize = 10;
+const RANDOM: usize = 4;
 /// Newton steps on the sample.
 const STEPS: usize = 30;
 /// Halvings of one step.
@@ -47,10 +55,70 @@ pub(super) fn mode<M: Sampled>(model: &M, start: &[f64], control: &Control) -> R
     if start.len() > MOST_PARAMETERS {
         return Ok(Search { mode: None, hazard: None });
     }
-    let mut density = Density::new(model, start, control);
+    let mut density = Density::new(model, start, control, SAMPLE);
     let end = climb(&mut density, start)?;
     let hazard = hazard::find(&mut density, &end, start, &model.names())?;
     Ok(Search { mode: end.mode, hazard })
+}
+
+/// Other modes of a posterior with few parameters, with the log density of each over that of `mode`, which comes first.
+///
+/// Starts: pairs of parameters exchanged (mixtures are the same under another numbering), all signs changed, and random places about the mode. Few rows
+/// are climbed on first; only what ends elsewhere is looked at on more.
+pub(super) fn other_modes<M: Sampled>(
+    model: &M,
+    mode: &Mode,
+    start: &[f64],
+    control: &Control,
+) -> Result<(Vec<Mode>, usize), Failure> {
+    let d = mode.state.len();
+    let mut modes = vec![Mode { log_density: 0.0, ..mode.clone() }];
+    if d > MOST_SEARCHED {
+        return Ok((modes, 0));
+    }
+    let starts = elsewhere(&mode.state, start);
+    let number = starts.len();
+    let mut quick = Density::new(model, &mode.state, control, QUICK);
+    let mut thorough = Density::new(model, &mode.state, control, SAMPLE);
+    for start in starts {
+        let Some(near) = climb(&mut quick, &start)?.mode else { continue };
+        let known = modes.len();
+        let mut seen = modes.clone();
+        add_mode(&mut seen, near.clone());
+        if seen.len() == known {
+            continue;
+        }
+        let Some(mut other) = climb(&mut thorough, &near.state)?.mode else { continue };
+        other.log_density =
+            thorough.at(&DVector::from_column_slice(&other.state), false)? - model.log_prior(&mode.state);
+        add_mode(&mut modes, other);
+    }
+    Ok((modes, number))
+}
+
+/// Where else to begin.
+fn elsewhere(mode: &[f64], start: &[f64]) -> Vec<Vec<f64>> {
+    let d = mode.len();
+    let mut starts = Vec::new();
+    for i in 0..d {
+        for j in 0..i {
+            let mut exchanged = mode.to_vec();
+            exchanged.swap(i, j);
+            starts.push(exchanged);
+        }
+    }
+    starts.truncate(MOST_EXCHANGED);
+    starts.push(mode.iter().map(|x| -x).collect());
+    // Seeded by nothing that a user chooses: the same model has the same modes.
+    let mut rng = stream(0, 0, Role::Start);
+    for _ in 0..RANDOM {
+        let place = mode.iter().zip(start).map(|(m, s)| {
+            let normal: f64 = StandardNormal.sample(&mut rng);
+            m + m.abs().max(s.abs()).max(1.0) * normal
+        });
+        starts.push(place.collect());
+    }
+    starts
 }
 
 /// Where a search ended.
@@ -163,13 +231,15 @@ struct Density<'m, M: Sampled> {
     control: &'m Control,
     scratch: M::Scratch,
     origin: Vec<f64>,
+    /// S.
+    sample: usize,
     values: Vec<f64>,
 }
 
 impl<'m, M: Sampled> Density<'m, M> {
-    fn new(model: &'m M, origin: &[f64], control: &'m Control) -> Self {
+    fn new(model: &'m M, origin: &[f64], control: &'m Control, sample: usize) -> Self {
         let scratch = model.scratch(Access::Blocks);
-        Self { model, control, scratch, origin: origin.to_vec(), values: Vec::new() }
+        Self { model, control, scratch, origin: origin.to_vec(), sample, values: Vec::new() }
     }
 
     /// f, on the sample or on all rows; −∞ where the state is impossible, or far enough out for an overflow.
@@ -198,7 +268,7 @@ impl<'m, M: Sampled> Density<'m, M> {
             return Ok(prior);
         }
         let rows = self.model.len();
-        let sample = rows.min(SAMPLE);
+        let sample = rows.min(self.sample);
         let mut ratio = self.model.compare(&self.origin, &state, &mut self.scratch);
         let sum = if sampled && sample < rows {
             self.values.resize(sample, 0.0);

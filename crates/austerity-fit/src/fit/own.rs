@@ -22,6 +22,7 @@ use austerity_io::design::{Recipe, ResponseCoding};
 use super::begin::{Begin, Details};
 use super::choose::Chosen;
 use super::decide::Wanted;
+use super::modes::Modes;
 use super::numeric::Search;
 use super::proposal::{Candidates, ProposalChoice};
 use super::start::Start;
@@ -148,6 +149,25 @@ fn begin<M: Sampled>(
             }
         },
     };
+    // A width that the user gives is no mode: the start is taken at its word.
+    let modes = match own.scale {
+        None if hazard.is_none() && mode.iterations > 0 => {
+            Modes::of_own(model, &mode, own.start, &host.control())?
+        }
+        _ => None,
+    };
+    let mut at = Start { hazards: hazard.into_iter().collect(), ..Start::at(mode) };
+    if let Some(modes) = modes {
+        let shown = |state: &[f64]| {
+            let mut values = state.to_vec();
+            model.write(&state.to_vec(), &mut values);
+            values
+        };
+        at.hazards.extend(modes.hazard(&names, shown));
+        at.mode = modes.weighed[0].mode.clone();
+        at.modes = modes.that_matter().to_vec();
+        at.searched = Some(modes.record);
+    }
     let recipe = Recipe {
         response: String::new(),
         coding: ResponseCoding::AsGiven,
@@ -175,7 +195,7 @@ fn begin<M: Sampled>(
         wanted,
         proposal,
         parts,
-        start: Start { hazards: hazard.into_iter().collect(), ..Start::at(mode) },
+        start: at,
         remarks,
         host,
         fresh: &mut fresh,

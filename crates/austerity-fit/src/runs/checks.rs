@@ -66,7 +66,13 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    fn new(check: Checked, figure: Option<f64>, limit: Option<f64>, passed: Option<bool>, words: String) -> Self {
+    fn new(
+        check: Checked,
+        figure: Option<f64>,
+        limit: Option<f64>,
+        passed: Option<bool>,
+        words: String,
+    ) -> Self {
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         Self { check, figure: finite(figure), limit: finite(limit), passed, words }
     }
@@ -172,7 +178,9 @@ fn conflict(overview: &Overview) -> Check {
         _ if !records.iter().any(|record| record.default) => {
             Check::without(Checked::PriorConflict, Some(true), "no prior is a default")
         }
-        None => Check::without(Checked::PriorConflict, None, "nobody compared the default priors with the data"),
+        None => {
+            Check::without(Checked::PriorConflict, None, "nobody compared the default priors with the data")
+        }
         Some(largest) => {
             let words = "largest distance of a default prior from the likelihood, in sds".into();
             Check::new(Checked::PriorConflict, Some(largest), Some(CONFLICT), Some(!failed), words)
@@ -183,7 +191,11 @@ fn conflict(overview: &Overview) -> Check {
 fn decisions(overview: &Overview) -> Check {
     let run = &overview.run;
     if !matches!(run.settings.rule, RuleSettings::Sequential(_)) {
-        return Check::without(Checked::Decisions, Some(true), "exact: all rows, or a bound on them, decided");
+        return Check::without(
+            Checked::Decisions,
+            Some(true),
+            "exact: all rows, or a bound on them, decided",
+        );
     }
     let inflation = match &run.budget {
         Some(plan) => Some(plan.inflation()),

@@ -1,6 +1,7 @@
 //! Do the prior and the data contradict each other?
 //!
-//! At the mode the log posterior of a parameter, the others profiled out, is nearly quadratic with variance V. Taking its prior out of it, with
+//! At the mode the log posterior of a coefficient, the other coefficients profiled out and σ as it is there, is nearly quadratic with variance V. (With
+//! σ profiled out it need not even be concave: a prior that wins makes σ large.) Taking its prior out of it, with
 //! first and second derivative g and −D there, leaves what the likelihood (and the other priors) say:
 //!
 //! ```text
@@ -43,10 +44,26 @@ pub struct Conflict {
 pub fn prior_conflicts(priors: &Priors, mode: &Mode, limit: f64) -> Vec<Conflict> {
     let d = mode.state.len();
     let covariance = DMatrix::from_row_slice(d, d, &mode.covariance);
+    let given = given_scales(&covariance, priors);
     (0..d)
-        .filter_map(|parameter| conflict(priors, mode, &covariance, parameter))
+        .filter_map(|parameter| {
+            let covariance = if priors[parameter].is_positive() { &covariance } else { &given };
+            conflict(priors, mode, covariance, parameter)
+        })
         .filter(|found| found.z > limit)
         .collect()
+}
+
+/// The covariance given the positive parameters: V − V_s V_ss⁻¹ V_s', one after the other.
+fn given_scales(covariance: &DMatrix<f64>, priors: &Priors) -> DMatrix<f64> {
+    let mut given = covariance.clone();
+    for (s, _) in priors.iter().enumerate().filter(|(_, prior)| prior.is_positive()) {
+        let (column, variance) = (given.column(s).clone_owned(), given[(s, s)]);
+        if variance > 0.0 {
+            given -= &column * column.transpose() / variance;
+        }
+    }
+    given
 }
 
 fn conflict(priors: &Priors, mode: &Mode, covariance: &DMatrix<f64>, parameter: usize) -> Option<Conflict> {

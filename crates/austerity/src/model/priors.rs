@@ -149,8 +149,8 @@ impl Priors {
     pub fn add_hessian(&self, state: &[f64], hessian: &mut [f64], limit: impl Fn(f64) -> f64) {
         let (Some((first, rest)), d) = (self.each.split_first(), self.each.len()) else { return };
         let curve = limit(first.derivatives(self.first(state)).1);
-        for ((slot, prior), &value) in hessian[d + 1..].iter_mut().step_by(d + 1).zip(rest).zip(&state[1..]) {
-            *slot += limit(prior.derivatives(value).1);
+        for (i, (prior, &value)) in rest.iter().zip(&state[1..]).enumerate() {
+            hessian[(i + 1) * (d + 1)] += limit(prior.derivatives(value).1);
         }
         let weight = |parameter: usize| match (&self.means, parameter) {
             (_, 0) => 1.0,
@@ -275,6 +275,14 @@ mod tests {
             }
         }
         assert_eq!(priors.direction(0), [1.0, 2.0, -1.0, 0.0]);
+    }
+
+    #[test]
+    fn one_parameter_is_enough() {
+        let (priors, mut hessian) = (Priors::from([Prior::normal(0.5)]), [0.0]);
+        priors.add_hessian(&[1.0], &mut hessian, |second| second);
+        assert_eq!((hessian, priors.log_density(&[1.0])), ([-4.0], -2.0));
+        assert_eq!(Priors::from(Vec::new()).log_density(&[]), 0.0);
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub(in crate::fit) fn untouched<M: Sampled>(
     (start, scale): (&[f64], &[f64]),
     control: &Control,
 ) -> Result<Option<Hazard>, Failure> {
-    let mut density = Density::new(model, start, control);
+    let mut density = Density::new(model, start, control, super::SAMPLE);
     let state = DVector::from_column_slice(start);
     let here = density.at(&state, true)?;
     let mut parameters = Vec::new();
