@@ -194,7 +194,8 @@ seconds, set-up included. Compare CPU times: wall times depend on what else the 
 **How the columns are defined**
 
 * **posterior** is *correct* if every 2.5 % and 97.5 % quantile agrees with the reference. Agreement means within 3.5 Monte Carlo errors or 0.05 posterior standard
-  deviations. Runs with fewer than 100 effective samples get no verdict.
+  deviations. Runs with fewer than 100 effective samples get no verdict; below 400, where Monte Carlo
+  errors are rough, a run is wrong only if as many independent draws would be.
 * **ESS** is the smaller of ArviZ' bulk and tail effective sample size, and the smallest over all parameters. Bulk ESS alone flatters antithetic draws: it exceeds the
   number of draws, while their tails are worth no more than those of independent draws. Importance sampling has no tail ESS; its ESS is (Σw)²/Σw².
 * A biased sampler has an ESS, too. Read it only if the posterior is correct. The normal approximation, statsmodels, glum and scikit-learn make no draws.

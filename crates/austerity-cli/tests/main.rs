@@ -22,4 +22,5 @@ mod reproduce;
 mod resume;
 mod surrogates;
 mod theory;
+mod trust;
 mod watching;

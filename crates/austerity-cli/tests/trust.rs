@@ -1,0 +1,245 @@
+//! Exit code 0 means what docs/trust.md says: priors that do not contradict the data, one mode that matters.
+//!
+//! Truths are least squares, quadrature, or the same fit of centred columns. Where chance enters, a bound is five Monte Carlo errors or
+//! more (false alarms: below 1 in 10⁵ each), and seeds are fixed. Every test has a partner that must come out otherwise.
+
+use serde_json::Value;
+
+use crate::common::Scratch;
+
+/// Normal numbers, the same on every machine (splitmix64 and Box & Muller).
+struct Numbers(u64);
+
+impl Numbers {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        let (u, v) = (1.0 - self.uniform(), self.uniform());
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    fn poisson(&mut self, mean: f64) -> f64 {
+        let (limit, mut product, mut count) = ((-mean).exp(), self.uniform(), 0.0);
+        while product > limit {
+            product *= self.uniform();
+            count += 1.0;
+        }
+        count
+    }
+}
+
+fn csv(header: &str, rows: impl Iterator<Item = Vec<f64>>) -> String {
+    let line = |row: Vec<f64>| row.iter().map(ToString::to_string).collect::<Vec<_>>().join(",") + "\n";
+    format!("{header}\n{}", rows.map(line).collect::<String>())
+}
+
+/// A fit: its exit code and what it says.
+fn fit(folder: &Scratch, line: &str) -> (Option<i32>, Value) {
+    let output = folder.fit(&format!("fit {line} --json"));
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+fn parameter<'a>(summary: &'a Value, name: &str) -> &'a Value {
+    let found = summary["parameters"].as_array().unwrap().iter().find(|one| one["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {summary}"))
+}
+
+fn number(summary: &Value, name: &str, what: &str) -> f64 {
+    parameter(summary, name)[what].as_f64().unwrap()
+}
+
+fn check<'a>(summary: &'a Value, name: &str) -> &'a Value {
+    let found = summary["checks"].as_array().unwrap().iter().find(|one| one["check"] == name);
+    found.unwrap_or_else(|| panic!("no check {name} in {}", summary["checks"]))
+}
+
+fn reasons(summary: &Value) -> String {
+    summary["reasons"].to_string()
+}
+
+/// Prices in thousands and more: default priors are in the units of the response, and the answer is that of least squares.
+#[test]
+fn default_priors_have_the_units_of_the_response() {
+    let folder = Scratch::new("trust-units");
+    let mut numbers = Numbers(3);
+    let rows: Vec<Vec<f64>> = (0..4000)
+        .map(|_| {
+            let (carat, depth) = (0.8 + 0.3 * numbers.normal(), 61.0 + 1.5 * numbers.normal());
+            vec![carat, depth, 8000.0 * carat - 150.0 * depth + 12_000.0 + 1500.0 * numbers.normal()]
+        })
+        .collect();
+    folder.file("prices.csv", csv("carat,depth,price", rows.into_iter()));
+    for family in ["linear", "student"] {
+        let line = format!("prices.csv --response price --family {family} --seed 1 --draws 4000");
+        let (code, summary) = fit(&folder, &format!("{line} --out {family}"));
+        assert_eq!(code, Some(0), "{}", reasons(&summary));
+        for (name, truth) in [("carat", 8000.0), ("depth", -150.0)] {
+            let (mean, sd) = (number(&summary, name, "mean"), number(&summary, name, "sd"));
+            assert!((mean - truth).abs() < 5.0 * sd, "{family} {name}: {mean} ± {sd}");
+        }
+        assert_eq!(check(&summary, "prior-conflict")["passed"], true, "{}", summary["checks"]);
+    }
+    // The priors of before, which know nothing of thousands: the slopes are wrong, and it is said.
+    let old = "--prior normal:2.5 --prior-intercept normal:10";
+    let (_, summary) = fit(&folder, &format!("prices.csv --response price --family linear {old} --seed 1 --out old"));
+    let (mean, sd) = (number(&summary, "carat", "mean"), number(&summary, "carat", "sd"));
+    assert!((mean - 8000.0).abs() > 20.0 * sd, "{mean} ± {sd}");
+    assert!(summary["remarks"].to_string().contains("contradicts the data"), "{}", summary["remarks"]);
+}
+
+/// A raw year needs no centring: the default prior of the intercept holds at the column means.
+#[test]
+fn the_origin_of_a_column_does_not_matter() {
+    let folder = Scratch::new("trust-year");
+    let mut numbers = Numbers(8);
+    let rows: Vec<Vec<f64>> = (0..3000)
+        .map(|_| {
+            let year = 1990.0 + (31.0 * numbers.uniform()).floor();
+            vec![year, year - 2005.0, numbers.poisson((0.3 + 0.03 * (year - 2005.0)).exp())]
+        })
+        .collect();
+    folder.file("years.csv", csv("year,centred,y", rows.into_iter()));
+    let slope = |column: &str, more: &str| {
+        let line = format!("years.csv --response y --family poisson --features {column} --seed 2 --draws 4000 {more}");
+        let (_, summary) = fit(&folder, &line);
+        (number(&summary, column, "mean"), number(&summary, column, "sd"))
+    };
+    let (raw, centred) = (slope("year", "--out raw"), slope("centred", "--out centred"));
+    // Monte Carlo errors are a hundredth of an sd each.
+    assert!((raw.0 - centred.0).abs() < 0.1 * raw.1, "{raw:?} {centred:?}");
+    let literal = slope("year", "--out literal --prior-intercept normal:10");
+    assert!((literal.0 - centred.0).abs() > raw.1, "{literal:?} {centred:?}");
+}
+
+/// Two bundles of far rows, each the other's outliers, under Student noise.
+fn bundles(folder: &Scratch, name: &str, below: usize) {
+    let mut numbers = Numbers(5);
+    let mut rows: Vec<Vec<f64>> = (0..5000).map(|_| vec![0.01 * numbers.normal(), numbers.normal()]).collect();
+    let far = |numbers: &mut Numbers, y: f64| vec![10.0 + 0.1 * numbers.normal(), y + 0.7 * numbers.normal()];
+    rows.extend((0..5).map(|_| far(&mut numbers, 20.0)).collect::<Vec<_>>());
+    rows.extend((0..below).map(|_| far(&mut numbers, -20.0)).collect::<Vec<_>>());
+    folder.file(name, csv("x,y", rows.into_iter()));
+}
+
+#[test]
+fn a_second_mode_that_matters_is_named_with_its_share() {
+    let folder = Scratch::new("trust-modes");
+    bundles(&folder, "two.csv", 5);
+    bundles(&folder, "one.csv", 0);
+    let line = "--response y --family student --prior normal:10 --prior-intercept normal:10 --draws 1000";
+    for seed in 1..=10 {
+        let (code, summary) = fit(&folder, &format!("two.csv {line} --seed {seed} --out two{seed}"));
+        assert_eq!(code, Some(1), "{summary}");
+        assert!(reasons(&summary).contains("2 modes that matter"), "{}", reasons(&summary));
+        let modes = check(&summary, "modes");
+        assert!(modes["passed"] == false && modes["figure"].as_f64().unwrap() > 1e-3, "{modes}");
+    }
+    // The partner: one bundle, one mode, and it can be trusted.
+    let (code, summary) = fit(&folder, &format!("one.csv {line} --seed 1 --out one"));
+    assert_eq!(code, Some(0), "{}", reasons(&summary));
+    assert_eq!(check(&summary, "modes")["passed"], true);
+}
+
+/// A narrow Student prior: its spike is denser than the mode that holds the mass.
+#[test]
+fn a_mode_counts_by_its_mass_not_by_its_height() {
+    let folder = Scratch::new("trust-spike");
+    let mut numbers = Numbers(11);
+    let rows: Vec<Vec<f64>> = (0..5000)
+        .map(|_| {
+            let x = numbers.normal();
+            vec![x, f64::from(u8::from(numbers.uniform() < 1.0 / (1.0 + (-0.3 * x).exp())))]
+        })
+        .collect();
+    // By quadrature: mean and sd of the posterior.
+    let log = |b: f64| {
+        let rows: f64 = rows.iter().map(|row| b * row[0] * row[1] - (b * row[0]).exp().ln_1p()).sum();
+        rows - 3.0 * (b * b / (5.0 * 1e-6)).ln_1p()
+    };
+    let grid: Vec<(f64, f64)> = (0..1000).map(|k| 0.0006 * f64::from(k)).map(|b| (b, log(b))).collect();
+    let most = grid.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+    let weight = |&(_, log): &(f64, f64)| (log - most).exp();
+    let total: f64 = grid.iter().map(weight).sum();
+    let mean = grid.iter().map(|point| weight(point) * point.0).sum::<f64>() / total;
+    folder.file("spike.csv", csv("x,y", rows.into_iter()));
+    for seed in 1..=3 {
+        let line = format!("spike.csv --response y --no-intercept --prior student:5,0.001 --seed {seed} --draws 4000 --out run{seed}");
+        let (code, summary) = fit(&folder, &line);
+        assert_eq!(code, Some(0), "{}", reasons(&summary));
+        let (found, error) = (number(&summary, "x", "mean"), number(&summary, "x", "mcse_mean"));
+        assert!((found - mean).abs() < 5.0 * error, "{found} ± {error}, quadrature {mean}");
+    }
+    assert!(mean > 0.15, "the spike would be at 0, this is at {mean}");
+}
+
+/// A prior that contradicts the data makes a linear model choose between a small and a large σ; the mass is at the large one.
+#[test]
+fn a_prior_in_conflict_is_named_and_the_mode_with_the_mass_is_found() {
+    let folder = Scratch::new("trust-conflict");
+    let mut numbers = Numbers(21);
+    let rows = (0..100).map(|_| {
+        let x = numbers.normal();
+        vec![x, 40.0 * x + numbers.normal()]
+    });
+    folder.file("conflict.csv", csv("x,y", rows));
+    let line = "conflict.csv --response y --family linear --no-intercept --seed 1";
+    let (_, summary) = fit(&folder, &format!("{line} --prior normal:1 --out narrow"));
+    assert!(number(&summary, "x", "mean") < 10.0 && number(&summary, "sigma", "mean") > 20.0, "{summary}");
+    let remarks = summary["remarks"].to_string();
+    assert!(remarks.contains("normal:1 of x contradicts the data") && !remarks.contains("say little"), "{remarks}");
+    let (code, summary) = fit(&folder, &format!("{line} --out open"));
+    assert_eq!(code, Some(0), "{}", reasons(&summary));
+    assert!((number(&summary, "x", "mean") - 40.0).abs() < 1.0, "{summary}");
+    assert!(!summary["remarks"].to_string().contains("contradicts"), "{}", summary["remarks"]);
+}
+
+/// What a theorem settles is not searched, and separated columns are no conflict.
+#[test]
+fn one_mode_by_proof_and_no_alarm_about_separated_columns() {
+    let folder = Scratch::new("trust-proof");
+    let mut numbers = Numbers(31);
+    let rows = (0..20_000).map(|row| {
+        let rare = f64::from(u8::from(row < 200));
+        let success = rare > 0.0 || numbers.uniform() < 0.3;
+        vec![rare, numbers.normal(), f64::from(u8::from(success))]
+    });
+    folder.file("separated.csv", csv("rare,x,y", rows));
+    let (code, summary) = fit(&folder, "separated.csv --response y --seed 1 --out run");
+    assert_eq!(code, Some(0), "{}", reasons(&summary));
+    assert!(check(&summary, "modes")["words"].as_str().unwrap().contains("by proof"), "{summary}");
+    assert_eq!(check(&summary, "prior-conflict")["passed"], true);
+    assert!(!summary["remarks"].to_string().contains("contradicts"), "{}", summary["remarks"]);
+    let shown = folder.done("summary run");
+    assert!(shown.contains("one mode, by proof") && shown.contains("prior conflict"), "{shown}");
+}
+
+#[test]
+fn priors_of_sigma_are_those_of_a_positive_number() {
+    let folder = Scratch::new("trust-sigma");
+    let mut numbers = Numbers(41);
+    let rows = (0..200).map(|_| vec![numbers.normal(), 3.0 * numbers.normal()]);
+    folder.file("data.csv", csv("x,y", rows));
+    folder.file("half.csv", "coefficient,prior\nsigma,normal:0.5\n");
+    folder.file("away.csv", "coefficient,prior\nsigma,\"normal:1,0.5\"\n");
+    folder.file("slope.csv", "coefficient,prior\nx,half-normal:1\n");
+    let line = "fit data.csv --response y --family linear --seed 1";
+    let summary = folder.json(&format!("{line} --priors half.csv --out half"));
+    // Quadrature of σ^(−n)·exp(−RSS/2σ² − σ²/(2·0.25)): the prior pulls σ from 3 to about 2.5.
+    let sigma = parameter(&summary, "sigma")["mean"].as_f64().unwrap();
+    assert!(sigma < 2.9, "{sigma}");
+    let file = std::fs::read_to_string(folder.at("half").join("run.toml")).unwrap();
+    assert!(file.contains("half-normal:0.5"), "{file}");
+    folder.refused_with(&format!("{line} --priors away.csv --out a"), &["sigma is positive", "half-normal"]);
+    folder.refused_with(&format!("{line} --priors slope.csv --out b"), &["may be negative", "normal:SD"]);
+    // A run of an earlier version had a prior of log σ.
+    let old = file.replace("half-normal:0.5", "normal:0.5");
+    std::fs::write(folder.at("half").join("run.toml"), old).unwrap();
+    let resume = format!("{line} --priors half.csv --out half --resume --draws 5000");
+    folder.refused_with(&resume, &["earlier version", "log sigma"]);
+}
