@@ -16,7 +16,7 @@ from html import escape
 import bars
 from works import GROWING
 
-WIDTH, HEIGHT, TOP, BOTTOM = 880, 474, 62, 118
+WIDTH, HEIGHT, TOP, BOTTOM = 910, 474, 62, 118
 #: Left edges of the panels, the width of a plot, and the room for labels at its right.
 LEFT, PLOT = (62, 508), 232
 INK, FAINT, GRID = "#1f2328", "#57606a", "#d8dee4"
