@@ -31,7 +31,7 @@ fn flat_priors_that_leave_the_posterior_open() {
         let words = ["42 parameters and 25 rows", "sigma", "--features"];
         fit_refuses(&folder, prior, &wide, &["--prior", prior, "--family", "linear"], &words);
     }
-    let sigma = folder.file("sigma.csv", "coefficient,prior\nsigma,normal:0.1\n");
+    let sigma = folder.file("sigma.csv", "coefficient,prior\nsigma,\"log-normal:0,0.1\"\n");
     fit_accepts(&folder, "the remedy for sigma", &wide, &["--family", "linear", "--priors", &sigma]);
 }
 

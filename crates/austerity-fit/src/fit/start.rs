@@ -141,7 +141,7 @@ impl FindMode<'_> {
             if exact {
                 return Failure::Usage(format!(
                     "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; name fewer \
-                     columns with --features, or give sigma a prior such as half-normal:1 in a file for --priors"
+                     columns with --features, or give sigma a prior that keeps it above 0, such as log-normal:0,1, in a file for --priors"
                 ));
             }
             let why = if flat && self.family == Family::Logistic {
