@@ -18,6 +18,7 @@ use super::sink::Stored;
 use super::start::{FindMode, Start, starts, typical};
 use super::storage::{Closing, Storage, bytes};
 use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
+use super::tails::FindTails;
 use super::{
     Asked, Host, Parts, Session, deadline, kept, layout, priors, sample, settings, threads, unless_closed,
 };
@@ -27,7 +28,8 @@ use crate::options::{RuleChoice, ShapeOptions};
 use crate::output::Failure;
 use crate::report::count;
 use crate::runs::{
-    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved, about,
+    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
+    TailRecord, about,
 };
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
@@ -78,6 +80,12 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let smooth: Vec<Prior> = priors.iter().map(|prior| prior.smooth()).collect();
     let mut start = with_model(family, &loaded.store, &smooth, false, find)?;
     start.hazards.extend(hazards(&loaded.store, family, &start.mode));
+    let find = FindTails { priors: &priors, mode: &start.mode };
+    let tails = if find.is_needed() && start.hurried.is_none() {
+        with_model(family, &loaded.store, &priors, false, find)?
+    } else {
+        Vec::new()
+    };
     let parts = Parts {
         rows: loaded.store.rows(),
         bytes: loaded.store.bytes(),
@@ -106,6 +114,7 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         surrogate,
         budget,
         closing,
+        tails,
     };
     with_model(family, &loaded.store, &priors, sampled, task)
 }
@@ -141,6 +150,7 @@ pub(super) struct Begin<'a, 'f> {
     pub(super) surrogate: SurrogateChoice,
     pub(super) budget: Option<Budget>,
     pub(super) closing: Option<Closing>,
+    pub(super) tails: Vec<TailRecord>,
 }
 
 impl Task for Begin<'_, '_> {
@@ -311,6 +321,7 @@ impl Begin<'_, '_> {
                 standardize: self.parts.recipe.is_standardized(),
                 priors: PriorRecord::list(&names, self.parts.priors),
                 hazards: self.start.hazards.clone(),
+                tails: self.tails.clone(),
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,

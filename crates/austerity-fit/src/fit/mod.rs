@@ -8,6 +8,7 @@
 //! | `proposal` | where candidates come from, with a surrogate and without |
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
 //! | `start` | the mode, whether the data are separable, where chains start |
+//! | `tails` | on which sides the posterior has the tail of its prior |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
 //! | `sink` | draws and checkpoints to the folder while chains run |
@@ -29,6 +30,7 @@ mod sink;
 mod start;
 pub(crate) mod storage;
 pub(crate) mod surrogate;
+mod tails;
 
 use std::time::{Duration, Instant};
 

@@ -183,6 +183,7 @@ fn begin<M: Sampled>(
         surrogate,
         budget: None,
         closing,
+        tails: Vec::new(),
     };
     go(begin, model)
 }

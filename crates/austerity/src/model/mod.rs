@@ -8,6 +8,7 @@
 //! | [`data`] | [`Data`]: named columns and a response, checked, scaled and shuffled once |
 //! | [`store`] | [`Store`]: rows ready for sampling, in f32 blocks; filled from memory, streamed, or mapped |
 //! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient |
+//! | [`tail`] | [`PowerTail`], [`FreeTail`]: tails that fall like a power, and which moments a posterior has |
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
@@ -44,6 +45,7 @@ pub mod row_expansion;
 pub mod selection;
 pub mod store;
 pub mod surrogate;
+pub mod tail;
 pub mod with_curvature;
 pub mod with_gradient;
 
@@ -67,6 +69,7 @@ pub use row_expansion::{Certainty, RowExpansion, RowExpansionSettings};
 pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
 pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
+pub use tail::{FreeTail, PowerTail};
 pub use with_curvature::{RowCurvature, WithCurvature, with_curvature};
 pub use with_gradient::{WithGradient, with_gradient};
 

@@ -13,6 +13,7 @@
 //! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
 //! | [`surrogate_step`] | [`SurrogateStep`]: steps reversible for a surrogate posterior, touching no data |
 //! | [`sweeps`] | [`Sweeps`]: exact steps of single coefficients that only the certainty stratum knows |
+//! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
 //! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
@@ -22,6 +23,7 @@ pub mod adaptive;
 pub mod crank_nicolson;
 pub mod fisher_scoring;
 pub mod hamiltonian;
+pub mod heavy;
 pub mod jump;
 pub mod langevin;
 pub mod laplace;
