@@ -21,5 +21,6 @@ mod real_data;
 mod reproduce;
 mod resume;
 mod surrogates;
+mod tails;
 mod theory;
 mod watching;

@@ -7,6 +7,7 @@
 //! | `choose` | proposal and rule of a new run, by pilots |
 //! | `proposal` | where candidates come from, with a surrogate and without |
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
+//! | `reach` | whether a surrogate holds where the posterior is |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `tails` | on which sides the posterior has the tail of its prior |
 //! | `begin`, `resume` | a new run, or going on with one |
@@ -25,6 +26,7 @@ mod numeric;
 mod own;
 pub(crate) mod progress;
 mod proposal;
+mod reach;
 mod resume;
 mod sink;
 mod start;

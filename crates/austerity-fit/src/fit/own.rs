@@ -184,6 +184,7 @@ fn begin<M: Sampled>(
         budget: None,
         closing,
         tails: Vec::new(),
+        skewed: false,
     };
     go(begin, model)
 }

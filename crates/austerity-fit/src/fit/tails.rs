@@ -15,6 +15,7 @@
 //! Cost: nothing without Student priors, otherwise four totals a coefficient, 32 to a pass, and a pass for every free side.
 
 use austerity::model::{FreeTail, Mode, PowerTail, Prior};
+use austerity::proposal::{HeavyCoefficient, TailSteps};
 
 use crate::model::{Regression, Task};
 use crate::output::Failure;
@@ -27,6 +28,8 @@ const FARTHER: f64 = 8.0;
 const FLAT: f64 = 0.01;
 /// Distances from the mode that are tried: 2^k units.
 const GRID: std::ops::RangeInclusive<i32> = -4..=17;
+/// Cauchy steps in sds at the mode.
+const STRETCH: f64 = 1.5;
 /// Totals in one pass.
 const TOGETHER: usize = 32;
 
@@ -55,6 +58,24 @@ impl Side {
     /// The value so many units from `from` on this side.
     fn at(&self, from: f64, units: f64) -> f64 {
         from + if self.up { self.unit * units } else { -self.unit * units }
+    }
+
+    /// Share of the posterior beyond `from`, the other coefficients at their mode: the likelihood as a step function on the grid, and as steep below the mode as above it.
+    fn share(&self, mode: f64, (grid, changes): (&[f64], &[f64]), from: f64) -> f64 {
+        let beyond = |value: f64| self.prior.log_beyond(value, self.up).exp();
+        let tail = beyond(from);
+        let (mut inside, mut edge) = (0.0, beyond(mode));
+        for (&value, &change) in grid.iter().zip(changes) {
+            if (value - from) * (grid[grid.len() - 1] - mode) > 0.0 || !(edge > 0.0) {
+                break;
+            }
+            let next = beyond(value);
+            inside += (edge - next) * change.exp().min(1.0);
+            edge = next;
+        }
+        // Both sides of the mode, as if it were in the middle.
+        let share = tail / (tail + 2.0 * inside);
+        if share.is_finite() { share } else { 0.0 }
     }
 }
 
@@ -96,14 +117,32 @@ impl Task for FindTails<'_> {
             let moves: Vec<(&Vec<f64>, &Vec<f64>)> = states.iter().map(|there| (far, there)).collect();
             let changes = self::totals(model, &moves);
             let last = changes.iter().rposition(|change| !(change.abs() < FLAT));
-            let from = grid.get(last.map_or(0, |place| place + 1)).copied();
-            found.extend(from.map(|from| TailRecord {
+            let Some(&from) = grid.get(last.map_or(0, |place| place + 1)) else { continue };
+            let share = side.share(state[side.parameter], (&grid, &changes), from);
+            found.push(TailRecord {
                 parameter: names[side.parameter].clone(),
-                tail: FreeTail { prior: side.prior, up: side.up, from },
-            }));
+                tail: FreeTail { prior: side.prior, up: side.up, from, share },
+            });
         }
         Ok(found)
     }
+}
+
+/// Steps into the tails that were found; none where the priors have no such tail.
+pub(super) fn steps(
+    names: &[String],
+    mode: &Mode,
+    found: &[TailRecord],
+) -> Result<Option<TailSteps>, Failure> {
+    let d = mode.state.len();
+    let heavy = |(parameter, name): (usize, &String)| {
+        let prior = found.iter().find(|one| one.parameter == *name)?.tail.prior;
+        let sd = mode.covariance.get(parameter * (d + 1))?.sqrt();
+        let size = STRETCH * if sd > 0.0 && sd.is_finite() { sd } else { prior.scale };
+        Some(HeavyCoefficient { parameter, prior, size })
+    };
+    let heavy: Vec<HeavyCoefficient> = names.iter().enumerate().filter_map(heavy).collect();
+    Ok(if heavy.is_empty() { None } else { Some(TailSteps::new(heavy)?) })
 }
 
 /// Changes of the log-likelihood; NaN where it cannot be computed so far out.

@@ -118,7 +118,7 @@ mod tests {
 
     fn record(parameter: &str, freedom: f64) -> TailRecord {
         let prior = PowerTail { freedom, location: 0.0, scale: 1.0 };
-        TailRecord { parameter: parameter.into(), tail: FreeTail { prior, up: true, from: 2.0 } }
+        TailRecord { parameter: parameter.into(), tail: FreeTail { prior, up: true, from: 2.0, share: 0.5 } }
     }
 
     #[test]

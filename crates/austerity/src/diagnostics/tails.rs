@@ -12,7 +12,8 @@
 //! independent draws. The check passes when the figure is within 3.5 standard errors and 0.03 of 1 (the likelihood is constant to 0.01) and when that standard
 //! error is at most 0.15: with fewer than about 50 independent draws beyond `from` the tail was not reached.
 //!
-//! An honest run fails with probability 5·10⁻⁴ a side. Where less than 1 % of the draws lie beyond `from`, no quantile that is printed depends on the tail, and nothing is judged.
+//! An honest run fails with probability 5·10⁻⁴ a side. Where less than 1 % of the draws lie beyond `from`, no quantile that is printed depends on the tail, and nothing is judged, unless the
+//! likelihood along the coefficient puts 5 % or more there ([`FreeTail::share`]): then the chains never went, and the check fails.
 //! Cost: an incomplete beta function for every draw beyond `from`, and one effective sample size.
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ const SLACK: f64 = 0.03;
 const PRECISE: f64 = 0.15;
 /// Share of the draws beyond `from` below which nothing is judged.
 const RARE: f64 = 0.01;
+
+/// Share that is expected there, of which the draws must have some.
+const EXPECTED: f64 = 0.05;
 
 /// What a check of one tail found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,7 +58,7 @@ pub struct TailCheck {
 /// use austerity::diagnostics::tails;
 /// use austerity::model::{FreeTail, PowerTail};
 /// let prior = PowerTail { freedom: 1.0, location: 0.0, scale: 1.0 };
-/// let tail = FreeTail { prior, up: true, from: 1.0 };
+/// let tail = FreeTail { prior, up: true, from: 1.0, share: 0.5 };
 /// // Quantiles of a Cauchy distribution, in an order that has no autocorrelation, then the same without what is beyond 20.
 /// let quantile = |i: u32| (std::f64::consts::PI * (f64::from(i * 619 % 1000) / 1000.0 - 0.4995)).tan();
 /// let draws: Vec<f64> = (0..1000).map(quantile).collect();
@@ -73,8 +77,11 @@ pub fn compare(chains: &[&[f64]], tail: &FreeTail) -> TailCheck {
         chains.iter().flat_map(|chain| chain.iter()).filter(|&&draw| tail.holds(draw)).count() as f64;
     let share = inside / pooled.len() as f64;
     let undefined = TailCheck { figure: f64::NAN, limit: f64::NAN, error: f64::NAN, share, passed: None };
-    if share.is_nan() || share < RARE {
+    if share.is_nan() {
         return undefined;
+    }
+    if share < RARE {
+        return TailCheck { passed: (tail.share >= EXPECTED).then_some(false), ..undefined };
     }
     let figure = 1.0 + chains::mean(&pooled) / share;
     // Draws that never go deep vary little, and would call themselves precise.
@@ -107,7 +114,7 @@ mod tests {
     /// beyond the 97 % quantile, every one is found out.
     #[test]
     fn honest_draws_pass_and_short_ones_do_not() {
-        let tail = FreeTail { prior: PRIOR, up: true, from: 3.0 };
+        let tail = FreeTail { prior: PRIOR, up: true, from: 3.0, share: 0.2 };
         let (mut alarms, mut missed) = (0, 0);
         for seed in 0..200 {
             let draws = honest(seed, 1000);
@@ -123,10 +130,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_is_not() {
-        let far = FreeTail { prior: PRIOR, up: true, from: 1e4 };
+        let far = FreeTail { prior: PRIOR, up: true, from: 1e4, share: 1e-4 };
         let draws = honest(1, 1000);
         assert_eq!(compare(&chains::borrow(&draws), &far).passed, None);
-        let near = FreeTail { prior: PRIOR, up: false, from: -3.0 };
+        // … unless draws were expected there.
+        let missed = compare(&chains::borrow(&draws), &FreeTail { share: 0.3, ..far });
+        assert_eq!(missed.passed, Some(false), "{missed:?}");
+        let near = FreeTail { prior: PRIOR, up: false, from: -3.0, share: 0.2 };
         assert_eq!(compare(&[], &near).passed, None);
         assert_eq!(compare(&[&[f64::NAN; 100]], &near).passed, None);
         // Too few to know: not reached.

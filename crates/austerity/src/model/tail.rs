@@ -76,6 +76,9 @@ pub struct FreeTail {
     pub up: bool,
     /// From here on the likelihood is constant.
     pub from: f64,
+    /// Share of the posterior beyond, given the other coefficients at their mode: its order of magnitude. 0 where it is not known.
+    #[serde(default)]
+    pub share: f64,
 }
 
 impl FreeTail {
@@ -130,7 +133,7 @@ mod tests {
     fn depths_of_draws_are_exponential() {
         for (freedom, up) in [(0.4, true), (1.0, false), (3.0, true)] {
             let prior = PowerTail { freedom, location: 1.0, scale: 0.5 };
-            let tail = FreeTail { prior, up, from: if up { 2.0 } else { -1.0 } };
+            let tail = FreeTail { prior, up, from: if up { 2.0 } else { -1.0 }, share: 0.0 };
             let mut rng = stream(3, 0, Role::Proposal);
             let depths: Vec<f64> = std::iter::repeat_with(|| prior.draw(&mut rng))
                 .flatten()
@@ -141,8 +144,12 @@ mod tests {
             let mean = depths.iter().sum::<f64>() / 2e4;
             assert!((mean - 1.0).abs() < 4.5 / 2e4f64.sqrt(), "{freedom}: {mean}");
         }
-        let thin =
-            FreeTail { prior: PowerTail { freedom: 2.5, location: 0.0, scale: 1.0 }, up: true, from: 0.0 };
+        let thin = FreeTail {
+            prior: PowerTail { freedom: 2.5, location: 0.0, scale: 1.0 },
+            up: true,
+            from: 0.0,
+            share: 0.0,
+        };
         assert!(thin.has_mean() && thin.has_sd());
     }
 }

@@ -85,6 +85,13 @@ impl<'e, E: CertainSteps, P: Proposal<Vec<f64>>> Sweeps<'e, E, P> {
         Self { expansion, proposal, swept, sweeps, memory: E::Memory::default(), taken: 0, tried: 0 }
     }
 
+    /// Cauchy steps alone, whatever the priors: what tails need the other candidates for.
+    #[must_use]
+    pub fn walking(mut self) -> Self {
+        self.swept.iter_mut().for_each(|swept| swept.tail = None);
+        self
+    }
+
     /// The wrapped proposal.
     pub fn inner(&self) -> &P {
         &self.proposal

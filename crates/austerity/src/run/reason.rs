@@ -253,16 +253,21 @@ impl fmt::Display for Reason {
                 if *longer { " Run longer or improve the proposal." } else { "" }
             ),
             Self::Tail { parameter, from, up, figure, limit } => {
-                let (side, off) = (if *up { "above" } else { "below" }, (figure - 1.0).abs() > *limit);
-                let what = match (off, *figure < 1.0) {
-                    (true, true) => "is too thin",
-                    (true, false) => "is too thick",
-                    (false, _) => "has too few independent draws",
-                };
+                let side = if *up { "above" } else { "below" };
+                write!(f, "The tail of {parameter} {side} {from:.3}, where the posterior is its prior, ")?;
+                let off = (figure - 1.0).abs() > *limit;
+                match (figure.is_nan(), off) {
+                    (true, _) => f.write_str("has hardly any draws.")?,
+                    (_, true) => write!(
+                        f,
+                        "is too {}: the mean depth of its draws is {figure:.2} where 1 ± {limit:.2} is right.",
+                        if *figure < 1.0 { "thin" } else { "thick" }
+                    )?,
+                    (_, false) => f.write_str("has too few independent draws.")?,
+                }
                 write!(
                     f,
-                    "The tail of {parameter} {side} {from:.3} {what}: the posterior there is its prior, and the mean depth of the draws is {figure:.2} where 1 ± \
-                     {limit:.2} is right. Quantiles of {parameter} on that side are off. Run longer, or use a prior with more degrees of freedom."
+                    " Quantiles of {parameter} on that side are off. Run longer, or use a prior with more degrees of freedom."
                 )
             }
             Self::Told(words) => f.write_str(words),
