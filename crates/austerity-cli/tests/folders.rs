@@ -69,8 +69,8 @@ fn the_summary_names_success_class_and_reference_levels_and_rounds_priors() {
     assert_eq!(said.matches("Reference levels: city = Bonn.").count(), 2, "{said}");
     let summary = scratch.done("summary shop-run");
     assert!(summary.contains(&class) && summary.contains("Reference levels: city = Bonn."), "{summary}");
-    // One rule in the table, below the header.
-    assert_eq!(summary.lines().filter(|line| line.contains('─')).count(), 1, "{summary}");
+    // One rule in the table and one in that of the checks, below the header.
+    assert_eq!(summary.lines().filter(|line| line.contains('─')).count(), 2, "{summary}");
     let prior = said.lines().find(|line| line.starts_with("Priors:")).unwrap();
     let digits = prior.split("age normal:").nth(1).unwrap().split([',', ' ']).next().unwrap();
     assert!(digits.trim_start_matches(['0', '.']).len() <= 3, "{prior}");

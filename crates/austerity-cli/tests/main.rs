@@ -21,6 +21,7 @@ mod real_data;
 mod reproduce;
 mod resume;
 mod surrogates;
+mod tails;
 mod theory;
 mod trust;
 mod watching;

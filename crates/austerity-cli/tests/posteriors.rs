@@ -76,7 +76,7 @@ fn cases() -> Vec<Case> {
         Case {
             name: "linear",
             columns: "x,y,w",
-            options: "--response y --family linear --weights w --features x",
+            options: "--response y --family linear --weights w --features x --priors sigma.csv",
             density: |row, eta, log_sigma| {
                 row.extra * (-log_sigma - 0.5 * ((row.y - eta) / log_sigma.exp()).powi(2))
             },
@@ -87,7 +87,7 @@ fn cases() -> Vec<Case> {
         Case {
             name: "student",
             columns: "x,y,e",
-            options: "--response y --family student --offset e --features x",
+            options: "--response y --family student --offset e --features x --priors sigma.csv",
             density: |row, eta, log_sigma| {
                 let z = (row.y - row.extra - eta) / log_sigma.exp();
                 -log_sigma - 2.5 * (z * z / 4.0).ln_1p()
@@ -148,8 +148,9 @@ fn answer(case: &Case, rows: &[Row], about: &[(f64, f64)], prior: f64) -> Vec<(f
                 let at = |about: (f64, f64), place: i32| about.0 + about.1 * 0.45 * f64::from(place);
                 let (b, log_sigma) = (at(slope, j), at(sigma, k));
                 let a = at(centre, i) - middle * b;
-                let priors =
-                    -0.5 * (a / 2.0).powi(2) - 0.5 * (b / prior).powi(2) - 0.5 * (log_sigma / 10.0).powi(2);
+                // σ is half-normal with scale 1; its logarithm is what is integrated over.
+                let spread = if case.scale { log_sigma - 0.5 * (2.0 * log_sigma).exp() } else { 0.0 };
+                let priors = -0.5 * (a / 2.0).powi(2) - 0.5 * (b / prior).powi(2) + spread;
                 logs.push(
                     priors
                         + rows.iter().map(|row| (case.density)(row, a + b * row.x, log_sigma)).sum::<f64>(),
@@ -177,6 +178,7 @@ fn every_family_finds_the_integrals() {
         let mut table = format!("{}\n", case.columns);
         rows.iter().for_each(|row| writeln!(table, "{},{},{}", row.x, row.y, row.extra).unwrap());
         fs::write(scratch.path().join(format!("{}.csv", case.name)), table).unwrap();
+        scratch.file("sigma.csv", "coefficient,prior\nsigma,half-normal:1\n");
         // Langevin steps, on a surrogate that few rows leave much to: a linear model has none.
         let langevin = (case.name != "linear").then_some("langevin:1 --surrogate taylor2");
         for proposal in ["laplace", "adaptive"].into_iter().chain(langevin) {

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
 use austerity::model::{Glm, Mode, Store};
-use austerity::proposal::{AnyProposal, Transition};
+use austerity::proposal::{AnyProposal, Mixture, Transition};
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Hazard, Memory, Sampler, Settings, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, Layout};
@@ -17,7 +17,8 @@ use super::proposal::{Candidates, ProposalChoice};
 use super::sink::Stored;
 use super::start::{FindMode, Start, starts, typical};
 use super::storage::{Closing, Storage, bytes};
-use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord};
+use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord, Without};
+use super::tails::{self, FindTails};
 use super::{
     Asked, Host, Parts, Session, deadline, kept, layout, priors, sample, settings, threads, unless_closed,
 };
@@ -27,7 +28,8 @@ use crate::options::{RuleChoice, ShapeOptions};
 use crate::output::Failure;
 use crate::report::count;
 use crate::runs::{
-    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved, about,
+    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
+    TailRecord, about,
 };
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
@@ -79,6 +81,12 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let smooth = priors.priors.smooth();
     let mut start = with_model(family, &loaded.store, &smooth, false, find)?;
     start.hazards.extend(hazards(&loaded.store, family, &start.mode));
+    let find = FindTails { priors: &priors.priors, mode: &start.mode };
+    let free = if find.is_needed() && start.hurried.is_none() {
+        with_model(family, &loaded.store, &priors.priors, false, find)?
+    } else {
+        Vec::new()
+    };
     let parts = Parts {
         rows: loaded.store.rows(),
         bytes: loaded.store.bytes(),
@@ -107,9 +115,14 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         surrogate,
         budget,
         closing,
+        tails: free,
+        skewed: false,
     };
     with_model(family, &loaded.store, &priors.priors, sampled, task)
 }
+
+/// Share of candidates that go into the tails of priors, where there are some.
+const TAIL_STEPS: f64 = 1.0 / 3.0;
 
 /// Noise this small beside the response is rounding: single precision holds seven digits.
 const EXACT: f64 = 1e-6;
@@ -142,6 +155,9 @@ pub(super) struct Begin<'a, 'f> {
     pub(super) surrogate: SurrogateChoice,
     pub(super) budget: Option<Budget>,
     pub(super) closing: Option<Closing>,
+    pub(super) tails: Vec<TailRecord>,
+    /// Whether the posterior is too far from normal for a surrogate, and for draws around the mode with it.
+    pub(super) skewed: bool,
 }
 
 impl Task for Begin<'_, '_> {
@@ -171,7 +187,8 @@ impl Task for Begin<'_, '_> {
         let prepared = match surrogate::prepare(model, &question)? {
             Ok(prepared) => *prepared,
             Err(why) => {
-                self.remarks.extend(why);
+                self.remarks.extend(why.remark());
+                self.skewed = matches!(why, Without::Skewed(..));
                 return self.plainly(model);
             }
         };
@@ -238,6 +255,9 @@ impl Begin<'_, '_> {
         };
         let mut settings = settings(self.asked.common, self.asked.options)?;
         let (chosen, plan) = match &self.budget {
+            None if self.skewed && self.proposal == ProposalChoice::Auto => {
+                (chooser.skewed(model.names().len())?, None)
+            }
             None => (chooser.choose(model, self.proposal)?, None),
             Some(budget) => {
                 let question = budget::Rows {
@@ -251,8 +271,29 @@ impl Begin<'_, '_> {
                 (chosen, Some(plan))
             }
         };
+        let chosen = self.into_tails(chosen, &model.names())?;
         let proposal = chosen.proposal.clone();
         self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+    }
+
+    /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
+    fn into_tails(&self, chosen: Chosen, names: &[String]) -> Result<Chosen, Failure> {
+        let exact = matches!(chosen.decided.rule, RuleSettings::Exact { .. });
+        if self.tails.is_empty() || self.proposal != ProposalChoice::Auto || !exact || self.budget.is_some() {
+            return Ok(chosen);
+        }
+        let steps = tails::steps(names, &self.start.mode, &self.tails)?;
+        let Some(steps) = steps else { return Ok(chosen) };
+        let parts = vec![(1.0 - TAIL_STEPS, chosen.proposal), (TAIL_STEPS, steps.into())];
+        Ok(Chosen {
+            proposal: Mixture::new(parts)?.into(),
+            proposal_words: format!(
+                "{}; every third candidate moves one coefficient into the tail of its prior",
+                chosen.proposal_words
+            ),
+            worth: (1.0 - TAIL_STEPS) * chosen.worth,
+            ..chosen
+        })
     }
 
     /// Refuses what only a surrogate can do.
@@ -314,6 +355,7 @@ impl Begin<'_, '_> {
                 hazards: self.start.hazards.clone(),
                 modes: self.start.searched.clone(),
                 conflict: self.start.conflict,
+                tails: self.tails.clone(),
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,

@@ -5,8 +5,8 @@
 //! draw's N evaluations. The better per evaluation is taken, unless a proposal or a test was asked for: tests gain where
 //! steps are short, so they get the walk.
 
-use austerity::design::Pairs;
 use austerity::design::pilot::{Pilot, STEPS, pilot};
+use austerity::design::{Pairs, Steps};
 use austerity::model::Mode;
 use austerity::proposal::{AnyProposal, Laplace};
 
@@ -53,12 +53,19 @@ impl Chooser<'_> {
             ProposalChoice::Laplace => {
                 let (mut chosen, _) = self.independent(model)?;
                 if let (true, Some(pairs)) = (self.may_test(), &chosen.pairs) {
-                    chosen.decided = self.wanted.decide(pairs, false)?;
+                    chosen.decided = self.wanted.decide(pairs, Steps::Other)?;
                 }
                 Ok(chosen)
             }
             walk => self.walk(model, walk),
         }
+    }
+
+    /// A random walk with exact decisions, for a posterior so far from normal that draws around its mode would stay in a tail, and a mini-batch would meet none of the rows that matter.
+    pub(super) fn skewed(&self, dimension: usize) -> Result<Chosen, Failure> {
+        let (proposal, proposal_words) = ProposalChoice::Adaptive.build(self.mode)?;
+        let decided = self.wanted.exact("exact decisions: the posterior is far from normal");
+        Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: 0.33 / dimension as f64 })
     }
 
     /// Whether a test may decide; linear models read no row unless one is asked for.
@@ -100,7 +107,7 @@ impl Chooser<'_> {
             return Ok(Chosen { proposal, proposal_words, decided: self.exact(), pairs: None, worth });
         }
         let pairs = self.pilot(model, &proposal, STEPS)?.pairs;
-        let decided = self.wanted.decide(&pairs, true)?;
+        let decided = self.wanted.decide(&pairs, walk.steps())?;
         Ok(Chosen { proposal, proposal_words, decided, pairs: Some(pairs), worth })
     }
 

@@ -11,7 +11,7 @@
 //! A test is designed for its tolerance with the plain threshold; the threshold is then compensated where a λ exists (the temperature
 //! of the draws is right with it), unless `--law` or the preset says otherwise.
 
-use austerity::design::{Pairs, Prediction, choice, choose, compensation, predict};
+use austerity::design::{Pairs, Prediction, Steps, choice, choose, compensation, predict};
 use austerity::model::glm::expansion::ExpansionReport;
 use austerity::rule::bound::Base;
 use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings, Statistic, audit};
@@ -262,8 +262,8 @@ impl Wanted {
         }
     }
 
-    /// Completes the choice with the pairs of a pilot, which are those of a random walk or not.
-    pub(crate) fn decide(&self, pairs: &Pairs, walk: bool) -> Result<Decided, Failure> {
+    /// Completes the choice with the pairs of a pilot, whose steps are made like `steps`.
+    pub(crate) fn decide(&self, pairs: &Pairs, steps: Steps) -> Result<Decided, Failure> {
         if pairs.as_slice().is_empty() {
             if self.wants_test() {
                 return Err(usage(
@@ -276,7 +276,7 @@ impl Wanted {
             (Some(test), _) => (test.clone(), "the test that was asked for".to_owned()),
             (None, RuleChoice::Sequential) => self.designed(pairs)?,
             (None, _) => {
-                let choice = choose(pairs, self.plain_law(), self.tolerance, self.block_rows)?;
+                let choice = choose(pairs, steps, self.plain_law(), self.tolerance, self.block_rows)?;
                 match choice.rule {
                     RuleSettings::Exact { .. } | RuleSettings::Certified { .. } => {
                         return Ok(self.exact(&choice.reason));
@@ -288,12 +288,12 @@ impl Wanted {
         settings.stop_at = self.stop_at.or(settings.stop_at);
         match self.law {
             Some(LawChoice::Given(law)) => settings.law = law,
-            Some(LawChoice::Compensated) if !walk => {
+            Some(LawChoice::Compensated) if steps == Steps::Other => {
                 return Err(usage(
                     "--law compensated: λ is known for random walks only; use --proposal adaptive or give λ",
                 ));
             }
-            Some(LawChoice::Compensated) => match compensation(&settings, pairs)? {
+            Some(LawChoice::Compensated) => match compensation(&settings, pairs, steps)? {
                 Some(lambda) => settings.law = Law::Compensated { lambda },
                 None => {
                     return Err(usage(
@@ -302,8 +302,8 @@ impl Wanted {
                     ));
                 }
             },
-            None if walk && !self.paper => {
-                if let Some(lambda) = compensation(&settings, pairs)? {
+            None if steps != Steps::Other && !self.paper => {
+                if let Some(lambda) = compensation(&settings, pairs, steps)? {
                     settings.law = Law::Compensated { lambda };
                     reason += &format!(", its threshold compensated by λ = {lambda:.3}");
                 } else {
@@ -312,7 +312,7 @@ impl Wanted {
             }
             None => {}
         }
-        let prediction = predict(&settings, pairs, walk)?;
+        let prediction = predict(&settings, pairs, steps)?;
         Ok(Decided {
             rule: RuleSettings::Sequential(settings),
             audit: self.audit.unwrap_or_else(|| audit::rate(prediction.data_share)),

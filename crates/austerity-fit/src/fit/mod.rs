@@ -8,7 +8,9 @@
 //! | `proposal` | where candidates come from, with a surrogate and without |
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
 //! | `modes` | is the mode the only one that matters |
+//! | `reach` | whether a surrogate holds where the posterior is |
 //! | `start` | the mode, whether the data are separable, where chains start |
+//! | `tails` | on which sides the posterior has the tail of its prior |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
 //! | `sink` | draws and checkpoints to the folder while chains run |
@@ -26,11 +28,13 @@ mod numeric;
 mod own;
 pub(crate) mod progress;
 mod proposal;
+mod reach;
 mod resume;
 mod sink;
 mod start;
 pub(crate) mod storage;
 pub(crate) mod surrogate;
+mod tails;
 
 use std::time::{Duration, Instant};
 

@@ -203,6 +203,8 @@ fn begin<M: Sampled>(
         surrogate,
         budget: None,
         closing,
+        tails: Vec::new(),
+        skewed: false,
     };
     go(begin, model)
 }

@@ -7,6 +7,7 @@
 //! | `langevin:STEP` | Langevin steps up the gradient of the surrogate and of mini-batches of residuals | refused |
 //! | `laplace`, `adaptive`, `random-walk:SD` | only with `--surrogate taylor1`, `taylor2`, `taylor3`: weighed by the surrogate | as they are |
 
+use austerity::design::Steps;
 use austerity::model::{CertainSteps, Mode, ResidualGradient, Surrogate};
 use austerity::proposal::{
     AnyProposal, LangevinPlan, Laplace, Mixture, RandomWalk, RobustAdaptive, TransitionKind, TransitionPlan,
@@ -79,6 +80,15 @@ impl ProposalChoice {
         match self {
             Self::RandomWalk(sd) => Some(sd),
             _ => None,
+        }
+    }
+
+    /// How it makes its steps.
+    pub(super) fn steps(self) -> Steps {
+        match self {
+            Self::Auto | Self::Adaptive => Steps::Adapting(TARGET_ACCEPTANCE),
+            Self::RandomWalk(_) => Steps::Fixed,
+            Self::Laplace | Self::SurrogateHmc | Self::Langevin(_) => Steps::Other,
         }
     }
 

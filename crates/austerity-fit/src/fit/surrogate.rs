@@ -13,13 +13,14 @@ use austerity::model::glm::Family;
 use austerity::model::glm::expansion::{
     CertificateSettings, ExpansionReport, ExpansionSettings, GlmExpansion,
 };
-use austerity::model::{Glm, Mode, Model as _, Surrogate};
+use austerity::model::{Glm, Mode, Model as _, Parameters as _, Surrogate};
 use austerity::proposal::Transition;
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
 use super::decide::{Decided, Wanted};
 use super::proposal::{Candidates, ProposalChoice};
+use super::reach;
 use crate::output::Failure;
 
 /// Fewer rows than this are read whole in less time than a surrogate takes.
@@ -82,7 +83,30 @@ pub(super) struct Prepared<F: Family> {
 }
 
 /// A surrogate, or why there is none.
-pub(super) type Answer<F> = Result<Box<Prepared<F>>, Option<String>>;
+pub(super) type Answer<F> = Result<Box<Prepared<F>>, Without>;
+
+/// Why there is no surrogate.
+pub(super) enum Without {
+    /// None was asked for, or none is made with the other options.
+    Unasked,
+    /// It would not serve, for a reason in words.
+    Because(String),
+    /// The posterior is too far from a polynomial, at this coefficient and by so much ([`reach`]).
+    Skewed(String, f64),
+}
+
+impl Without {
+    /// A remark, where there is something to say.
+    pub(super) fn remark(&self) -> Option<String> {
+        match self {
+            Self::Unasked => None,
+            Self::Because(why) => Some(format!("{NONE}{why}")),
+            Self::Skewed(name, off) => Some(format!(
+                "{NONE}two standard deviations from the mode of {name} its log density would be off by {off:.1}; the data are too few, or events too rare"
+            )),
+        }
+    }
+}
 
 /// Whether `--surrogate auto` may mean one. A proposal that needs one goes with every rule but the paper's own, which is about rows.
 pub(super) fn is_open(wanted: &Wanted, proposal: ProposalChoice) -> bool {
@@ -137,11 +161,11 @@ fn settings(order: u8, threads: usize) -> ExpansionSettings {
 pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Result<Answer<F>, Failure> {
     let Question { choice, wanted, proposal, mode, threads, seed, budget } = *question;
     let order = match choice {
-        SurrogateChoice::None => return Ok(Err(None)),
+        SurrogateChoice::None => return Ok(Err(Without::Unasked)),
         SurrogateChoice::Order(order) => order,
         SurrogateChoice::Auto => {
             if !is_open(wanted, proposal) || model.len() < FEWEST_ROWS {
-                return Ok(Err(None));
+                return Ok(Err(Without::Unasked));
             }
             2
         }
@@ -153,14 +177,17 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
     let expansion = match GlmExpansion::new(model, &mode.state, &how) {
         Ok(expansion) => expansion,
         Err(error) if asked => return Err(error.into()),
-        Err(error) => return Ok(Err(Some(format!("{NONE}{error}")))),
+        Err(error) => return Ok(Err(Without::Because(error.to_string()))),
     };
     let expansion = if wanted.certified() { certified(expansion, threads)? } else { expansion };
     let report = expansion.report().clone();
     if report.is_blind() && !asked {
-        return Ok(Err(Some(format!("{NONE}{}", report.sentence()))));
+        return Ok(Err(Without::Because(report.sentence())));
     }
     let model = Surrogate::new(expansion);
+    if let Some((parameter, off)) = if asked { None } else { reach::lost(&model, mode) } {
+        return Ok(Err(Without::Skewed(model.names().swap_remove(parameter), off)));
+    }
     let at = (model.expansion().mode(), model.expansion().covariance());
     // Half of what is left may go into a pilot; what was asked for by name gets the time it takes.
     let seconds =
@@ -169,7 +196,7 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
     {
         Ok(candidates) => candidates,
         Err(error) if asked => return Err(error),
-        Err(error) => return Ok(Err(Some(format!("{NONE}{error}")))),
+        Err(error) => return Ok(Err(Without::Because(error.to_string()))),
     };
     let decided = wanted.residuals(&report)?;
     let record = SurrogateRecord { start: mode.state.clone(), walk, report };

@@ -36,7 +36,7 @@ pub(super) fn least_size(chains: usize) -> f64 {
 /// Why a parameter fails, in words.
 pub(super) fn complaints(summary: &Summary, chains: usize) -> Vec<&'static str> {
     let mut found = Vec::new();
-    if !summary.mean.is_finite() {
+    if !summary.q50.is_finite() {
         return vec!["not all draws are finite"];
     }
     if summary.sd == 0.0 {

@@ -5,6 +5,7 @@
 //! | chains | largest R-hat | 1.01 |
 //! | effective draws | smallest of bulk and tail ESS | 100 per chain |
 //! | modes | share of the mass beside the main mode | 0.1 % |
+//! | tails | depth of the draws in a tail that is the prior's, against 1 | that of the check |
 //! | prior conflict | largest z of a default prior | 4 |
 //! | decisions | predicted relative error of posterior standard deviations | 5 % |
 //! | audits | decisions that all rows contradict | upper end of what the test claims |
@@ -14,13 +15,16 @@
 //! [`Verdict`](austerity::run::Verdict); the list shows them beside what speaks for the draws.
 
 use austerity::check::CONFLICT;
+use austerity::diagnostics::tails::TailCheck;
 use austerity::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT};
 use austerity::rule::RuleSettings;
 use austerity::run::Hazard;
 use serde::Serialize;
 
 use super::Overview;
+use super::tails::TailFinding;
 use crate::fit::modes::{MATTERS, ModesRecord};
+use crate::model::Family;
 use crate::table::table;
 
 /// Relative error of posterior standard deviations that may be predicted.
@@ -33,6 +37,7 @@ pub(crate) enum Checked {
     Chains,
     EffectiveDraws,
     Modes,
+    Tails,
     PriorConflict,
     Decisions,
     Audits,
@@ -45,6 +50,7 @@ impl Checked {
             Self::Chains => "chains",
             Self::EffectiveDraws => "effective draws",
             Self::Modes => "modes",
+            Self::Tails => "tails",
             Self::PriorConflict => "prior conflict",
             Self::Decisions => "decisions",
             Self::Audits => "audits",
@@ -130,6 +136,7 @@ pub(crate) fn of(overview: &Overview) -> Vec<Check> {
         chains(overview),
         effective(overview),
         modes(overview),
+        tails(overview),
         conflict(overview),
         decisions(overview),
         audits(overview),
@@ -162,6 +169,28 @@ fn modes(overview: &Overview) -> Check {
         Some(ModesRecord::Searched { starts, found, beside }) => {
             let words = format!("{found} found from {starts} starts; share of the mass beside the main one");
             Check::new(Checked::Modes, Some(*beside), Some(MATTERS), Some(*beside <= MATTERS), words)
+        }
+    }
+}
+
+fn tails(overview: &Overview) -> Check {
+    if overview.run.model.family == Family::Own {
+        return Check::without(Checked::Tails, None, "the prior of a model of one's own cannot be looked into");
+    }
+    let worst = |a: &TailCheck, b: &TailCheck| (a.figure - 1.0).abs().total_cmp(&(b.figure - 1.0).abs());
+    let checks: Vec<TailCheck> = overview.tails.iter().map(TailFinding::check).collect();
+    let failed = checks.iter().filter(|check| check.passed == Some(false)).max_by(|a, b| worst(a, b));
+    match failed.or_else(|| checks.iter().filter(|check| check.passed.is_some()).max_by(|a, b| worst(a, b))) {
+        None if checks.is_empty() => {
+            Check::without(Checked::Tails, Some(true), "no tail of the posterior is that of a Student prior")
+        }
+        None => Check::without(Checked::Tails, None, "too few draws in the tails of the priors"),
+        Some(check) => {
+            let words = format!(
+                "depth of the draws in {} of the priors' tails, which should be 1: distance and its limit",
+                checks.len()
+            );
+            Check::new(Checked::Tails, Some((check.figure - 1.0).abs()), Some(check.limit), check.passed, words)
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use austerity::design::Prediction;
-use austerity::model::{Prior, Priors};
+use austerity::model::{FreeTail, Prior, Priors};
 use austerity::proposal::AnyProposal;
 use austerity::run::{Checkpoint, Counters, Ended, Hazard, Settings};
 use austerity_io::design::Recipe;
@@ -101,6 +101,17 @@ pub(crate) struct ModelRecord {
     /// The largest distance of a default prior from the likelihood, in standard deviations, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) conflict: Option<f64>,
+    /// Where its tail is that of a prior.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tails: Vec<TailRecord>,
+}
+
+/// A side on which the posterior of a parameter has the tail of its prior.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TailRecord {
+    pub(crate) parameter: String,
+    #[serde(flatten)]
+    pub(crate) tail: FreeTail,
 }
 
 /// The prior of one parameter.

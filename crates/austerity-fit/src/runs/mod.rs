@@ -22,8 +22,11 @@ pub mod page;
 pub mod predict;
 mod scales;
 pub mod summary;
+mod tails;
 
-pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
+pub(crate) use folder::{
+    DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved, TailRecord,
+};
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;
 pub(crate) use overview::large;

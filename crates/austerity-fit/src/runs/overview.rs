@@ -10,6 +10,7 @@ use austerity::run::{Counters, Evidence, Hazard, Reason, UNBOUNDED, Verdict, stu
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
+use super::tails::{self, TailFinding};
 use super::{Folder, RunFile, Saved, about, checks, scales};
 use crate::fit::budget::BudgetPlan;
 use crate::fit::progress::duration;
@@ -37,6 +38,8 @@ pub struct Overview {
     pub verdict: Verdict,
     /// Coefficients of standardised columns, where the run has them.
     pub(crate) standardized: Vec<Summary>,
+    /// Tails that are those of a prior.
+    pub(crate) tails: Vec<TailFinding>,
 }
 
 /// Summaries of all parameters, as many at a time as [`TOGETHER`] allows.
@@ -68,10 +71,13 @@ impl Overview {
         let run = folder.read_run()?;
         let (saved, lost) = folder.saved_or_lost(&run);
         let reader = folder.reader()?;
-        let summary = summaries(&reader)?;
+        let mut summary = summaries(&reader)?;
         let counters = saved.counters();
-        let standardized =
+        let mut standardized =
             if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };
+        tails::without_moments(&mut summary, &run.model.tails);
+        tails::without_moments(&mut standardized, &run.model.tails);
+        let tails = TailFinding::all(&run.model.tails, &reader)?;
         let mut verdict = Verdict::new(&Evidence {
             summary: &summary,
             counters: &counters,
@@ -88,6 +94,10 @@ impl Overview {
             stuck: stuck(saved.checkpoint.chains.iter().map(|chain| &chain.sampling)),
             hazards: &run.model.hazards,
         });
+        if reader.draws() > 0 {
+            verdict.short |= verdict.reasons.is_empty();
+            verdict.reasons.extend(tails.iter().filter_map(TailFinding::reason));
+        }
         if saved.failed {
             let words = saved.ended.clone().unwrap_or_default();
             verdict
@@ -104,6 +114,7 @@ impl Overview {
         };
         let hazards: Vec<String> = run.model.hazards.iter().filter(told).map(ToString::to_string).collect();
         verdict.remarks.extend(hazards.into_iter().chain(remarks(&run, &counters)));
+        verdict.remarks.extend(tails::sentence(&run.model.tails));
         let stored_every = reader.stored_every();
         if let Some(storage) = run.storage.as_ref().filter(|_| stored_every > 1) {
             let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
@@ -126,6 +137,7 @@ impl Overview {
             counters,
             verdict,
             standardized,
+            tails,
         })
     }
 
@@ -206,6 +218,7 @@ impl Overview {
             "budget": self.run.budget.as_ref().map(BudgetPlan::json),
             "audit": audit,
             "standardized": self.standardized,
+            "tails": self.tails.iter().map(TailFinding::json).collect::<Vec<_>>(),
         })
     }
 
@@ -439,7 +452,9 @@ fn numbers(summary: &[Summary]) -> String {
     let mut numbers =
         table(&["", "mean", "sd", "2.5 %", "50 %", "97.5 %", "MCSE", "ESS bulk", "ESS tail", "R-hat"]);
     for s in summary {
-        let digits = decimals(s.mcse_mean, s.sd);
+        // Without a standard deviation the quantiles have a scale.
+        let spread = if s.sd.is_finite() { s.sd } else { 0.25 * (s.q975 - s.q025) };
+        let digits = decimals(s.mcse_mean, spread);
         let value = |v: f64| if v.is_finite() { format!("{v:.digits$}") } else { "–".into() };
         let whole = |v: f64| if v.is_finite() { format!("{v:.0}") } else { "–".into() };
         let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::design::{Pairs, Search, Space, average, evaluate};
 use crate::error::{Result, setting};
 use crate::rule::{Law, RuleSettings, SequentialSettings, Statistic};
+use crate::theory::adapted::lengths;
 use crate::theory::{Accuracy, ErrorTable, Moves, Plan, RandomWalk};
 
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
@@ -45,8 +46,8 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// The cheapest rule whose mean error over `pairs`, those of a random walk, is within `tolerance` under `law`.
-pub fn choose(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Result<Choice> {
+/// The cheapest rule whose mean error over `pairs`, those of a random walk with such `steps`, is within `tolerance` under `law`.
+pub fn choose(pairs: &Pairs, steps: Steps, law: Law, tolerance: f64, block_rows: usize) -> Result<Choice> {
     let search = search(pairs, law, tolerance, block_rows)?;
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let exact =
@@ -65,7 +66,7 @@ pub fn choose(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Res
         )));
     }
     let settings = best.candidate.settings(Statistic::Student, law, block_rows);
-    let prediction = predict(&settings, pairs, true)?;
+    let prediction = predict(&settings, pairs, steps)?;
     Ok(Choice {
         reason: format!(
             "a sequential test, the cheapest with a mean error within {tolerance}: first look {}, growth {}, epsilon {:.4}; \
@@ -86,23 +87,48 @@ pub fn search(pairs: &Pairs, law: Law, tolerance: f64, block_rows: usize) -> Res
     average(&space, pairs, law, tolerance)
 }
 
-/// What the theory expects of `settings` on decisions like `pairs`, which are those of a random walk or not.
-pub fn predict(settings: &SequentialSettings, pairs: &Pairs, walk: bool) -> Result<Prediction> {
+/// How the proposal of some pairs makes its steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Steps {
+    /// A random walk whose steps stay as the pairs have them.
+    Fixed,
+    /// A random walk that adapts to this acceptance rate, under the test, before it draws.
+    Adapting(f64),
+    /// No random walk: log ratios follow another law, and the bias is not predicted.
+    Other,
+}
+
+/// What the theory expects of `settings` on decisions like `pairs`, whose steps are made like `steps`.
+pub fn predict(settings: &SequentialSettings, pairs: &Pairs, steps: Steps) -> Result<Prediction> {
     let kappa = typical_kappa(pairs)?;
     let table = table(settings, pairs.rows(), kappa)?;
     let [error, data_share] = evaluate(&table, pairs, settings.law)?;
-    let bias = || table.bias(settings.law, Moves::plain(kappa.clamp(1e-6, 1e3)));
-    let bias = if walk { Some(bias()?) } else { None };
+    let bias = match steps {
+        Steps::Other => None,
+        Steps::Fixed => Some(table.bias_of(settings.law, &moves(pairs))?),
+        Steps::Adapting(target) => Some(table.adapted_bias(settings.law, &moves(pairs), target)?),
+    };
     let (sd_inflation, acceptance) =
         (bias.as_ref().map(|bias| bias.sd_inflation), bias.as_ref().map(|bias| bias.acceptance));
+    // A chain at its own temperature reads what its own moves need.
+    let data_share = bias.as_ref().map_or(data_share, |bias| bias.data_usage);
     Ok(Prediction { error, data_share, sd_inflation, acceptance, kappa })
 }
 
 /// The λ that cancels the temperature of `settings` for a random walk with steps like the pairs', if there is one. By the information
 /// equality D = κ there; κ, a mean of squares, is the better known of the two.
-pub fn compensation(settings: &SequentialSettings, pairs: &Pairs) -> Result<Option<f64>> {
-    let kappa = typical_kappa(pairs)?;
-    table(settings, pairs.rows(), kappa)?.compensation(Moves::plain(kappa.clamp(1e-6, 1e3)))
+pub fn compensation(settings: &SequentialSettings, pairs: &Pairs, steps: Steps) -> Result<Option<f64>> {
+    let table = table(settings, pairs.rows(), typical_kappa(pairs)?)?;
+    match steps {
+        Steps::Other => Ok(None),
+        Steps::Fixed => table.compensation_of(&moves(pairs)),
+        Steps::Adapting(target) => table.adapted_compensation(&moves(pairs), target),
+    }
+}
+
+/// Moves that stand for those of the pairs.
+fn moves(pairs: &Pairs) -> Vec<Moves> {
+    lengths(&pairs.as_slice().iter().map(|pair| pair.kappa).collect::<Vec<_>>())
 }
 
 fn table(settings: &SequentialSettings, rows: usize, kappa: f64) -> Result<ErrorTable> {
@@ -140,13 +166,16 @@ mod tests {
 
     #[test]
     fn long_steps_are_decided_exactly_and_short_ones_by_a_test() {
-        let long = choose(&pairs(100_000, 2.38), Law::Metropolis, 0.01, 32).unwrap();
+        let long = choose(&pairs(100_000, 2.38), Steps::Fixed, Law::Metropolis, 0.01, 32).unwrap();
         assert_eq!(long.rule, RuleSettings::default());
         // A λ without its test would change the posterior.
         let law = Law::Compensated { lambda: 1.4 };
-        assert_eq!(choose(&pairs(100_000, 2.38), law, 1e-6, 32).unwrap().rule, RuleSettings::default());
+        assert_eq!(
+            choose(&pairs(100_000, 2.38), Steps::Fixed, law, 1e-6, 32).unwrap().rule,
+            RuleSettings::default()
+        );
         assert!(long.reason.contains("exact decisions"), "{}", long.reason);
-        let short = choose(&pairs(100_000, 0.2), Law::Metropolis, 0.01, 32).unwrap();
+        let short = choose(&pairs(100_000, 0.2), Steps::Fixed, Law::Metropolis, 0.01, 32).unwrap();
         let prediction = short.prediction.unwrap();
         assert!(matches!(short.rule, RuleSettings::Sequential(_)));
         assert!(prediction.error <= 0.0101 && prediction.data_share < BREAK_EVEN, "{prediction:?}");
@@ -157,12 +186,12 @@ mod tests {
     fn a_compensated_test_is_predicted_to_have_the_right_temperature() {
         let pairs = pairs(100_000, 1.0);
         let mut settings = SequentialSettings::constant(4_000, 0.05);
-        let plain = predict(&settings, &pairs, true).unwrap();
-        let lambda = compensation(&settings, &pairs).unwrap().unwrap();
+        let plain = predict(&settings, &pairs, Steps::Fixed).unwrap();
+        let lambda = compensation(&settings, &pairs, Steps::Fixed).unwrap().unwrap();
         settings.law = Law::Compensated { lambda };
-        let compensated = predict(&settings, &pairs, true).unwrap();
+        let compensated = predict(&settings, &pairs, Steps::Fixed).unwrap();
         assert!(plain.sd_inflation.unwrap() > 1.02 && (compensated.sd_inflation.unwrap() - 1.0).abs() < 1e-3);
-        assert_eq!(predict(&settings, &pairs, false).unwrap().sd_inflation, None);
+        assert_eq!(predict(&settings, &pairs, Steps::Other).unwrap().sd_inflation, None);
     }
 
     #[test]

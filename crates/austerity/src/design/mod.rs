@@ -33,7 +33,7 @@ pub mod pilot;
 pub mod search;
 pub mod space;
 
-pub use choice::{Choice, Prediction, choose, compensation, predict};
+pub use choice::{Choice, Prediction, Steps, choose, compensation, predict};
 pub use level::bound_for_worst_case;
 pub use pairs::{Pair, Pairs};
 pub use pilot::{Pilot, pilot};

@@ -9,6 +9,7 @@
 //! | [`autocorrelation`](mod@autocorrelation) | autocovariance and autocorrelation | how slowly does it mix? |
 //! | [`rank`] | average ranks, normal scores | what the above are built on |
 //! | [`summary`] | one line per parameter | tables |
+//! | [`tails`] | mean depth of the draws in a prior's tail | was the tail reached? |
 //! | [`risk`](mod@risk) | mean squared error of several chains, as bias² and variance | which sampler is better? |
 //! | [`streaming`] | running mean, sd, ESS and R-hat in constant memory | progress display |
 //!
@@ -41,6 +42,7 @@ pub mod risk;
 mod simulate;
 pub mod streaming;
 pub mod summary;
+pub mod tails;
 
 pub use autocorrelation::{autocorrelation, autocovariance};
 pub use chains::MINIMUM_DRAWS;
@@ -52,3 +54,4 @@ pub use rhat::{rhat, rhat_bulk, rhat_folded, split_rhat};
 pub use risk::{Risk, risk};
 pub use streaming::{RunningSummary, Streaming, combine};
 pub use summary::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
+pub use tails::TailCheck;

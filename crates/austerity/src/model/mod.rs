@@ -10,6 +10,7 @@
 //! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient; half-normal and others of a positive parameter |
 //! | [`priors`] | [`Priors`]: the prior of a whole state, that of the intercept at the column means |
 //! | [`mod@default_priors`] | the priors of a user who named none, in the units of the data |
+//! | [`tail`] | [`PowerTail`], [`FreeTail`]: tails that fall like a power, and which moments a posterior has |
 //! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
@@ -50,6 +51,7 @@ pub mod row_expansion;
 pub mod selection;
 pub mod store;
 pub mod surrogate;
+pub mod tail;
 pub mod with_curvature;
 pub mod with_gradient;
 
@@ -76,6 +78,7 @@ pub use row_expansion::{Certainty, RowExpansion, RowExpansionSettings};
 pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
 pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
+pub use tail::{FreeTail, PowerTail};
 pub use with_curvature::{RowCurvature, WithCurvature, with_curvature};
 pub use with_gradient::{WithGradient, with_gradient};
 

@@ -245,7 +245,7 @@ impl<M: RowCurvature> CertainSteps for RowExpansion<'_, M> {
         self.log_density(&moved) - self.log_density(state)
     }
 
-    fn take_certain(&self, (): &mut (), _parameter: usize, _by: f64) {}
+    fn take_certain(&self, (): &mut (), _state: &[f64], _parameter: usize, _by: f64) {}
 }
 
 impl<M: RowCurvature> Expansion for RowExpansion<'_, M> {

@@ -13,7 +13,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::batch_gradient::check_request;
-use crate::model::{Access, BatchGradient, Model, Parameters};
+use crate::model::{Access, BatchGradient, Model, Parameters, PowerTail};
 use crate::population::{Batch, Moments, Population};
 
 /// A cheap approximation of a log-likelihood and the exact rest.
@@ -101,8 +101,13 @@ pub trait CertainSteps: Expansion {
     /// Change of the log posterior density if `parameter` moved by `by` from `state`.
     fn certain_change(&self, memory: &Self::Memory, state: &[f64], parameter: usize, by: f64) -> f64;
 
-    /// Tells that it did.
-    fn take_certain(&self, memory: &mut Self::Memory, parameter: usize, by: f64);
+    /// Tells that it did, and is at `state` now.
+    fn take_certain(&self, memory: &mut Self::Memory, state: &[f64], parameter: usize, by: f64);
+
+    /// The prior of such a coefficient, where its tail falls like a power.
+    fn certain_tail(&self, _parameter: usize) -> Option<PowerTail> {
+        None
+    }
 }
 
 /// An expansion whose residuals can be differentiated: mini-batches of them correct the gradient of the surrogate, with a noise

@@ -13,6 +13,8 @@
 //! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
 //! | [`surrogate_step`] | [`SurrogateStep`]: steps reversible for a surrogate posterior, touching no data |
 //! | [`sweeps`] | [`Sweeps`]: exact steps of single coefficients that only the certainty stratum knows |
+//! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
+//! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
 //! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
@@ -22,6 +24,7 @@ pub mod adaptive;
 pub mod crank_nicolson;
 pub mod fisher_scoring;
 pub mod hamiltonian;
+pub mod heavy;
 pub mod jump;
 pub mod langevin;
 pub mod laplace;
@@ -30,6 +33,7 @@ pub mod random_walk;
 pub mod stiefel;
 pub mod surrogate_step;
 pub mod sweeps;
+pub mod tail_steps;
 pub mod transition;
 
 use serde::{Deserialize, Serialize};
@@ -49,6 +53,7 @@ pub use random_walk::{RandomWalk, Shape};
 pub use stiefel::Stiefel;
 pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;
+pub use tail_steps::{HeavyCoefficient, TailSteps};
 pub use transition::{ANTITHETIC_CORRELATION, Transition, TransitionKind, TransitionPlan};
 
 /// Proposes a candidate.
@@ -95,6 +100,8 @@ pub enum AnyProposal {
     Laplace(Laplace),
     /// Walk on orthonormal frames.
     Stiefel(Stiefel),
+    /// Single coefficients into the tails of their priors.
+    Tails(TailSteps),
     /// A random choice among several.
     Mixture(Mixture<AnyProposal>),
     /// The plan of a transition on a surrogate, as stored; only together with its surrogate it makes candidates ([`Transition`]).
@@ -111,6 +118,7 @@ impl Proposal<Vec<f64>> for AnyProposal {
             Self::CrankNicolson(steps) => steps.propose(from, to, rng),
             Self::Laplace(draws) => draws.propose(from, to, rng),
             Self::Stiefel(walk) => walk.propose(from, to, rng),
+            Self::Tails(steps) => steps.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
             Self::Transition(_) | Self::Langevin(_) => Err(setting(
                 "proposal",
@@ -126,6 +134,7 @@ impl Proposal<Vec<f64>> for AnyProposal {
             | Self::CrankNicolson(_)
             | Self::Laplace(_)
             | Self::Stiefel(_)
+            | Self::Tails(_)
             | Self::Transition(_)
             | Self::Langevin(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
@@ -161,6 +170,12 @@ impl From<Laplace> for AnyProposal {
 impl From<Stiefel> for AnyProposal {
     fn from(walk: Stiefel) -> Self {
         Self::Stiefel(walk)
+    }
+}
+
+impl From<TailSteps> for AnyProposal {
+    fn from(steps: TailSteps) -> Self {
+        Self::Tails(steps)
     }
 }
 

@@ -1,17 +1,20 @@
 //! Exact steps of single coefficients that only the certainty stratum knows.
 //!
 //! A coefficient whose column is zero outside the stratum leaves every sampled residual at exactly 0: changed alone, its Metropolis–Hastings decision needs its prior
-//! and its own rows, and is exact. Heavy tails of such coefficients (a rare feature without a single event, say) mix slowly under leapfrog paths; steps
-//! θ_j' = θ_j + s_j·c with c standard Cauchy, s_j = 1.5 sds, cross them. Several sweeps over all such coefficients follow every decision
-//! about the candidate of the wrapped proposal; each leaves the posterior as it is, so their order and number are free.
+//! and its own rows, and is exact. Long tails of such coefficients (a rare feature without a single event, say) mix slowly under leapfrog paths; steps
+//! θ_j' = θ_j + s_j·c with c standard Cauchy, s_j = 1.5 sds, cross them. Where the prior is Student, whose tail may be the posterior's own, each such step is followed
+//! by a draw from the prior and by a stretch ([`heavy`](super::heavy)), with their densities in the ratio. Several sweeps over all such coefficients follow every decision
+//! about the candidate of the wrapped proposal; each step leaves the posterior as it is, so their order and number are free. Nothing adapts.
 //!
-//! Cost per sweep: the rows of the stratum that have the feature, each once. Nothing is done where there is no such coefficient.
+//! Cost per sweep: the rows of the stratum that have the feature, each once, three times with a Student prior. Nothing is done where there is no such coefficient.
 
 use rand::RngExt as _;
 
 use crate::error::Result;
+use crate::model::PowerTail;
 use crate::model::surrogate::CertainSteps;
 use crate::proposal::Proposal;
+use crate::proposal::heavy::{HeavyStep, from_prior, stretched};
 use crate::rng::Rng;
 
 /// Size of a step in sds.
@@ -37,13 +40,22 @@ pub(super) fn sds(covariance: &[f64]) -> Vec<f64> {
     covariance.iter().step_by(covariance.len().isqrt() + 1).map(|variance| variance.sqrt()).collect()
 }
 
+/// A coefficient to be swept.
+#[derive(Clone, Copy, Debug)]
+struct Swept {
+    parameter: usize,
+    /// Size of its Cauchy steps.
+    size: f64,
+    /// Its prior, where that has a tail of its own.
+    tail: Option<PowerTail>,
+}
+
 /// A proposal whose decisions are followed by sweeps.
 #[derive(Debug)]
 pub struct Sweeps<'e, E: CertainSteps, P> {
     expansion: &'e E,
     proposal: P,
-    /// Parameters and the sizes of their steps.
-    steps: Vec<(usize, f64)>,
+    swept: Vec<Swept>,
     sweeps: u32,
     memory: E::Memory,
     taken: u64,
@@ -55,7 +67,7 @@ impl<E: CertainSteps, P: Clone> Clone for Sweeps<'_, E, P> {
         Self {
             expansion: self.expansion,
             proposal: self.proposal.clone(),
-            steps: self.steps.clone(),
+            swept: self.swept.clone(),
             memory: E::Memory::default(),
             ..*self
         }
@@ -65,9 +77,19 @@ impl<E: CertainSteps, P: Clone> Clone for Sweeps<'_, E, P> {
 impl<'e, E: CertainSteps, P: Proposal<Vec<f64>>> Sweeps<'e, E, P> {
     /// So many `sweeps` after every decision; `sds` are posterior standard deviations of all parameters.
     pub fn new(expansion: &'e E, proposal: P, sds: &[f64], sweeps: u32) -> Self {
-        let certain = expansion.certain_parameters();
-        let steps = certain.into_iter().filter_map(|i| Some((i, STRETCH * sds.get(i)?))).collect();
-        Self { expansion, proposal, steps, sweeps, memory: E::Memory::default(), taken: 0, tried: 0 }
+        let swept = |parameter| {
+            let size = STRETCH * sds.get(parameter)?;
+            Some(Swept { parameter, size, tail: expansion.certain_tail(parameter) })
+        };
+        let swept = expansion.certain_parameters().into_iter().filter_map(swept).collect();
+        Self { expansion, proposal, swept, sweeps, memory: E::Memory::default(), taken: 0, tried: 0 }
+    }
+
+    /// Cauchy steps alone, whatever the priors: what tails need the other candidates for.
+    #[must_use]
+    pub fn walking(mut self) -> Self {
+        self.swept.iter_mut().for_each(|swept| swept.tail = None);
+        self
     }
 
     /// The wrapped proposal.
@@ -79,6 +101,21 @@ impl<'e, E: CertainSteps, P: Proposal<Vec<f64>>> Sweeps<'e, E, P> {
     #[must_use]
     pub fn acceptance(&self) -> f64 {
         self.taken as f64 / self.tried as f64
+    }
+
+    /// Moves `parameter` by a step, or not.
+    fn step(&mut self, state: &mut [f64], parameter: usize, step: HeavyStep, rng: &mut Rng) -> bool {
+        let threshold = rng.random::<f64>().ln();
+        let change = self.expansion.certain_change(&self.memory, state, parameter, step.by);
+        self.tried += 1;
+        // A change that is no number takes nothing.
+        let taken = change + step.log_ratio > threshold;
+        if taken {
+            state[parameter] += step.by;
+            self.expansion.take_certain(&mut self.memory, state, parameter, step.by);
+            self.taken += 1;
+        }
+        taken
     }
 }
 
@@ -97,23 +134,22 @@ impl<E: CertainSteps, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for Sweeps<'_, E
 
     fn refresh(&mut self, state: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {
         let mut changed = self.proposal.refresh(state, rng)?;
-        if self.steps.is_empty() || self.sweeps == 0 {
+        if self.swept.is_empty() || self.sweeps == 0 {
             return Ok(changed);
         }
         self.expansion.begin_certain(state, &mut self.memory);
         for _ in 0..self.sweeps {
-            for &(parameter, size) in &self.steps {
+            for place in 0..self.swept.len() {
+                let Swept { parameter, size, tail } = self.swept[place];
                 let angle = std::f64::consts::PI * (rng.random::<f64>() - 0.5);
-                let threshold = rng.random::<f64>().ln();
-                let by = size * angle.tan();
-                let change = self.expansion.certain_change(&self.memory, state, parameter, by);
-                self.tried += 1;
-                if change > threshold {
-                    state[parameter] += by;
-                    self.expansion.take_certain(&mut self.memory, parameter, by);
-                    self.taken += 1;
-                    changed = true;
+                let walk = HeavyStep { by: size * angle.tan(), log_ratio: 0.0 };
+                changed |= self.step(state, parameter, walk, rng);
+                let Some(prior) = tail else { continue };
+                if let Some(drawn) = from_prior(&prior, state[parameter], rng) {
+                    changed |= self.step(state, parameter, drawn, rng);
                 }
+                let stretch = stretched(&prior, state[parameter], rng);
+                changed |= self.step(state, parameter, stretch, rng);
             }
         }
         Ok(changed)

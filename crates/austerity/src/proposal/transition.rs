@@ -14,6 +14,7 @@
 
 mod chosen;
 
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use rand::RngExt as _;
@@ -50,6 +51,9 @@ const WORTH_LONGER: f64 = 1.5;
 const MOST_LONGER: f64 = 4.0;
 /// Inner acceptance that the step length is learnt for.
 const ACCEPTANCE: f64 = 0.84;
+
+/// Sds on either side of the mean within which a coefficient with a heavy tail has a say in the covariance.
+const NEAR: f64 = 6.0;
 
 /// How candidates are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,6 +183,17 @@ impl TransitionPlan {
         Ok(())
     }
 
+    /// Coefficients that sweeps carry into a tail without a variance, and the part of their range that a covariance is learnt from: one draw from far out would make
+    /// it useless for all others.
+    fn near<E: CertainSteps>(&self, expansion: &E) -> Vec<(usize, RangeInclusive<f64>)> {
+        let sds = self.sds();
+        let heavy = expansion.certain_parameters().into_iter();
+        heavy
+            .filter(|&i| expansion.certain_tail(i).is_some())
+            .map(|i| (i, self.mean[i] - NEAR * sds[i]..=self.mean[i] + NEAR * sds[i]))
+            .collect()
+    }
+
     /// Runs a round of leapfrog paths and takes over what it learnt.
     fn round<E: CertainSteps>(&mut self, expansion: &E, steps: u32, seed: u64, round: u64) -> Result<()> {
         let mut rng = stream(seed, u32::MAX, Role::Start);
@@ -186,6 +201,8 @@ impl TransitionPlan {
         let mut transition = self.hamiltonian(expansion)?;
         let (mut state, mut to) = (self.mean.clone(), self.mean.clone());
         let d = state.len();
+        let heavy = self.near(expansion);
+        let mut seen = state.clone();
         let (mut count, mut mean, mut products) = (0.0, vec![0.0; d], vec![0.0; d * d]);
         for step in 0..steps {
             transition.propose(&state, &mut to, &mut rng)?;
@@ -195,13 +212,17 @@ impl TransitionPlan {
             if step < steps / 2 {
                 continue;
             }
+            seen.clone_from(&state);
+            for (parameter, near) in &heavy {
+                seen[*parameter] = seen[*parameter].clamp(*near.start(), *near.end());
+            }
             // Welford: means move before products are added.
             count += 1.0;
-            let before: Vec<f64> = state.iter().zip(&mean).map(|(s, m)| s - m).collect();
+            let before: Vec<f64> = seen.iter().zip(&mean).map(|(s, m)| s - m).collect();
             mean.iter_mut().zip(&before).for_each(|(m, b)| *m += b / count);
             for i in 0..d {
                 for j in 0..=i {
-                    products[i * d + j] += before[i] * (state[j] - mean[j]);
+                    products[i * d + j] += before[i] * (seen[j] - mean[j]);
                 }
             }
         }

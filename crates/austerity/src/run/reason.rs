@@ -2,7 +2,7 @@
 //!
 //! | reason | remedy | do more draws help |
 //! |---|---|---|
-//! | [`Reason::NoDraw`], [`Reason::Apart`], [`Reason::TooFew`], [`Reason::Small`] | run longer | yes, unless another reason stands beside it |
+//! | [`Reason::NoDraw`], [`Reason::Apart`], [`Reason::TooFew`], [`Reason::Small`], [`Reason::Tail`] | run longer | yes, unless another reason stands beside it |
 //! | [`Reason::Unmoved`] | another start, smaller steps | no |
 //! | [`Reason::Hazard`]: a flat direction, a degenerate mode, an exact fit, one response | a prior, other columns, other rows | no |
 //! | the others | another test, or the exact rule | no |
@@ -234,6 +234,19 @@ pub enum Reason {
         /// Whether more draws are the remedy.
         longer: bool,
     },
+    /// The draws do not have the tail that the prior gives the posterior.
+    Tail {
+        /// Whose.
+        parameter: String,
+        /// Beyond this value,
+        from: f64,
+        /// which is on the side of large values or not.
+        up: bool,
+        /// Mean depth of the draws there; 1 is right.
+        figure: f64,
+        /// The largest |figure − 1| that passes.
+        limit: f64,
+    },
     /// Anything else, in words.
     Told(String),
 }
@@ -302,6 +315,24 @@ impl fmt::Display for Reason {
                 "The smallest effective sample size is {least:.0}: intervals are rough.{}",
                 if *longer { " Run longer or improve the proposal." } else { "" }
             ),
+            Self::Tail { parameter, from, up, figure, limit } => {
+                let side = if *up { "above" } else { "below" };
+                write!(f, "The tail of {parameter} {side} {from:.3}, where the posterior is its prior, ")?;
+                let off = (figure - 1.0).abs() > *limit;
+                match (figure.is_nan(), off) {
+                    (true, _) => f.write_str("has hardly any draws.")?,
+                    (_, true) => write!(
+                        f,
+                        "is too {}: the mean depth of its draws is {figure:.2} where 1 ± {limit:.2} is right.",
+                        if *figure < 1.0 { "thin" } else { "thick" }
+                    )?,
+                    (_, false) => f.write_str("has too few independent draws.")?,
+                }
+                write!(
+                    f,
+                    " Quantiles of {parameter} on that side are off. Run longer, or use a prior with more degrees of freedom."
+                )
+            }
             Self::Told(words) => f.write_str(words),
         }
     }

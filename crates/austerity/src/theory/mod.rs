@@ -10,7 +10,8 @@
 //! | [`acceptance`] | (R, κ) → Δ, mean error, mean data use of one decision | section 5.2, supplement B |
 //! | [`predictor`] | the moments of an audited pair → the same, for a rule with an absolute tolerance | derived here |
 //! | [`stationary`] | Δ_max and a contraction → distance of S_ε from the posterior | Theorem 1 |
-//! | [`bias`] | looks, D, κ → temperature, sd inflation, the λ that cancels it | derived here |
+//! | [`bias`] | looks, D, κ → sd inflation, temperature, the λ that cancels it | derived here |
+//! | [`adapted`](mod@adapted) | the same, for a walk that adapts to an acceptance rate under the test | derived here |
 //! | [`noise`] | noise of decisions about what a surrogate leaves → acceptance, bound of the sd inflation | derived here |
 //! | [`legendre`], `exponential` | quadrature, fast exponentials | |
 //!
@@ -46,6 +47,7 @@
 //! ```
 
 pub mod acceptance;
+pub mod adapted;
 pub mod bias;
 mod exponential;
 pub mod legendre;

@@ -53,7 +53,7 @@ use crate::check::blindness::{Stratum, SurrogateSettings};
 use crate::error::Result;
 use crate::model::data::check_length;
 use crate::model::surrogate::{CertainSteps, Expansion, posterior_differences};
-use crate::model::{Model as _, Parameters as _};
+use crate::model::{Model as _, Parameters as _, PowerTail};
 use crate::simd::eight::{LANES, add_matrix_product, filled};
 use crate::simd::{Level, dispatched, dot};
 
@@ -68,6 +68,10 @@ pub use population::{Residuals, Scratch};
 /// Columns whose coefficients fit on the stack, and how many it is cleared for where that is enough.
 const STACK: usize = 256;
 const SMALL: usize = 32;
+
+/// Steps of a single coefficient from this length on (in the units of the storage) are followed by fresh linear predictors: single precision would keep an error of
+/// a ten-millionth of it.
+const FAR: f32 = 64.0;
 
 /// What building an expansion found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -474,10 +478,19 @@ impl<F: Family> CertainSteps for GlmExpansion<F> {
         prior + stratum.change(memory, column, moved)
     }
 
-    fn take_certain(&self, memory: &mut Predictors, parameter: usize, by: f64) {
+    fn take_certain(&self, memory: &mut Predictors, state: &[f64], parameter: usize, by: f64) {
         if let Some(stratum) = &self.stratum {
             let (column, moved) = self.stored_step(parameter, by);
-            stratum.take(memory, column, moved);
+            if moved.abs() < FAR {
+                stratum.take(memory, column, moved);
+            } else {
+                // The way back from far out would leave its rounding behind.
+                self.begin_certain(state, memory);
+            }
         }
+    }
+
+    fn certain_tail(&self, parameter: usize) -> Option<PowerTail> {
+        self.model.priors.get(parameter).and_then(PowerTail::of)
     }
 }

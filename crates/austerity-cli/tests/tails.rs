@@ -1,0 +1,132 @@
+//! Coefficients that the data leave open on one side under Student priors, and events that are very rare, end to end.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::common::Scratch;
+
+/// A number in (0, 1) of row `row`, spread evenly.
+fn even(row: u32, by: f64) -> f64 {
+    (f64::from(row) * by + 0.5).fract()
+}
+
+/// `rows` rows of which the first `separated` have x = 1 and y = 1; a share of 0.27 of the others has y = 1.
+fn separated(folder: &Scratch, rows: u32, separated: u32) -> String {
+    let mut text = String::from("x,z,y\n");
+    for row in 0..rows {
+        let rare = row < separated;
+        let y = rare || even(row, 0.618_033_988_7) < 0.27;
+        writeln!(text, "{},{:.5},{}", u8::from(rare), even(row, 0.754_877_666_2) - 0.5, u8::from(y)).unwrap();
+    }
+    folder.file("data.csv", text)
+}
+
+/// 97.5 % quantile of the coefficient of x under a Cauchy prior of scale 2.5, the intercept at log(.27/.73), by quadrature.
+fn quantile(separated: u32) -> f64 {
+    let intercept = (0.27f64 / 0.73).ln();
+    let grid = || (-4000..40_000).map(|i| f64::from(i) * 5e-4).map(|s| (s.sinh(), s.cosh()));
+    let density = |x: f64| {
+        let rows = -f64::from(separated) * (-(intercept + x)).exp().ln_1p();
+        rows.exp() / (1.0 + (x / 2.5).powi(2))
+    };
+    let total: f64 = grid().map(|(x, width)| density(x) * width).sum();
+    let mut sum = 0.0;
+    let found = grid().find(|(x, width)| {
+        sum += density(*x) * width;
+        sum > 0.975 * total
+    });
+    found.unwrap().0
+}
+
+fn coefficient<'a>(summary: &'a Value, name: &str) -> &'a Value {
+    summary["parameters"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()
+}
+
+/// Fits with `seed` and returns the summary.
+fn fitted(folder: &Scratch, data: &str, options: &str, seed: u32) -> Value {
+    let out = format!("run{seed}");
+    let done = folder.run(&format!("fit {data} --response y {options} --seed {seed} --out {out} --json"));
+    assert!(done.status.code() == Some(0) || done.status.code() == Some(1), "{done:?}");
+    folder.summary(&out)
+}
+
+#[test]
+fn a_free_tail_is_reached_and_has_no_mean() {
+    let folder = Scratch::new("tails-free");
+    let data = separated(&folder, 20_000, 12);
+    let summary = fitted(&folder, &data, "--prior student:1,2.5", 1);
+    assert_eq!(summary["trusted"], true, "{}", summary["reasons"]);
+    let x = coefficient(&summary, "x");
+    assert!(x["mean"].is_null() && x["sd"].is_null() && x["mcse_mean"].is_null(), "{x}");
+    let z = coefficient(&summary, "z");
+    assert!(z["mean"].is_number() && z["sd"].is_number(), "{z}");
+    // 8,000 draws, at least 1,500 of them effective: 4.5 standard errors of the share beyond are a factor of 1.9 of the quantile.
+    let (found, truth) = (x["q975"].as_f64().unwrap(), quantile(12));
+    assert!((found / truth).ln().abs() < 1.9f64.ln(), "{found} {truth}");
+    let tails = summary["tails"].as_array().unwrap();
+    assert_eq!(tails.len(), 1, "{tails:?}");
+    assert_eq!((&tails[0]["side"], &tails[0]["check"]["passed"]), (&"above".into(), &true.into()));
+    let words = folder.done("summary run1");
+    assert!(words.contains("do not exist for x") && words.contains('–'), "{words}");
+    folder.done("report run1");
+}
+
+/// Ten seeds: every run is trusted and right (a factor of 1.9 of the 97.5 % quantile: false alarm 7e-6 each; the check of tails fails an honest run with 1e-3).
+#[test]
+#[ignore = "second tier: thirty fits"]
+fn tails_are_reached_whatever_the_seed() {
+    for (rows, rare) in [(20_000, 12), (20_000, 300), (6_000, 1_500)] {
+        let folder = Scratch::new("tails-seeds");
+        let data = separated(&folder, rows, rare);
+        let truth = quantile(rare);
+        let mut trusted = 0;
+        for seed in 1..=10 {
+            let summary = fitted(&folder, &data, "--prior student:1,2.5", seed);
+            let right = summary["trusted"] == true;
+            trusted += u32::from(right);
+            let found = coefficient(&summary, "x")["q975"].as_f64().unwrap();
+            assert!(
+                !right || (found / truth).ln().abs() < 1.9f64.ln(),
+                "{rare}, seed {seed}: {found} {truth}"
+            );
+        }
+        assert!(trusted >= 9, "{rare}: {trusted} of 10 are trusted");
+    }
+}
+
+/// One event in 30,000 rows: no surrogate, a walk with exact decisions, trusted for every one of ten seeds; means agree within 5 combined Monte Carlo errors. Ten in 200,000: a
+/// surrogate whose residuals agree with the rows.
+#[test]
+#[ignore = "second tier: fifteen fits"]
+fn very_rare_events_are_right() {
+    let folder = Scratch::new("tails-events");
+    let write = |rows: u32, events: u32, name: &str| {
+        let mut text = String::from("a,b,y\n");
+        for row in 0..rows {
+            let (u, v) = (even(row, 0.618_033_988_7), even(row, 0.754_877_666_2));
+            let radius = (-2.0 * (1.0 - u).max(1e-9).ln()).sqrt();
+            let angle = std::f64::consts::TAU * v;
+            let y = row % (rows / events) == rows / events / 2;
+            writeln!(text, "{:.5},{:.5},{}", radius * angle.cos(), radius * angle.sin(), u8::from(y))
+                .unwrap();
+        }
+        folder.file(name, text)
+    };
+    let one = write(30_000, 1, "one.csv");
+    let all: Vec<Value> = (1..=10).map(|seed| fitted(&folder, &one, "", seed)).collect();
+    for summary in &all {
+        assert_eq!(summary["trusted"], true, "{}", summary["reasons"]);
+        let number = |summary: &Value, name: &str| coefficient(summary, "a")[name].as_f64().unwrap();
+        let error = number(summary, "mcse_mean").hypot(number(&all[0], "mcse_mean"));
+        let off = (number(summary, "mean") - number(&all[0], "mean")).abs();
+        assert!(off < 5.0 * error.max(1e-9), "{off} {error}");
+    }
+    let ten = write(200_000, 10, "ten.csv");
+    for seed in 11..=15 {
+        let summary = fitted(&folder, &ten, "", seed);
+        assert_eq!(summary["trusted"], true, "{}", summary["reasons"]);
+    }
+}
