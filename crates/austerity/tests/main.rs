@@ -15,6 +15,7 @@ mod gibbs;
 mod hamiltonian;
 mod langevin;
 mod posteriors;
+mod precision;
 mod reshuffles;
 mod runs;
 mod selection;
