@@ -47,6 +47,11 @@ impl Family {
         matches!(self, Self::Student | Self::Linear)
     }
 
+    /// Whether certified decisions exist.
+    pub(crate) fn has_bounds(self) -> bool {
+        matches!(self, Self::Logistic | Self::Binomial | Self::Poisson)
+    }
+
     /// In words.
     pub(crate) fn words(self) -> &'static str {
         match self {

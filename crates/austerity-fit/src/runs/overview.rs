@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Folder, RunFile, Saved, about, scales};
 use crate::fit::budget::BudgetPlan;
+use crate::fit::healing::Healed;
 use crate::fit::progress::duration;
 use crate::output::Failure;
 use crate::report::count;
@@ -37,6 +38,8 @@ pub struct Overview {
     pub verdict: Verdict,
     /// Coefficients of standardised columns, where the run has them.
     pub(crate) standardized: Vec<Summary>,
+    /// What its setting is given up for, when it is.
+    pub(crate) healed: Option<Healed>,
 }
 
 /// Summaries of all parameters, as many at a time as [`TOGETHER`] allows.
@@ -126,6 +129,7 @@ impl Overview {
             counters,
             verdict,
             standardized,
+            healed: None,
         })
     }
 
@@ -478,7 +482,7 @@ pub(crate) fn large(value: f64) -> String {
 
 /// What else a careful person would mention.
 fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut said: Vec<String> = run.healed.iter().map(Healed::sentence).collect();
     if run.options.keep.is_some() {
         said.push("R-hat and effective sample sizes cover the kept parameters only.".to_owned());
     }
