@@ -12,6 +12,7 @@ mod damaged_runs;
 mod documents;
 mod fetch;
 mod folders;
+mod healing;
 mod levels;
 mod memory;
 mod merge;

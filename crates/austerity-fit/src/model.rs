@@ -57,6 +57,11 @@ impl Family {
         matches!(self, Self::Logistic | Self::Binomial | Self::Poisson)
     }
 
+    /// Whether certified decisions exist.
+    pub(crate) fn has_bounds(self) -> bool {
+        matches!(self, Self::Logistic | Self::Binomial | Self::Poisson)
+    }
+
     /// In words.
     pub(crate) fn words(self) -> &'static str {
         match self {

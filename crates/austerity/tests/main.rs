@@ -16,6 +16,7 @@ mod hamiltonian;
 mod langevin;
 mod posteriors;
 mod predicted_bias;
+mod precision;
 mod reshuffles;
 mod runs;
 mod selection;

@@ -18,7 +18,7 @@ fn separated(freedom: f64, scale: f64) -> GlmExpansion<Logistic> {
     let share = 1.0 / (1.0 + 1f64.exp());
     let y: Vec<f64> = rare.iter().map(|&rare| f64::from(rare > 0.0 || rng.random::<f64>() < share)).collect();
     let data = Data::new(["rare"], vec![rare], y).check(ResponseKind::Binary).unwrap();
-    let priors = vec![Prior::Normal { sd: 10.0 }, Prior::Student { freedom, scale }];
+    let priors = vec![Prior::normal(10.0), Prior::student(freedom, scale)];
     let model = Glm::new(Logistic, &data, priors.clone()).unwrap();
     let mode = find_mode(&model, &[0.0; 2]).unwrap();
     GlmExpansion::new(&model, &mode.state, &ExpansionSettings::default()).unwrap()
@@ -74,7 +74,7 @@ fn borrow(chains: &[Vec<f64>]) -> Vec<&[f64]> {
 fn heavy_candidates_reach_the_tail() {
     for (freedom, scale) in [(1.0, 2.5), (2.0, 0.5), (0.7, 1.0)] {
         let expansion = separated(freedom, scale);
-        let prior = Prior::Student { freedom, scale };
+        let prior = Prior::student(freedom, scale);
         let truth = quantile(expansion.mode()[0], &prior);
         let tail = FreeTail { prior: PowerTail::of(&prior).unwrap(), up: true, from: 9.0, share: 0.0 };
         let runs = |walking: bool| {
@@ -132,7 +132,7 @@ fn counts_of_zero_leave_the_lower_tail_open() {
     let y: Vec<f64> =
         rare.iter().map(|&rare| if rare > 0.0 { 0.0 } else { f64::from(rng.random_range(0..4)) }).collect();
     let data = Data::new(["rare"], vec![rare], y).check(ResponseKind::Count).unwrap();
-    let priors = vec![Prior::Normal { sd: 10.0 }, Prior::Student { freedom: 1.0, scale: 1.0 }];
+    let priors = vec![Prior::normal(10.0), Prior::student(1.0, 1.0)];
     let model = Glm::new(Poisson, &data, priors).unwrap();
     let mode = find_mode(&model, &[0.0; 2]).unwrap();
     let expansion = GlmExpansion::new(&model, &mode.state, &ExpansionSettings::default()).unwrap();

@@ -13,6 +13,7 @@ use austerity_io::run::{DrawsWriter, Layout};
 use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
+use super::healing::{self, Care, History};
 use super::proposal::{Candidates, ProposalChoice};
 use super::sink::Stored;
 use super::start::{FindMode, Start, starts, typical};
@@ -39,13 +40,27 @@ const MOST: f64 = 200_000.0;
 
 /// Begins a run.
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
+    // What was typed is read before anything is made.
+    Wanted::read(&asked.options.shape)?;
+    ProposalChoice::read(asked.options.shape.proposal.as_deref())?;
+    SurrogateChoice::read(asked.options.shape.surrogate.as_deref())?;
+    settings(asked.common, asked.options)?;
+    anew(asked, folder, Fresh::create(folder)?, &History::default(), host)
+}
+
+/// Begins a run in a folder that is ready for it, as careful as its history asks for.
+pub(super) fn anew(
+    asked: &Asked<'_>,
+    folder: &Folder,
+    mut fresh: Fresh<'_>,
+    history: &History,
+    host: &mut dyn Host,
+) -> Result<Overview, Failure> {
     let Asked { common, options, .. } = *asked;
     let begun = Instant::now();
-    let wanted = Wanted::read(&options.shape)?;
+    let wanted = Wanted::read(&options.shape)?.with_care(history.care());
     let proposal = ProposalChoice::read(options.shape.proposal.as_deref())?;
     let surrogate = SurrogateChoice::read(options.shape.surrogate.as_deref())?;
-    settings(common, options)?;
-    let mut fresh = Fresh::create(folder)?;
     host.note("reading the data");
     let loaded = data::load(&options.data, asked.table, common.seed(), common)?;
     let family = Family::of(options.data.family, loaded.store.description().kind);
@@ -117,6 +132,7 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         closing,
         tails: free,
         skewed: false,
+        history: history.clone(),
     };
     with_model(family, &loaded.store, &priors.priors, sampled, task)
 }
@@ -158,6 +174,7 @@ pub(super) struct Begin<'a, 'f> {
     pub(super) tails: Vec<TailRecord>,
     /// Whether the posterior is too far from normal for a surrogate, and for draws around the mode with it.
     pub(super) skewed: bool,
+    pub(super) history: History,
 }
 
 impl Task for Begin<'_, '_> {
@@ -244,7 +261,11 @@ pub(super) struct Details {
 
 impl Begin<'_, '_> {
     /// Decisions about the rows themselves.
-    pub(super) fn plainly<M: Sampled>(self, model: &M) -> Result<Overview, Failure> {
+    pub(super) fn plainly<M: Sampled>(mut self, model: &M) -> Result<Overview, Failure> {
+        if self.wanted.care() == Care::Certified {
+            // There is nothing to certify: exact decisions are the next safer setting.
+            self.wanted = self.wanted.with_care(Care::Exact);
+        }
         self.refuse_without_surrogate()?;
         let mut chooser = Chooser {
             family: self.parts.family,
@@ -361,6 +382,7 @@ impl Begin<'_, '_> {
             surrogate,
             budget: budgeted,
             storage: None,
+            healed: self.history.records(),
             proposal: proposal_words,
             options: resolved(&self.asked.options.shape, &settings),
             data_options: self.asked.options.data.clone(),
@@ -374,7 +396,7 @@ impl Begin<'_, '_> {
         run.settings.record_every = storage.every(&run.settings);
         layout.stored_every = run.settings.record_every;
         layout.draws = (run.settings.draws / run.settings.record_every).min(storage.most);
-        let mut keeping = Keeping { most: storage.most, deadline: None };
+        let mut keeping = Keeping { most: storage.most, deadline: None, heals: healing::is_open(&run) };
         let mut stretch = keeping.leg(&run, 0, self.budget.as_ref());
         let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
             Ok(sampler) => sampler,
@@ -434,6 +456,7 @@ impl Begin<'_, '_> {
             keeping,
             writer,
             saved,
+            begun: self.parts.begun,
         };
         sample(session, fresh.lock())
     }

@@ -12,6 +12,7 @@ use austerity::proposal::{AnyProposal, Laplace};
 
 use super::Host;
 use super::decide::{Decided, Wanted};
+use super::healing::Care;
 use super::proposal::{INDEPENDENT, ProposalChoice};
 use super::start::typical;
 use crate::model::{Family, Sampled};
@@ -77,7 +78,10 @@ impl Chooser<'_> {
         self.wanted.exact(if self.family == Family::Linear && !self.wanted.wants_test() {
             "exact decisions from sums of squares and products: no row is read"
         } else {
-            "exact decisions, as asked for"
+            match self.wanted.care() {
+                Care::Planned => "exact decisions, as asked for",
+                _ => "exact decisions, since audits contradicted a test",
+            }
         })
     }
 

@@ -13,9 +13,11 @@
 
 use austerity::design::{Pairs, Prediction, Steps, choice, choose, compensation, predict};
 use austerity::model::glm::expansion::ExpansionReport;
+use austerity::rule;
 use austerity::rule::bound::Base;
 use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings, Statistic, audit};
 
+use super::healing::Care;
 use crate::options::{Preset, RuleChoice, ShapeOptions};
 use crate::output::Failure;
 use crate::parse;
@@ -50,6 +52,8 @@ pub(crate) struct Wanted {
     pub(crate) tolerance: f64,
     block_rows: usize,
     paper: bool,
+    /// How careful to be, since audits contradicted what was planned.
+    care: Care,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,7 +125,17 @@ impl Wanted {
             return Err(usage("--block-rows is 0; allowed: at least 1"));
         }
         let test = (paper || test_given).then(|| Self::test(options, paper, block_rows)).transpose()?;
-        let wanted = Self { rule, test, law, stop_at: options.stop_at, audit, tolerance, block_rows, paper };
+        let wanted = Self {
+            rule,
+            test,
+            law,
+            stop_at: options.stop_at,
+            audit,
+            tolerance,
+            block_rows,
+            paper,
+            care: Care::Planned,
+        };
         let compensated =
             matches!(law, Some(LawChoice::Compensated | LawChoice::Given(Law::Compensated { .. })));
         let exact = matches!(rule, RuleChoice::Exact | RuleChoice::Certified);
@@ -154,9 +168,26 @@ impl Wanted {
             statistic: Statistic::Student,
             law: Law::Metropolis,
             stop_at: options.stop_at,
+            missed: None,
             guard: (!paper).then(Guard::default),
             block_rows,
         })
+    }
+
+    /// The same as careful as audits ask for: see [`super::healing`].
+    pub(crate) fn with_care(mut self, care: Care) -> Self {
+        match care {
+            Care::Planned | Care::Stricter => {}
+            Care::Certified => self.rule = RuleChoice::Certified,
+            Care::Exact => self.rule = RuleChoice::Exact,
+        }
+        self.care = care;
+        self
+    }
+
+    /// How careful to be.
+    pub(crate) fn care(&self) -> Care {
+        self.care
     }
 
     /// Whether pairs of a pilot are needed: a test is to be chosen or predicted.
@@ -208,7 +239,9 @@ impl Wanted {
         }
         if self.certified() {
             let law = self.plain_law().uncompensated();
-            let reason = format!("exact decisions by bounds, as asked for; {}", report.sentence());
+            let why =
+                if self.care.is_planned() { "as asked for" } else { "since audits contradicted a test" };
+            let reason = format!("exact decisions by bounds, {why}; {}", report.sentence());
             return Ok(Decided {
                 rule: RuleSettings::Certified { law },
                 audit: 0.0,
@@ -222,6 +255,12 @@ impl Wanted {
             None => SequentialSettings { block_rows: self.block_rows, ..standard.clone() },
         };
         settings.stop_at = self.stop_at.or(settings.stop_at).or(standard.stop_at);
+        // A test that was typed is left as it is.
+        settings.missed =
+            Some(report.missed).filter(|missed| self.test.is_none() && *missed > 0.0 && missed.is_finite());
+        if self.care == Care::Stricter {
+            settings.stop_at = settings.stop_at.map(|tau| tau / rule::TIGHTER_STOP);
+        }
         match self.law {
             Some(LawChoice::Given(law)) => settings.law = law,
             Some(LawChoice::Compensated) => {

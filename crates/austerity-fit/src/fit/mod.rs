@@ -13,6 +13,7 @@
 //! | `tails` | on which sides the posterior has the tail of its prior |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
+//! | `healing` | what to do when audits contradict the test: begin again with the next safer setting |
 //! | `sink` | draws and checkpoints to the folder while chains run |
 //! | `storage` | how many draws are stored: below a size, and no more than the budget leaves time to summarise |
 //! | `host` | who asked: is told, watches, may end it |
@@ -22,6 +23,7 @@ mod begin;
 pub(crate) mod budget;
 mod choose;
 pub(crate) mod decide;
+pub(crate) mod healing;
 mod host;
 pub(crate) mod modes;
 mod numeric;
@@ -80,7 +82,19 @@ pub fn run_on(
 fn fit(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Overview, Failure> {
     let options = asked.options;
     in_folder(options, |folder| {
-        if options.resume { resume::run(asked, folder, host) } else { begin::run(asked, folder, host) }
+        let begun = Instant::now();
+        let pending =
+            || folder.read_run().is_ok_and(|run| run.healed.last().is_some_and(|last| last.pending));
+        let mut overview = match options.resume {
+            true if pending() => healing::again(asked, folder, begun, host)?,
+            true => resume::run(asked, folder, host)?,
+            false => begin::run(asked, folder, host)?,
+        };
+        while let Some(healed) = overview.healed.take() {
+            healing::give_up(folder, healed)?;
+            overview = healing::again(asked, folder, begun, host)?;
+        }
+        Ok(overview)
     })
 }
 
@@ -128,12 +142,25 @@ struct Session<'a, M: Sampled, P: Stored> {
     keeping: Keeping,
     writer: DrawsWriter,
     saved: Saved,
+    begun: Instant,
 }
 
 /// Samples, stores, summarises.
 fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) -> Result<Overview, Failure> {
-    let Session { resumed, folder, run, host, model, sampler, stretch, budget, keeping, writer, saved } =
-        session;
+    let Session {
+        resumed,
+        folder,
+        run,
+        host,
+        model,
+        sampler,
+        stretch,
+        budget,
+        keeping,
+        writer,
+        saved,
+        begun,
+    } = session;
     let recipe = run.model.standardize.then(|| run.recipe.clone());
     let coefficients = run.recipe.coefficient_names().len();
     let sampler = if run.settings.limits.target_ess.is_some() {
@@ -157,6 +184,13 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
         host.warn("what was stored before is intact; make room and go on with --resume");
     }
     let mut overview = Overview::read(folder)?;
+    if keeping.heals && matches!(ended, Ended::Draws | Ended::Seconds | Ended::Evaluations | Ended::TargetEss)
+    {
+        overview.healed = healing::diagnose(&overview.run, &overview.saved, begun);
+        if overview.healed.is_some() {
+            return Ok(overview);
+        }
+    }
     if let Ended::Unstored { error } = &ended
         && !overview.saved.failed
     {

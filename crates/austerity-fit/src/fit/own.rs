@@ -23,6 +23,7 @@ use super::begin::{Begin, Details};
 use super::choose::Chosen;
 use super::decide::Wanted;
 use super::modes::Modes;
+use super::healing::{Care, History};
 use super::numeric::Search;
 use super::proposal::{Candidates, ProposalChoice};
 use super::start::Start;
@@ -205,6 +206,7 @@ fn begin<M: Sampled>(
         closing,
         tails: Vec::new(),
         skewed: false,
+        history: History::default(),
     };
     go(begin, model)
 }
@@ -294,7 +296,7 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
     };
     let Candidates { stored, words, worth } = candidates;
     let decided = begin.wanted.residuals(&report)?;
-    let record = SurrogateRecord { start: mode.state.clone(), walk: None, report };
+    let record = SurrogateRecord { start: mode.state.clone(), walk: None, care: Care::Planned, report };
     let proposal = Transition::restored(&surrogate, stored.clone())?;
     let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
     let settings = settings(begin.asked.common, begin.asked.options)?;

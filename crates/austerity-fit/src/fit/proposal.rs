@@ -16,6 +16,9 @@ use austerity::proposal::{
 
 use crate::output::Failure;
 
+/// Seed of pilots on surrogates: which proposal suits a posterior must not depend on the seed of the draws.
+const PILOT: u64 = 1;
+
 /// What was typed as `--proposal`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ProposalChoice {
@@ -154,13 +157,13 @@ impl Candidates {
         let transition = |kind| -> Result<Self, Failure> {
             let expansion = surrogate.expansion();
             let plan = match seconds {
-                None => TransitionPlan::pilot(expansion, at.0, at.1, kind, seed)?,
-                Some(seconds) => TransitionPlan::pilot_within(expansion, at.0, at.1, kind, seed, seconds)?
+                None => TransitionPlan::pilot(expansion, at.0, at.1, kind, PILOT)?,
+                Some(seconds) => TransitionPlan::pilot_within(expansion, at.0, at.1, kind, PILOT, seconds)?
                     .ok_or_else(|| {
-                        Failure::Usage(
-                            "the budget leaves no time for the pilot of Hamiltonian steps on it".into(),
-                        )
-                    })?,
+                    Failure::Usage(
+                        "the budget leaves no time for the pilot of Hamiltonian steps on it".into(),
+                    )
+                })?,
             };
             let worth = match plan.kind {
                 TransitionKind::Independent => 0.9,

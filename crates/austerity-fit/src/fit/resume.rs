@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::budget::{Budget, Keeping, Sitting, follow};
 use super::decide::Wanted;
+use super::healing;
 use super::sink::Stored;
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Steps};
@@ -264,8 +265,11 @@ impl Resume<'_> {
             writer.thin(2)?;
         }
         run.settings.record_every = writer.stored_every();
-        let keeping =
-            Keeping { most: storage.most, deadline: deadline(run.settings.limits.seconds, begun, closing) };
+        let keeping = Keeping {
+            most: storage.most,
+            deadline: deadline(run.settings.limits.seconds, begun, closing),
+            heals: healing::is_open(&run),
+        };
         let stretch = keeping.leg(&run, shortest, budget.as_ref());
         let checkpoint = saved.checkpoint.clone().under(&run.settings.rule, run.settings.audit);
         let mut sampler = Sampler::resume(model, &stretch, checkpoint.map(restored)?)?;
@@ -310,6 +314,7 @@ impl Resume<'_> {
             keeping,
             writer,
             saved,
+            begun,
         };
         sample(session, &lock)
     }

@@ -9,16 +9,19 @@
 //! With a surrogate a decision samples residuals, and candidates come from the surrogate itself, reading no data: independent draws where the posterior is
 //! nearly normal, Hamiltonian steps elsewhere, as a pilot finds; or Langevin steps, which look at some residuals besides ([`Candidates`]).
 
+use austerity::check::blindness::SurrogateSettings;
 use austerity::model::glm::Family;
 use austerity::model::glm::expansion::{
     CertificateSettings, ExpansionReport, ExpansionSettings, GlmExpansion,
 };
 use austerity::model::{Glm, Mode, Model as _, Parameters as _, Surrogate};
 use austerity::proposal::Transition;
+use austerity::rule;
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
 use super::decide::{Decided, Wanted};
+use super::healing::Care;
 use super::proposal::{Candidates, ProposalChoice};
 use super::reach;
 use crate::output::Failure;
@@ -60,6 +63,9 @@ pub(crate) struct SurrogateRecord {
     /// The sd of the random walk it was made for, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) walk: Option<f64>,
+    /// How careful its stratum is.
+    #[serde(default, skip_serializing_if = "Care::is_planned")]
+    pub(crate) care: Care,
     pub(crate) report: ExpansionReport,
 }
 
@@ -153,8 +159,13 @@ impl Absence<'_> {
     }
 }
 
-fn settings(order: u8, threads: usize) -> ExpansionSettings {
-    ExpansionSettings { order, threads, ..ExpansionSettings::default() }
+fn settings(order: u8, care: Care, threads: usize) -> ExpansionSettings {
+    let mut stratum = SurrogateSettings::default();
+    if care == Care::Stricter {
+        stratum.first *= rule::TIGHTER_LOOK;
+        stratum.tolerance /= rule::TIGHTER_STOP;
+    }
+    ExpansionSettings { order, stratum, threads, ..ExpansionSettings::default() }
 }
 
 /// Builds the surrogate of a new run.
@@ -173,7 +184,8 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
     let asked = choice != SurrogateChoice::Auto;
     let raise = choice == SurrogateChoice::Auto && !wanted.certified();
     let walk = proposal.width();
-    let how = ExpansionSettings { raise, walk, ..settings(order, threads) };
+    let care = wanted.care();
+    let how = ExpansionSettings { raise, walk, ..settings(order, care, threads) };
     let expansion = match GlmExpansion::new(model, &mode.state, &how) {
         Ok(expansion) => expansion,
         Err(error) if asked => return Err(error.into()),
@@ -199,7 +211,7 @@ pub(super) fn prepare<F: Family>(model: &Glm<F>, question: &Question<'_>) -> Res
         Err(error) => return Ok(Err(Without::Because(error.to_string()))),
     };
     let decided = wanted.residuals(&report)?;
-    let record = SurrogateRecord { start: mode.state.clone(), walk, report };
+    let record = SurrogateRecord { start: mode.state.clone(), walk, care, report };
     Ok(Ok(Box::new(Prepared { model, candidates, decided, record })))
 }
 
@@ -214,7 +226,8 @@ pub(super) fn restore<F: Family>(
     bounds: bool,
     threads: usize,
 ) -> Result<Surrogate<GlmExpansion<F>>, Failure> {
-    let settings = ExpansionSettings { walk: record.walk, ..settings(record.report.order, threads) };
+    let settings =
+        ExpansionSettings { walk: record.walk, ..settings(record.report.order, record.care, threads) };
     let expansion = GlmExpansion::new(model, &record.start, &settings)?;
     Ok(Surrogate::new(if bounds { certified(expansion, threads)? } else { expansion }))
 }

@@ -43,7 +43,7 @@ pub enum Preset {
 }
 
 /// Options of `fit`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct FitOptions {
     /// The table.
     #[command(flatten)]

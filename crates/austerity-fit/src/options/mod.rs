@@ -47,6 +47,11 @@ impl Common {
         self.seed.unwrap_or(1)
     }
 
+    /// The same with another seed.
+    pub(crate) fn with_seed(&self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..*self }
+    }
+
     /// The seed that was typed.
     pub fn given_seed(&self) -> Option<u64> {
         self.seed

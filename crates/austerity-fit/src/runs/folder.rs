@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::fit::AskedPriors;
 use crate::fit::budget::BudgetPlan;
 use crate::fit::modes::ModesRecord;
+use crate::fit::healing::Healed;
 use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
@@ -45,6 +46,9 @@ pub(crate) struct RunFile {
     /// How many draws are stored; unlimited in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) storage: Option<Storage>,
+    /// Settings that audits contradicted, and what came instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) healed: Vec<Healed>,
     /// How candidates are proposed, in words.
     pub(crate) proposal: String,
     pub(crate) settings: Settings,

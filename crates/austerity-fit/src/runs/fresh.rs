@@ -68,6 +68,14 @@ impl<'a> Fresh<'a> {
         Ok(fresh)
     }
 
+    /// Locks the folder of a run whose draws are to be made again, and removes them. `run.toml` stays until the new one replaces it.
+    pub(crate) fn replacing(folder: &'a Folder) -> Result<Self, Failure> {
+        let lock = RunLock::acquire(folder.path())?;
+        let fresh = Self { folder, lock, created: false, kept: true };
+        fresh.clear();
+        Ok(fresh)
+    }
+
     /// The lock of the folder.
     pub(crate) fn lock(&self) -> &RunLock {
         &self.lock

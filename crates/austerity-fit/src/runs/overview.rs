@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::tails::{self, TailFinding};
 use super::{Folder, RunFile, Saved, about, checks, scales};
 use crate::fit::budget::BudgetPlan;
+use crate::fit::healing::Healed;
 use crate::fit::progress::duration;
 use crate::output::Failure;
 use crate::report::count;
@@ -40,6 +41,8 @@ pub struct Overview {
     pub(crate) standardized: Vec<Summary>,
     /// Tails that are those of a prior.
     pub(crate) tails: Vec<TailFinding>,
+    /// What its setting is given up for, when it is.
+    pub(crate) healed: Option<Healed>,
 }
 
 /// Summaries of all parameters, as many at a time as [`TOGETHER`] allows.
@@ -138,6 +141,7 @@ impl Overview {
             verdict,
             standardized,
             tails,
+            healed: None,
         })
     }
 
@@ -500,7 +504,7 @@ pub(crate) fn large(value: f64) -> String {
 
 /// What else a careful person would mention.
 fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut said: Vec<String> = run.healed.iter().map(Healed::sentence).collect();
     if run.options.keep.is_some() {
         said.push("R-hat and effective sample sizes cover the kept parameters only.".to_owned());
     }

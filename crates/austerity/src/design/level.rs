@@ -26,6 +26,7 @@ pub fn bound_for_worst_case(
         bound: Bound { base: Base::Critical(critical), shape, time },
         statistic: Statistic::Normal,
         law: Law::Metropolis,
+        missed: None,
         stop_at: None,
         guard: None,
         block_rows: 1,

@@ -41,6 +41,7 @@ impl Candidate {
             bound: self.bound,
             statistic,
             law,
+            missed: None,
             stop_at: None,
             guard: Some(Guard::default()),
             block_rows,

@@ -27,6 +27,12 @@ const CLOSE: f64 = 1e-10;
 /// the derivatives still can, so the whole Newton step is taken.
 const NEAR: f64 = 1e-3;
 
+/// Below this squared length a search has ended where steps no longer shrink and leave the log density as it is: derivatives are rounded too.
+const STALLED: f64 = 0.05;
+
+/// Changes of the log density, relative to its size, that the rounding of rows may hide.
+const ROUNDED: f64 = f32::EPSILON as f64 / 2.0;
+
 /// A local maximum of the posterior density.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
@@ -62,6 +68,18 @@ impl Point {
             gradient: DVector::from_vec(gradient),
             negative_hessian: -DMatrix::from_row_slice(d, d, &hessian),
         })
+    }
+
+    /// The same where there may be no density: a step too far is no fault of the model's.
+    fn beyond<M>(model: &M, state: Vec<f64>) -> Result<Option<Self>>
+    where
+        M: Model<State = Vec<f64>> + Curvature,
+    {
+        match Self::new(model, state) {
+            Ok(point) => Ok(Some(point).filter(Self::is_finite)),
+            Err(Error::NotANumber { .. } | Error::PriorNotANumber) => Ok(None),
+            Err(other) => Err(other),
+        }
     }
 
     fn is_finite(&self) -> bool {
@@ -146,7 +164,7 @@ where
         let gain = point.gradient.dot(&direction);
         let next = if gain <= NEAR {
             let moved = point.state.iter().zip(direction.iter());
-            Some(Point::new(model, moved.map(|(s, d)| s + d).collect())?).filter(Point::is_finite)
+            Point::beyond(model, moved.map(|(s, d)| s + d).collect())?
         } else {
             climb(model, &point, &direction, gain)?
         };
@@ -155,7 +173,9 @@ where
         point = next;
         // Newton steps shrink quadratically until rounding takes over and they stop shrinking. On a slope without end
         // (separable data, flat prior) they shrink by a factor e: no mode.
-        if (gain <= CLOSE && gain <= 0.1 * last) || (gain <= NEAR && gain > 0.5 * last) {
+        let shrinks = gain <= 0.5 * last;
+        let stalled = gain <= STALLED && change.abs() <= ROUNDED * point.value.abs();
+        if (gain <= CLOSE && gain <= 0.1 * last) || (!shrinks && (gain <= NEAR || stalled)) {
             return finish(point, iterations);
         }
         last = gain;
@@ -173,8 +193,9 @@ where
     let mut length = 1.0;
     for _ in 0..HALVINGS {
         let moved = point.state.iter().zip(direction.iter());
-        let next = Point::new(model, moved.map(|(s, d)| s + length * d).collect())?;
-        if next.is_finite() && next.value >= point.value + 1e-4 * length * gain - rounding {
+        let next = Point::beyond(model, moved.map(|(s, d)| s + length * d).collect())?;
+        let rises = |next: &Point| next.value >= point.value + 1e-4 * length * gain - rounding;
+        if let Some(next) = next.filter(rises) {
             return Ok(Some(next));
         }
         length *= 0.5;

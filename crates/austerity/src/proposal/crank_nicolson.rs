@@ -7,7 +7,7 @@
 //!
 //! Cost: d normals and 2d² multiplications; |L⁻¹(θ − m)|² of the current state is remembered. With ρ = 0 do not use alone where the
 //! posterior's tails may be heavier than a normal distribution's: a chain that comes to a tail stays there long. [`super::Laplace`] draws
-//! from a Student t instead.
+//! from a Student t instead, and [`CrankNicolson::mixed_with`] adds short steps that lead out of tails.
 
 use nalgebra::DMatrix;
 use rand::RngExt as _;
@@ -30,6 +30,9 @@ pub struct CrankNicolson {
     /// ρ and √(1 − ρ²).
     correlation: f64,
     rest: f64,
+    /// Share of steps with another correlation, and that: short steps out of tails.
+    #[serde(default)]
+    short: Option<(f64, f64)>,
     /// L and L⁻¹ in strips of eight rows, and room for a state.
     #[serde(skip)]
     strips: Vec<[f64; LANES]>,
@@ -69,6 +72,7 @@ impl CrankNicolson {
             factor: columns(mean.len(), &factor_of(mean.len(), covariance)?),
             correlation,
             rest: (1.0 - correlation * correlation).sqrt(),
+            short: None,
             strips: Vec::new(),
             inverse: Vec::new(),
             room: Vec::new(),
@@ -76,6 +80,19 @@ impl CrankNicolson {
             here: Known::default(),
             there: Known::default(),
         })
+    }
+
+    /// The same with a share of its steps drawn with another correlation, whatever the state: a mixture of reversible steps. A correlation near 1 leads a chain out
+    /// of tails that are heavier than the normal distribution's.
+    pub fn mixed_with(mut self, share: f64, correlation: f64) -> Result<Self> {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(setting("share of short steps", share, "a number from 0 to 1"));
+        }
+        if !(correlation > -1.0 && correlation < 1.0) {
+            return Err(setting("correlation", correlation, "a number between -1 and 1"));
+        }
+        self.short = (share > 0.0).then_some((share, correlation));
+        Ok(self)
     }
 
     /// Lays L and its inverse out, once.
@@ -143,12 +160,18 @@ impl Proposal<Vec<f64>> for CrankNicolson {
         self.prepare()?;
         self.begin(from)?;
         let d = self.mean.len();
+        let (mut correlation, mut rest) = (self.correlation, self.rest);
+        if let Some((share, other)) = self.short
+            && rng.random::<f64>() < share
+        {
+            (correlation, rest) = (other, (1.0 - other * other).sqrt());
+        }
         for ((slot, mean), from) in self.room.as_flattened_mut().iter_mut().zip(&self.mean).zip(from) {
-            *slot = mean + self.correlation * (from - mean);
+            *slot = mean + correlation * (from - mean);
         }
         for slot in &mut self.moved {
             let z: f64 = rng.sample(StandardNormal);
-            *slot = self.rest * z;
+            *slot = rest * z;
         }
         let (room, noise, strips) = (&mut self.room[..], &self.moved[..], &self.strips[..]);
         dispatched!(detected(), _simd => add_lower_product(room, strips, noise));
@@ -196,8 +219,9 @@ mod tests {
             let (a, b) = (x[0] - 1.0, x[1] + 2.0);
             -0.5 * (a * a - 2.4 * a * b + 4.0 * b * b) / 2.56
         };
-        for correlation in [0.0, 0.7, -0.4] {
-            let mut proposal = CrankNicolson::new(&[1.0, -2.0], &covariance, correlation).unwrap();
+        for (correlation, short) in [(0.0, 0.0), (0.7, 0.0), (-0.4, 0.0), (-0.4, 0.5)] {
+            let proposal = CrankNicolson::new(&[1.0, -2.0], &covariance, correlation).unwrap();
+            let mut proposal = proposal.mixed_with(short, 0.9).unwrap();
             let mut rng = stream(3, 0, Role::Proposal);
             let (mut from, mut to) = (vec![0.5, 0.5], vec![0.0; 2]);
             for step in 0..20 {

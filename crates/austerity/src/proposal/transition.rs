@@ -2,12 +2,13 @@
 //!
 //! Draws from the normal approximation at the mode are weighed first: log w = log π̃ − log N. Where that is not a constant, a skewed posterior's mean is not its mode: the
 //! approximation moves to where the average gradient under it vanishes (the mean of the normal distribution nearest in Kullback–Leibler divergence; Opper & Archambeau 2009),
-//! if draws there weigh more evenly. A spread of log w below 0.7 means that most draws are taken, at a fraction of what paths cost: they are
+//! if draws there weigh more evenly. Where log w is large in a tail, one step in five is a short one ([`CrankNicolson::mixed_with`]). A spread of log w below 0.7 means that most draws are taken, at a fraction of what paths cost: they are
 //! made by [`CrankNicolson`] steps of correlation −0.45, with which means gain 2.6 × and the 2.5 and 97.5 % quantiles lose 2 % against independent
 //! draws, while variances keep 66 %. Otherwise (rare features, few events, priors that are not normal) leapfrog paths on
 //! the surrogate are tuned: two rounds from the mode, each learning the step length for an inner acceptance of 0.84 and ending with the covariance of
 //! its second half, which whitens the next; the covariance at the mode may be wrong by a factor of 2 and more. Coefficients that only the certainty stratum knows get
-//! [`Sweeps`] of exact single steps.
+//! [`Sweeps`] of exact single steps. Paths are judged by the distance that they go: those that hardly move, because their step length collapsed, are given up for draws from the normal
+//! approximation. Candidates beyond the density of the centre, where an expansion of the third order runs away, are refused in the pilot as decisions refuse them later.
 //!
 //! The outcome is plain data, a function of expansion and seed; nothing adapts afterwards. Cost: 500 densities, 768 gradients and 500 densities more where log w is not constant, and with paths some 25,000 gradients of the
 //! surrogate.
@@ -40,6 +41,16 @@ const PAIRS: usize = 128;
 const MOVES: usize = 3;
 /// Correlation of successive draws from the normal approximation: antithetic.
 pub const ANTITHETIC_CORRELATION: f64 = -0.45;
+/// Share and correlation of short steps, where tails are heavier than the normal approximation's.
+const SHORT: (f64, f64) = (0.2, 0.9);
+/// How far out, in standard deviations of a coefficient, tails are looked at, and by how much log w may there exceed what it usually is: a chain that comes to such a place stays for
+/// about e to that power of steps.
+const TAIL: f64 = 4.0;
+const HEAVY: f64 = 2.5;
+/// A surrogate density beyond its centre's by this factor's logarithm is no posterior's: an expansion of the third order has no bound far out.
+const RUNAWAY: f64 = 10.0;
+/// The least squared distance that paths must go on average, in units of that between independent draws.
+const LEAST_JUMP: f64 = 0.1;
 /// Gradients that tell what one takes.
 const TIMED: u32 = 8;
 /// Steps of the two rounds of leapfrog paths.
@@ -77,6 +88,9 @@ pub struct TransitionPlan {
     /// Correlation of successive draws from the normal approximation.
     #[serde(default)]
     pub correlation: f64,
+    /// Share of short steps among draws from the normal approximation: they lead out of heavy tails.
+    #[serde(default)]
+    pub short: f64,
     /// Leapfrog paths.
     pub path: Path,
     /// Sweeps of single coefficients.
@@ -87,6 +101,13 @@ pub struct TransitionPlan {
     /// Share of inner candidates that a pilot took; NaN without one.
     #[serde(with = "crate::diagnostics::summary::nullable")]
     pub acceptance: f64,
+    /// Mean squared distance of a pilot's path, per coefficient and in units of that between independent draws; NaN without one.
+    #[serde(default = "unknown", with = "crate::diagnostics::summary::nullable")]
+    pub jump: f64,
+}
+
+fn unknown() -> f64 {
+    f64::NAN
 }
 
 impl TransitionPlan {
@@ -98,9 +119,8 @@ impl TransitionPlan {
         kind: Option<TransitionKind>,
         seed: u64,
     ) -> Result<Self> {
-        let mut plan = Self::first(expansion, mode, covariance, kind, seed)?;
-        plan.learn(expansion, seed)?;
-        Ok(plan)
+        let plan = Self::first(expansion, mode, covariance, kind, seed)?;
+        plan.tried(expansion, kind, seed)
     }
 
     /// The same where it takes no longer than about so many seconds; `None` where leapfrog paths would.
@@ -112,7 +132,7 @@ impl TransitionPlan {
         seed: u64,
         seconds: f64,
     ) -> Result<Option<Self>> {
-        let mut plan = Self::first(expansion, mode, covariance, kind, seed)?;
+        let plan = Self::first(expansion, mode, covariance, kind, seed)?;
         if plan.kind == TransitionKind::Hamiltonian {
             let (mut workspace, mut slope) = (E::Workspace::default(), vec![0.0; mode.len()]);
             let begun = Instant::now();
@@ -126,8 +146,7 @@ impl TransitionPlan {
                 return Ok(None);
             }
         }
-        plan.learn(expansion, seed)?;
-        Ok(Some(plan))
+        Ok(Some(plan.tried(expansion, kind, seed)?))
     }
 
     /// The plan before leapfrog paths have been tried.
@@ -158,11 +177,37 @@ impl TransitionPlan {
             mean,
             covariance: covariance.to_vec(),
             correlation: ANTITHETIC_CORRELATION,
+            short: 0.0,
             path: Path { length: LENGTH, steps: 3..=6, jitter: 0.2, target: Some(ACCEPTANCE) },
             sweeps: sweeps::usual(expansion),
             spread,
             acceptance: f64::NAN,
+            jump: f64::NAN,
         })
+    }
+
+    /// The plan after paths were tried, where it has some, or with short steps where tails are heavy. Paths that do not move are given up, unless they were asked for: what
+    /// counts is the distance that they go, not how many are accepted.
+    fn tried<E: CertainSteps>(
+        mut self,
+        expansion: &E,
+        asked: Option<TransitionKind>,
+        seed: u64,
+    ) -> Result<Self> {
+        if self.kind == TransitionKind::Hamiltonian {
+            let before = self.clone();
+            let learnt = self.learn(expansion, seed);
+            let moves = learnt.is_ok() && self.jump >= LEAST_JUMP;
+            if asked.is_some() || moves {
+                learnt?;
+                return Ok(self);
+            }
+            self = Self { kind: TransitionKind::Independent, ..before };
+        }
+        if tail_weight(expansion, &self.mean, &self.covariance) > HEAVY {
+            self.short = SHORT.0;
+        }
+        Ok(self)
     }
 
     /// Tries leapfrog paths, where there are some, and learns their length and the covariance.
@@ -204,9 +249,14 @@ impl TransitionPlan {
         let heavy = self.near(expansion);
         let mut seen = state.clone();
         let (mut count, mut mean, mut products) = (0.0, vec![0.0; d], vec![0.0; d * d]);
+        let (mut from, mut jumps) = (state.clone(), vec![0.0; d]);
+        let ceiling = expansion.log_density(&state) + RUNAWAY;
         for step in 0..steps {
+            from.clone_from(&state);
             transition.propose(&state, &mut to, &mut rng)?;
-            state.clone_from(&to);
+            // Decisions about residuals will refuse such candidates; here there are none.
+            let refused = expansion.log_density(&to) > ceiling;
+            state.clone_from(if refused { &from } else { &to });
             transition.refresh(&mut state, &mut rng)?;
             transition.learn(true, u64::from(step) + 1);
             if step < steps / 2 {
@@ -218,6 +268,10 @@ impl TransitionPlan {
             }
             // Welford: means move before products are added.
             count += 1.0;
+            jumps
+                .iter_mut()
+                .zip(state.iter().zip(&from))
+                .for_each(|(sum, (to, from))| *sum += (to - from).powi(2));
             let before: Vec<f64> = seen.iter().zip(&mean).map(|(s, m)| s - m).collect();
             mean.iter_mut().zip(&before).for_each(|(m, b)| *m += b / count);
             for i in 0..d {
@@ -228,8 +282,14 @@ impl TransitionPlan {
         }
         let inner = transition.inner();
         self.acceptance = inner.acceptance();
+        // Twice the variance is the mean square between independent draws.
+        let variances = (0..d).map(|i| products[i * d + i] / (count - 1.0));
+        // A heavy tail has jumps without bound: none counts as more than an independent draw.
+        let shares = jumps.iter().zip(variances).map(|(sum, variance)| (sum / count / (2.0 * variance)).min(1.0));
+        let jump = shares.sum::<f64>() / d as f64;
         let path = inner.inner().path();
         // The length was in units of the old covariance; the new one is the posterior's own.
+        self.jump = jump;
         self.path = Path { length: if round == 0 { LENGTH } else { path.length }, ..path.clone() };
         let entry = |i: usize, j: usize| products[i.max(j) * d + i.min(j)] / (count - 1.0);
         // A little of the old one keeps a short round from a singular matrix.
@@ -258,7 +318,12 @@ impl TransitionPlan {
         let sweeps = sweeps::words(self.sweeps);
         match self.kind {
             TransitionKind::Independent => format!(
-                "draws from the normal approximation{sweeps}. Its log density differs from the surrogate's by {:.2} (sd over draws){}",
+                "draws from the normal approximation{}{sweeps}. Its log density differs from the surrogate's by {:.2} (sd over draws){}",
+                if self.short > 0.0 {
+                    ", one in five a short step, since the tails are heavier than normal"
+                } else {
+                    ""
+                },
                 self.spread,
                 if self.correlation < 0.0 {
                     format!(". Successive draws are antithetic (correlation −{:.2})", self.correlation.abs())
@@ -292,7 +357,8 @@ impl TransitionPlan {
         Ok(match self.kind {
             TransitionKind::Hamiltonian => Transition::Hamiltonian(plan, self.hamiltonian(expansion)?),
             TransitionKind::Independent => {
-                let draws = CrankNicolson::new(&self.mean, &self.covariance, self.correlation)?;
+                let draws = CrankNicolson::new(&self.mean, &self.covariance, self.correlation)?
+                    .mixed_with(self.short, SHORT.1)?;
                 Transition::Independent(plan, Sweeps::new(expansion, draws, &self.sds(), self.sweeps))
             }
         })
@@ -327,6 +393,26 @@ fn nearest<E: Expansion>(expansion: &E, mode: &[f64], covariance: &[f64], rng: &
         }
     }
     Ok(if mean.iter().all(|value| value.is_finite()) { mean } else { mode.to_vec() })
+}
+
+/// By how much log π̃ − log N is larger, [`TAIL`] standard deviations out along some coefficient, than at the mean: both ways along each coefficient, the others following as the
+/// normal approximation has them.
+fn tail_weight<E: Expansion>(expansion: &E, mean: &[f64], covariance: &[f64]) -> f64 {
+    let d = mean.len();
+    let centre = expansion.log_density(mean);
+    let mut largest = f64::NEG_INFINITY;
+    for j in 0..d {
+        let sd = covariance[j * d + j].sqrt();
+        for out in [TAIL, -TAIL] {
+            let there: Vec<f64> = (0..d).map(|i| mean[i] + out * covariance[i * d + j] / sd).collect();
+            // log N falls by TAIL²/2.
+            let weight = expansion.log_density(&there) - centre + 0.5 * TAIL * TAIL;
+            if weight.is_finite() {
+                largest = largest.max(weight);
+            }
+        }
+    }
+    largest
 }
 
 /// Standard deviation of log π̃ − log N over draws from N; infinite where a draw has no density.
@@ -386,5 +472,47 @@ mod tests {
                 assert!(at_mode < WORTH_MOVING && plan.mean == mode, "{at_mode}");
             }
         }
+    }
+
+    /// The posterior of a leverage row's coefficient under Student noise has heavier tails than its normal approximation: draws get short steps besides, which lead out of them. A
+    /// logistic posterior of many rows gets none.
+    #[test]
+    fn heavy_tails_get_short_steps() {
+        use crate::model::{Data, Student};
+        use rand::RngExt as _;
+        let mut rng = stream(3, 0, Role::Data);
+        let rows = 4_000;
+        let mut noise = || -> f64 { rng.sample(rand_distr::StandardNormal) };
+        let x: Vec<f64> = (0..rows).map(|i| if i < 4 { 300.0 } else { 0.1 * noise() }).collect();
+        let y: Vec<f64> = x.iter().map(|x| 0.3 * x + noise() / noise().abs().max(0.3)).collect();
+        let data = Data::new(["x"], vec![x], y).check(ResponseKind::Real).unwrap();
+        let model = Glm::new(Student { freedom: 4.0 }, &data, vec![Prior::normal(10.0); 3]).unwrap();
+        let expansion = GlmExpansion::new(&model, &[0.0; 3], &ExpansionSettings::default()).unwrap();
+        let plan =
+            |e: &_| TransitionPlan::pilot(e, expansion.mode(), expansion.covariance(), None, 1).unwrap();
+        let plan = plan(&expansion);
+        assert!(plan.kind == TransitionKind::Hamiltonian || plan.short > 0.0, "{plan:?}");
+        let data = generate::logistic(20_000, 5).build().unwrap().data.check(ResponseKind::Binary).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 6]).unwrap();
+        let expansion = GlmExpansion::new(&model, &[0.0; 6], &ExpansionSettings::default()).unwrap();
+        let plan =
+            TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), None, 1).unwrap();
+        assert!(plan.kind == TransitionKind::Independent && plan.short == 0.0, "{plan:?}");
+    }
+
+    /// Paths are tuned on a third-order surrogate, which has no bound: they go as far as on the second-order one.
+    #[test]
+    fn paths_on_a_third_order_surrogate_move() {
+        let data = generate::logistic(600, 12).build().unwrap().data.check(ResponseKind::Binary).unwrap();
+        let model = Glm::new(Logistic, &data, vec![Prior::normal(2.0); 13]).unwrap();
+        let jump = |order: u8| {
+            let settings = ExpansionSettings { order, stratum_rows: Some(0), ..ExpansionSettings::default() };
+            let expansion = GlmExpansion::new(&model, &[0.0; 13], &settings).unwrap();
+            let (mode, covariance) = (expansion.mode(), expansion.covariance());
+            let kind = Some(TransitionKind::Hamiltonian);
+            TransitionPlan::pilot(&expansion, mode, covariance, kind, 1).unwrap()
+        };
+        let (second, third) = (jump(2), jump(3));
+        assert!(second.jump > 0.4 && third.jump > 0.5 * second.jump && third.path.length > 0.1, "{third:?}");
     }
 }

@@ -37,9 +37,10 @@ pub use law::Law;
 pub use looks::Looks;
 pub use sequential::{Look, Sequential, SequentialSettings};
 
-/// By what a tightened test multiplies its first look and divides its tolerance.
-const TIGHTER_LOOK: usize = 4;
-const TIGHTER_STOP: f64 = 3.0;
+/// By what a tightened test multiplies its first look.
+pub const TIGHTER_LOOK: usize = 4;
+/// By what it divides its tolerance.
+pub const TIGHTER_STOP: f64 = 3.0;
 
 /// Why a decision ended when it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -207,7 +208,8 @@ impl RuleSettings {
                     return exact;
                 }
                 let stop_at = settings.stop_at.map(|tau| tau / TIGHTER_STOP);
-                Self::Sequential(SequentialSettings { looks, stop_at, ..settings.clone() })
+                let missed = settings.missed.map(|missed| missed / TIGHTER_LOOK as f64);
+                Self::Sequential(SequentialSettings { looks, stop_at, missed, ..settings.clone() })
             }
             _ => exact,
         }

@@ -2,7 +2,7 @@
 //!
 //! Reveals the population in looks n₁ < n₂ < … < N and stops as soon as |mean − μ0|/s_j exceeds the bound of
 //! look j, where s_j = s_l/√n · √(1 − (n−1)/(N−1)), or as soon as the standard error N·s_j of the total log
-//! ratio falls below an absolute tolerance τ. The last look is the exact decision. A population that knows how large its total can be
+//! ratio falls below an absolute tolerance τ. What rows that are rarely sampled can add, where that is known beforehand, joins s_j. The last look is the exact decision. A population that knows how large its total can be
 //! ([`crate::population::Certificate`]) is asked first, and what that settles needs no look.
 //!
 //! Korattikara, Chen & Welling (2014), Algorithm 1; looks and bounds generalised as in Wang & Tsiatis (1987).
@@ -33,6 +33,10 @@ pub struct SequentialSettings {
     pub law: Law,
     /// τ: decide once the standard error of the total log ratio is below this.
     pub stop_at: Option<f64>,
+    /// What rows that a first look typically misses can add to the total log ratio, known beforehand ([`crate::check::blindness`]). It is part of every claimed
+    /// standard error, falling like 1/n: a sample that has not met the heavy rows must not claim to know the total better than that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<f64>,
     /// Refuses decisions on odd samples; `None` switches it off.
     pub guard: Option<Guard>,
     /// Rows that are drawn together.
@@ -56,6 +60,7 @@ impl SequentialSettings {
             statistic: Statistic::Student,
             law: Law::Metropolis,
             stop_at: None,
+            missed: None,
             guard: Some(Guard::default()),
             block_rows: crate::BLOCK_ROWS,
         }
@@ -99,6 +104,8 @@ pub struct Sequential {
     law: Law,
     /// τ, 0 for none.
     tolerance: f64,
+    /// What rows that are missed can add to the total, times the rows seen.
+    missed: f64,
     guard: Option<Guard>,
     rows: usize,
 }
@@ -119,6 +126,10 @@ impl Sequential {
         if !(tolerance >= 0.0 && tolerance.is_finite()) {
             return Err(setting("stop_at (tau)", tolerance, "a finite number, 0 or more"));
         }
+        let missed = settings.missed.unwrap_or(0.0);
+        if !(missed >= 0.0 && missed.is_finite()) {
+            return Err(setting("missed", missed, "a finite number, 0 or more"));
+        }
         let mut looks: Vec<Look> = settings
             .looks
             .schedule(rows, settings.block_rows)?
@@ -132,7 +143,17 @@ impl Sequential {
             // A look that can never decide is no look: ε = 0 becomes the exact decision itself.
             looks.retain(|look| look.critical < f64::INFINITY);
         }
-        Ok(Self { looks, law: settings.law, tolerance, guard: settings.guard, rows })
+        let missed = missed * looks.first().map_or(0.0, |look| look.rows as f64);
+        Ok(Self { looks, law: settings.law, tolerance, missed, guard: settings.guard, rows })
+    }
+
+    /// The standard deviation that gives the claimed standard error: that of the sample, and what may be missed.
+    fn claimed_sd(&self, moments: &Moments, missed: f64) -> f64 {
+        let (n, rows) = (moments.count as f64, self.rows as f64);
+        if missed == 0.0 || n >= rows {
+            return moments.sd();
+        }
+        moments.sd().hypot(missed * (n * (rows - 1.0) / (rows - n)).sqrt())
     }
 
     /// The table of looks; the last one is at N.
@@ -178,6 +199,7 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
                 return decide_by_total(population, offset, threshold, count, guarded);
             }
             let moments = *population.extend_to(look.rows)?;
+            let missed = self.missed / (rows * look.rows as f64);
             let end = |accepted, stopped, population: &P| Decision {
                 accepted,
                 used: moments.count,
@@ -185,7 +207,7 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
                 evaluations: population.cost().evaluations,
                 looks: count,
                 mean: moments.mean,
-                sd: moments.sd(),
+                sd: self.claimed_sd(&moments, missed),
                 threshold: mean_threshold,
                 stopped,
                 guarded,
@@ -211,12 +233,13 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
                 hold_until = 2 * look.rows;
                 continue;
             }
-            let error = moments.standard_error(self.rows);
+            let seen = moments.standard_error(self.rows);
+            let error = seen.hypot(missed);
             if difference.abs() > look.critical * error {
                 return Ok(end(difference > 0.0, Stopped::Bound, population));
             }
             // A spread of nothing is no evidence that the rest has none.
-            if error > 0.0 && rows * error < self.tolerance {
+            if seen > 0.0 && rows * error < self.tolerance {
                 return Ok(end(difference > 0.0, Stopped::Tolerance, population));
             }
         }

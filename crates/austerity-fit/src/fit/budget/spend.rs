@@ -9,10 +9,11 @@
 
 use std::time::Instant;
 
-use austerity::design::budget::next_review;
+use austerity::design::budget as spending;
 use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
 
 use super::super::as_stored;
+use super::super::healing::{is_contradicted, next_review};
 use super::super::sink::{FolderSink, Stored};
 use super::super::storage::Storage;
 use super::{Budget, FIRST, Now, Unit};
@@ -42,6 +43,8 @@ pub(in super::super) struct Keeping {
     pub(in super::super) most: u64,
     /// When chains end that only the clock ends.
     pub(in super::super) deadline: Option<Instant>,
+    /// Whether chains end where audits contradict their test.
+    pub(in super::super) heals: bool,
 }
 
 impl Keeping {
@@ -55,6 +58,9 @@ impl Keeping {
         }
         // The store is full then.
         settings.draws = settings.draws.min(self.full(&settings));
+        if self.heals && run.budget.is_none() {
+            settings.draws = settings.draws.min(next_review(draw, run.settings.draws));
+        }
         settings
     }
 
@@ -91,7 +97,7 @@ pub(super) fn clock(settings: &mut Settings, budget: &Budget) {
     if budget.unit == Unit::Seconds {
         let spent = budget.spent(0);
         let left = budget.end() - spent;
-        let review = next_review(FIRST * budget.all, spent, budget.end());
+        let review = spending::next_review(FIRST * budget.all, spent, budget.end());
         let limit = if settings.draws < UNBOUNDED { left.min(PATIENCE * (review - spent)) } else { left };
         settings.limits.seconds = Some(limit.max(SHORTEST));
     }
@@ -124,6 +130,10 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
         seconds += outcome.seconds;
         outcome.seconds = seconds;
         let now = Now::of(&outcome.checkpoint, budget.as_ref());
+        if keeping.heals && is_contradicted(&outcome.checkpoint) {
+            outcome.checkpoint.settings = run.settings.clone();
+            return Ok(outcome);
+        }
         let full = outcome.ended == Ended::Draws && settings.draws == keeping.full(&settings);
         if full && settings.draws < run.settings.draws {
             // Some draws stay; what is planned goes on.
@@ -136,6 +146,12 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
             let factor = Storage::factor(keeping.most, settings.record_every, expected);
             run.settings.record_every = sink.thin(run, factor)?;
             settings = keeping.leg(run, now.draws, budget.as_ref());
+            sampler = going_on(model, folder, run, &settings, outcome.checkpoint, sink)?;
+            continue;
+        }
+        if run.budget.is_none() && outcome.ended == Ended::Draws && settings.draws < run.settings.draws {
+            // Audits were looked at.
+            settings = keeping.leg(run, now.draws, None);
             sampler = going_on(model, folder, run, &settings, outcome.checkpoint, sink)?;
             continue;
         }

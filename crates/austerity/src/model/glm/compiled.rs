@@ -17,7 +17,7 @@ use super::gradient::{self, Workspace};
 use super::kernel::{self, Move, eta};
 use super::list::List;
 use super::residual::{self, Task};
-use super::{Family, Glm, start};
+use super::{Family, Glm, precise, start};
 use crate::error::Result;
 use crate::model::glm::rows as single;
 use crate::population::{Batch, Moments};
@@ -44,7 +44,7 @@ type SummarizeRows<F> = fn(
     &mut Moments,
 ) -> Result<()>;
 type Reveal<F> = fn(Level, &View<'_>, &Move<'_, <F as Family>::Step>, Range<usize>, &mut [f64]);
-type Derivatives<F> = fn(&Glm<F>, Range<usize>, Predictor<'_>, &[f64], &mut [f32], &mut Sums) -> Result<()>;
+type Derivatives<F> = fn(&Glm<F>, Range<usize>, &Predictor, &[f64], &mut [f32], &mut Sums) -> Result<()>;
 type Residuals<F> = fn(Level, &View<'_>, &Task<'_, F>, List<'_>, &mut Moments) -> Result<()>;
 type ResidualRows<F> =
     fn(Level, &View<'_>, &Task<'_, F>, &mut dyn Iterator<Item = usize>, &mut Moments) -> Result<()>;
@@ -105,6 +105,9 @@ fn summarize<F: Family>(
     cache: Cache<'_>,
     moments: &mut Moments,
 ) -> Result<()> {
+    if let Some(exact) = task.exact {
+        return precise::summarize::<F>(blocks, &task.step, exact, list, moments);
+    }
     match cache {
         Cache::Fresh => fresh::<F>(level, blocks, task, list, moments),
         Cache::Known(eta) => moments_of::<F, { eta::CACHED }>(level, blocks, task, list, eta, moments),
@@ -144,6 +147,10 @@ fn summarize_rows<F: Family>(
     rows: &mut dyn Iterator<Item = usize>,
     moments: &mut Moments,
 ) -> Result<()> {
+    if let Some(exact) = task.exact {
+        let values = |block| precise::values_of::<F>(blocks, &task.step, exact, block);
+        return single::summarize_rows(values, &mut *rows, moments);
+    }
     dispatched!(level, simd => {
         single::summarize_rows(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, &mut *rows, moments)
     })
@@ -157,6 +164,9 @@ fn reveal<F: Family>(
     rows: Range<usize>,
     out: &mut [f64],
 ) {
+    if let Some(exact) = task.exact {
+        return single::reveal(|block| precise::values_of::<F>(blocks, &task.step, exact, block), rows, out);
+    }
     dispatched!(level, simd => {
         single::reveal(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, rows.clone(), out);
     });
@@ -166,11 +176,14 @@ fn reveal<F: Family>(
 fn derivatives<F: Family>(
     model: &Glm<F>,
     range: Range<usize>,
-    predictor: Predictor<'_>,
+    predictor: &Predictor,
     extra: &[f64],
     eta: &mut [f32],
     sums: &mut Sums,
 ) -> Result<()> {
+    if model.precise {
+        return precise::derivatives(model, range, &predictor.exact, extra, eta, sums);
+    }
     dispatched!(model.level, simd => derivative::pass(simd, model, range.clone(), predictor, extra, eta, sums))
 }
 
@@ -254,5 +267,8 @@ fn certain<F: Family>(
     displacement: &Displacement<'_, F>,
     slopes: Option<&mut Slopes>,
 ) -> f64 {
+    if rows.model().precise {
+        return precise::certain(rows, displacement, slopes);
+    }
     dispatched!(rows.level(), simd => certain::pass(simd, rows, displacement, slopes))
 }

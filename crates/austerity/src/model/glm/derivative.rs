@@ -20,8 +20,15 @@ use crate::error::{Error, Result};
 use crate::model::data::check_length;
 use crate::simd::{Lanes, lanes_sum};
 
-/// 0 and γ of every stored column, and the constant.
-pub type Predictor<'a> = (&'a [[f32; 2]], f32);
+/// γ of a state.
+#[derive(Debug)]
+pub struct Predictor {
+    /// 0 and γ of every stored column, as [`kernel::dots`] takes them.
+    coefficients: Vec<[f32; 2]>,
+    constant: f32,
+    /// γ in f64, its constant last.
+    pub(super) exact: Vec<f64>,
+}
 
 /// Blocks whose products are summed in f32.
 const PANEL: usize = 4;
@@ -31,15 +38,15 @@ const GROUP: usize = 4;
 /// Sums over all rows, in the units of the storage; place 0 is the constant, place j + 1 column j.
 #[derive(Debug)]
 pub struct Sums {
-    value: f64,
+    pub(super) value: f64,
     /// Whether the value is wanted at all: it costs more than the gradient.
-    valued: bool,
-    gradient: Vec<f64>,
+    pub(super) valued: bool,
+    pub(super) gradient: Vec<f64>,
     /// Lower triangle by rows; empty when not wanted.
-    hessian: Vec<f64>,
+    pub(super) hessian: Vec<f64>,
     /// Derivatives in η and the extra parameter.
-    cross: Vec<f64>,
-    extra: [f64; 2],
+    pub(super) cross: Vec<f64>,
+    pub(super) extra: [f64; 2],
 }
 
 impl Sums {
@@ -88,11 +95,9 @@ pub(super) fn evaluate<F: Family>(
     if let Some(hessian) = &hessian {
         check_length("hessian", parameters * parameters, hessian.len())?;
     }
-    let (coefficients, constant) = stored(model, state);
     let mut sums = Sums::new(model.transform.len(), valued, hessian.is_some());
     let all = 0..model.blocks().count();
-    let predictor = (&coefficients[..], constant);
-    (F::compiled().derivatives)(model, all, predictor, model.extra(state), &mut [], &mut sums)?;
+    (F::compiled().derivatives)(model, all, &stored(model, state), model.extra(state), &mut [], &mut sums)?;
     to_user(model, &sums, gradient, hessian.as_deref_mut());
     add_prior(model, state, gradient, hessian);
     let prior = model.priors.log_density(state);
@@ -109,25 +114,22 @@ pub(super) fn of_likelihood<F: Family>(
     gradient: &mut [f64],
     hessian: &mut [f64],
 ) -> Result<()> {
-    let (coefficients, constant) = stored(model, state);
     let mut sums = Sums::new(model.transform.len(), false, true);
     let all = 0..model.blocks().count();
-    let predictor = (&coefficients[..], constant);
-    (F::compiled().derivatives)(model, all, predictor, model.extra(state), &mut [], &mut sums)?;
+    (F::compiled().derivatives)(model, all, &stored(model, state), model.extra(state), &mut [], &mut sums)?;
     to_user(model, &sums, gradient, Some(hessian));
     Ok(())
 }
 
-/// 0 and γ of every stored column, as [`kernel::dots`] takes them, and the constant.
-pub(super) fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> (Vec<[f32; 2]>, f32) {
-    let mut constant = model.side_constant + if model.intercept { state[0] } else { 0.0 };
-    let coefficients = (model.transform.iter().zip(&state[usize::from(model.intercept)..]))
-        .map(|(&(shift, scale), &beta)| {
-            constant += beta * shift;
-            [0.0, (beta * scale) as f32]
-        })
-        .collect();
-    (coefficients, constant as f32)
+/// γ of a state, as the passes take it.
+pub(super) fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> Predictor {
+    let exact = model.exact_predictor(state);
+    let columns = model.transform.len();
+    Predictor {
+        coefficients: exact[..columns].iter().map(|&gamma| [0.0, gamma as f32]).collect(),
+        constant: exact[columns] as f32,
+        exact,
+    }
 }
 
 /// Adds the derivatives of the prior.
@@ -184,7 +186,7 @@ pub(super) fn pass<S: Simd, F: Family>(
     simd: S,
     model: &Glm<F>,
     range: Range<usize>,
-    (coefficients, constant): Predictor<'_>,
+    Predictor { coefficients, constant, .. }: &Predictor,
     extra: &[f64],
     eta: &mut [f32],
     sums: &mut Sums,
@@ -199,7 +201,7 @@ pub(super) fn pass<S: Simd, F: Family>(
             let place = number * PANEL + k;
             let block = (range.start + place, block);
             let kept = eta.get_mut(place * BLOCK..(place + 1) * BLOCK);
-            fill(simd, model, block, (coefficients, constant), extra, kept, (k, &mut panel, sums))?;
+            fill(simd, model, block, (coefficients, *constant), extra, kept, (k, &mut panel, sums))?;
         }
         accumulate(simd, lines, stride, &panel.first, &mut sums.gradient);
         if !F::EXTRA.is_empty() {

@@ -25,6 +25,7 @@ use super::Family;
 use super::batch::{Batch, PAIRS};
 use super::blocks::{BLOCK, Layout, Line, View};
 use super::list::List;
+use super::precise::ExactMove;
 use crate::error::Result;
 use crate::population::{Moments, merge_checked};
 use crate::simd::{Lanes, prefetch_at, prefetch_far};
@@ -70,6 +71,8 @@ pub struct Move<'a, P> {
     pub constants: [[f32; 2]; DITHERS],
     /// What the family keeps of its extra parameters.
     pub step: P,
+    /// The same in f64, where that is needed.
+    pub exact: Option<ExactMove<'a>>,
 }
 
 /// Blocks that are read soon.

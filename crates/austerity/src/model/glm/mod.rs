@@ -13,6 +13,7 @@
 //! | [`remainder`], [`residual`] | what a second-order expansion leaves of rows, and its moments |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
 //! | [`derivative`] | gradient and Hessian |
+//! | [`precise`] | double precision where single precision is too coarse for the posterior |
 //! | [`expansion`] | second-order surrogate: centre, certainty stratum, residuals of the rest |
 //! | [`gradient`] | the gradient of a batch of blocks |
 //! | [`influence`] | what each row can do: its leverage, spread and third-order score |
@@ -25,7 +26,7 @@
 //! means join the constant in f64. Frequency weights multiply a row's
 //! log-likelihood.
 //!
-//! Exact up to f32: a difference l carries a relative error of about 2e-7 given η and δ, mostly of random sign; the
+//! Where the posterior is narrower than f32 can place it, double precision takes over ([`precise`]). Elsewhere exact up to f32: a difference l carries a relative error of about 2e-7 given η and δ, mostly of random sign; the
 //! total log ratio of 10⁷ rows is off by about 5e-6 for a full random-walk step, and by less for smaller ones. Do not use for data that f32 cannot hold after shift and scale.
 
 pub(crate) mod batch;
@@ -41,6 +42,7 @@ pub mod kernel;
 pub mod list;
 pub mod logistic;
 pub mod poisson;
+pub mod precise;
 pub mod ratio;
 pub mod remainder;
 pub mod residual;
@@ -155,6 +157,11 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
         [self.row_derivatives(extra, eta, response, trials)[1], 0.0, 0.0]
     }
 
+    /// Derivative of one row in the extra parameter, in f64.
+    fn row_extra_slope(&self, _extra: &[f64], _eta: f64, _response: f64, _trials: f64) -> f64 {
+        0.0
+    }
+
     /// The largest |third derivative in η| of 32 rows within `reach` of their η.
     fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S>;
 
@@ -207,6 +214,8 @@ pub struct Glm<F: Family> {
     names: Vec<String>,
     priors: Priors,
     level: Level,
+    /// Whether totals, derivatives and the certainty stratum are computed in double precision.
+    precise: bool,
 }
 
 impl<F: Family> Glm<F> {
@@ -251,6 +260,7 @@ impl<F: Family> Glm<F> {
             names,
             priors,
             level: simd::detected(),
+            precise: precise::is_needed(&store),
             store,
         })
     }
@@ -260,6 +270,19 @@ impl<F: Family> Glm<F> {
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = level;
         self
+    }
+
+    /// The same model in double precision, or in single precision whatever it costs in accuracy: see [`precise`].
+    #[must_use]
+    pub fn with_precision(mut self, double: bool) -> Self {
+        self.precise = double;
+        self
+    }
+
+    /// Whether totals, derivatives and the certainty stratum are computed in double precision.
+    #[must_use]
+    pub fn is_precise(&self) -> bool {
+        self.precise
     }
 
     /// The family.
@@ -289,6 +312,18 @@ impl<F: Family> Glm<F> {
     /// The model of some of the rows, each standing for so many of its kind.
     pub(crate) fn subset(&self, positions: &[u32], weights: Option<&[f64]>) -> Result<Self> {
         Ok(Self { store: self.store.subset(positions, weights), ..self.clone() })
+    }
+
+    /// γ of every stored column and its constant, last, of a state.
+    fn exact_predictor(&self, state: &[f64]) -> Vec<f64> {
+        let mut constant = self.side_constant + if self.intercept { state[0] } else { 0.0 };
+        let mut gamma = Vec::with_capacity(self.transform.len() + 1);
+        for (&(shift, scale), &beta) in self.transform.iter().zip(&state[usize::from(self.intercept)..]) {
+            constant += beta * shift;
+            gamma.push(beta * scale);
+        }
+        gamma.push(constant);
+        gamma
     }
 
     /// The extra parameters of a state.

@@ -20,6 +20,7 @@ use super::blocks::{BLOCK, Blocks};
 use super::compiled::Cache;
 use super::kernel::{DITHERS, Move, dithered};
 use super::list::List;
+use super::precise::ExactMove;
 use super::{Family, Glm};
 use crate::error::{Error, Result};
 use crate::memory::filled;
@@ -35,6 +36,8 @@ const PREFETCHED: usize = 4;
 pub struct Scratch {
     /// γ in f64, its constant last.
     exact: Vec<f64>,
+    /// Δγ in f64, its constant last.
+    change: Vec<f64>,
     coefficients: Vec<[f32; 2]>,
     constants: [[f32; 2]; DITHERS],
     cache: Option<Kept>,
@@ -53,6 +56,7 @@ impl Scratch {
         let columns = blocks.layout().columns;
         Self {
             exact: vec![0.0; columns + 1],
+            change: vec![0.0; columns + 1],
             coefficients: vec![[0.0; 2]; columns * DITHERS],
             constants: [[0.0; 2]; DITHERS],
             cache: scan.then(|| Kept {
@@ -66,7 +70,7 @@ impl Scratch {
     pub(super) fn bytes(blocks: &Blocks, scan: bool) -> usize {
         let columns = blocks.layout().columns;
         let cache = blocks.count() * BLOCK * 4 + (columns + 1) * 8;
-        (columns + 1) * 8 * (1 + DITHERS) + if scan { cache } else { 0 }
+        (columns + 1) * 8 * (2 + DITHERS) + if scan { cache } else { 0 }
     }
 }
 
@@ -109,18 +113,25 @@ impl<'a, F: Family> Ratio<'a, F> {
             constant += beta * shift;
             change += difference * shift;
             scratch.exact[j] = beta * scale;
+            scratch.change[j] = difference * scale;
             let moved = (difference * scale).clamp(-1e30, 1e30) as f32;
             for dither in 0..DITHERS {
                 scratch.coefficients[dither * columns + j] = [dithered(beta * scale, dither), moved];
             }
         }
         scratch.exact[columns] = constant;
+        scratch.change[columns] = change;
         let change = change.clamp(-1e30, 1e30) as f32;
         scratch.constants = std::array::from_fn(|dither| [dithered(constant, dither), change]);
         let extra = first + model.transform.len();
         let cached = scratch.cache.as_ref().is_some_and(|cache| cache.holds(&scratch.exact));
         Self { model, step: Ok(model.family.step(&from[extra..], &to[extra..])), scratch, cached }
     }
+}
+
+/// The move in f64, for a model that needs it.
+fn precise<'a, F: Family>(model: &Glm<F>, from: &'a [f64], change: &'a [f64]) -> Option<ExactMove<'a>> {
+    model.precise.then_some(ExactMove { from, change })
 }
 
 impl<F: Family> Ratio<'_, F> {
@@ -140,6 +151,7 @@ impl<F: Family> Population for Ratio<'_, F> {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
             step: *self.step.as_ref().map_err(Error::clone)?,
+            exact: precise(self.model, &self.scratch.exact, &self.scratch.change),
         };
         let start = rows.start;
         (F::compiled().reveal)(self.model.level, blocks, &task, rows, out);
@@ -152,6 +164,7 @@ impl<F: Family> Population for Ratio<'_, F> {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
             step: *self.step.as_ref().map_err(Error::clone)?,
+            exact: precise(self.model, &self.scratch.exact, &self.scratch.change),
         };
         let level = self.model.level;
         let outcome = if block_rows.is_multiple_of(BLOCK) || list == [0] && block_rows >= blocks.rows() {
@@ -170,6 +183,7 @@ impl<F: Family> Population for Ratio<'_, F> {
             coefficients: &self.scratch.coefficients,
             constants: self.scratch.constants,
             step: *self.step.as_ref().map_err(Error::clone)?,
+            exact: precise(self.model, &self.scratch.exact, &self.scratch.change),
         };
         let level = self.model.level;
         let list = List::all(blocks.count());
@@ -178,6 +192,8 @@ impl<F: Family> Population for Ratio<'_, F> {
         let summarize = F::compiled().summarize;
         let outcome = match &mut self.scratch.cache {
             None => summarize(level, blocks, &task, list, Cache::Fresh, result),
+            // η in f32 is of no use there.
+            Some(_) if task.exact.is_some() => summarize(level, blocks, &task, list, Cache::Fresh, result),
             Some(cache) if self.cached => {
                 summarize(level, blocks, &task, list, Cache::Known(&mut cache.eta), result)
             }

@@ -184,6 +184,13 @@ impl Family for Student {
         [self.row_derivatives(extra, eta, response, trials)[1], curve * z * inverse, curve * z * z]
     }
 
+    /// (ν+1)z²/(ν+z²) − 1.
+    fn row_extra_slope(&self, extra: &[f64], eta: f64, response: f64, _trials: f64) -> f64 {
+        let z = (response - eta) * (-extra[0]).exp();
+        let share = if z.abs() > FAR { 1.0 } else { z * z / (self.freedom + z * z) };
+        (self.freedom + 1.0) * share - 1.0
+    }
+
     /// In units of σ√ν the third derivative is 4w(w² − 3)/(1 + w²)³, whose size peaks at |w| = √2 − 1 and √2 + 1 and vanishes at 0 and √3:
     /// the largest in a range is at a peak inside it or at an end.
     #[inline(always)]

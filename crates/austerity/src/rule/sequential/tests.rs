@@ -50,6 +50,7 @@ fn settings() -> impl Strategy<Value = SequentialSettings> {
             bound: Bound { base: Base::Epsilon(epsilon), shape, time },
             statistic,
             law,
+            missed: None,
             stop_at,
             guard,
             block_rows,
@@ -227,4 +228,37 @@ fn settings_are_plain_data() {
     let given = RuleSettings::Sequential(SequentialSettings::constant(500, 0.05));
     let text = serde_json::to_string(&given).unwrap();
     assert_eq!(serde_json::from_str::<RuleSettings>(&text).unwrap(), given);
+}
+
+/// A sample that has not met the heavy rows must not claim to know the total: with what it may miss in its claimed error, no audited total is off by more than it claims; without, most are off
+/// by many times that, and nothing in the sample tells.
+#[test]
+fn a_test_claims_what_it_may_miss() {
+    // One number in a thousand is a thousand times as large as the others: 0.02 of the total log ratio.
+    let (rows, heavy) = (20_000usize, 20.0);
+    let value = |i: usize| if i % 1000 == 7 { 1e-3 } else { 2e-7 * (i as f64).sin() };
+    let numbers: Vec<f64> = (0..rows).map(value).collect();
+    let all = Moments::of(&numbers);
+    let worst = |missed: Option<f64>| {
+        let settings = SequentialSettings { missed, ..SequentialSettings::residuals() };
+        let mut test = Sequential::new(&settings, rows).unwrap();
+        let mut order = BlockOrder::new(rows, settings.block_rows, 5, 0).unwrap();
+        (0..40u64)
+            .map(|step| {
+                let mut population = Numbers(numbers.clone());
+                let mut reveal = BlockReveal::new(&mut population, &mut order, step);
+                let decision = test.decide_at(&mut reveal, 0.0, -0.5).unwrap();
+                crate::rule::Audit::of(&decision, &all, 0.0).deviation.abs()
+            })
+            .fold(0.0, f64::max)
+    };
+    let (honest, blind) = (worst(Some(heavy * 1e-3)), worst(None));
+    assert!(honest < 2.5 && blind > 10.0, "{honest} {blind}");
+    assert!(
+        Sequential::new(
+            &SequentialSettings { missed: Some(f64::NAN), ..SequentialSettings::residuals() },
+            rows
+        )
+        .is_err()
+    );
 }

@@ -271,7 +271,7 @@ fn assemble<F: Family>(
         let mut own: Vec<f32> = sorted.iter().map(|&p| eta[p as usize]).collect();
         own.resize(part.blocks().count() * BLOCK, 0.0);
         limit = collected.map(|collected| collected.finish(Some((&part, &own)))).transpose()?.flatten();
-        Some(CertainRows::new(part, own))
+        Some(CertainRows::new(part, own, &state))
     };
     let kept = kept_columns(model, &apart);
     let compact = kept.len() < model.transform.len() || sampled.is_some();

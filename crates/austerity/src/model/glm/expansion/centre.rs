@@ -112,12 +112,11 @@ fn all_rows<F: Family>(
     threads: usize,
     eta: &mut [f32],
 ) -> Result<(Vec<f64>, Vec<f64>)> {
-    let (coefficients, constant) = derivative::stored(model, state);
+    let predictor = derivative::stored(model, state);
     let columns = model.transform.len();
     let parts = in_pieces(model.blocks().count(), threads, eta, |range, eta| {
         let mut sums = Sums::new(columns, false, true);
-        let predictor = (&coefficients[..], constant);
-        (F::compiled().derivatives)(model, range, predictor, model.extra(state), eta, &mut sums)?;
+        (F::compiled().derivatives)(model, range, &predictor, model.extra(state), eta, &mut sums)?;
         Ok(sums)
     })?;
     let mut sums = Sums::new(columns, false, true);

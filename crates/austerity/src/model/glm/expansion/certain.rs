@@ -11,7 +11,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use crate::model::glm::blocks::BLOCK;
 use crate::model::glm::kernel::{self, Pair, Rows, column};
-use crate::model::glm::{Family, Glm};
+use crate::model::glm::{Family, Glm, precise};
 use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 
 /// Where a state lies, as seen from the centre, in the units of the storage.
@@ -25,6 +25,10 @@ pub struct Displacement<'a, F: Family> {
     pub step: F::Step,
     /// The extra parameters of the state.
     pub extra: &'a [f64],
+    /// The coefficients and the constant in f64, of a model that needs them.
+    pub exact: &'a [f64],
+    /// See `exact`.
+    pub exact_constant: f64,
 }
 
 /// Sums of slopes, lane by lane.
@@ -54,6 +58,8 @@ pub struct CertainRows<F: Family> {
     model: Glm<F>,
     /// η̂ of every row, filled up to whole blocks.
     eta: Vec<f32>,
+    /// The same in f64, of a model that needs it.
+    exact_eta: Vec<f64>,
     /// Columns that are not zero, block after block.
     columns: Vec<u32>,
     /// Where the columns of each block begin; one more at the end.
@@ -70,7 +76,8 @@ pub struct Predictors {
 }
 
 impl<F: Family> CertainRows<F> {
-    pub(super) fn new(model: Glm<F>, eta: Vec<f32>) -> Self {
+    /// The rows of `model`, expanded at `centre`, with their η there.
+    pub(super) fn new(model: Glm<F>, eta: Vec<f32>, centre: &[f64]) -> Self {
         let view = model.blocks().view();
         let (mut columns, mut starts) = (Vec::new(), vec![0]);
         for block in 0..view.count() {
@@ -83,7 +90,8 @@ impl<F: Family> CertainRows<F> {
         for (block, ends) in starts.windows(2).enumerate() {
             columns[ends[0]..ends[1]].iter().for_each(|&j| blocks[j as usize].push(block as u32));
         }
-        Self { model, eta, columns, starts, blocks }
+        let exact_eta = if model.precise { precise::predictors(&model, centre) } else { Vec::new() };
+        Self { model, eta, exact_eta, columns, starts, blocks }
     }
 
     /// K.
@@ -96,6 +104,16 @@ impl<F: Family> CertainRows<F> {
     #[must_use]
     pub fn model(&self) -> &Glm<F> {
         &self.model
+    }
+
+    /// η̂ of every row in f64, of a model that needs it.
+    pub(in crate::model::glm) fn exact_eta(&self) -> &[f64] {
+        &self.exact_eta
+    }
+
+    /// Columns that are not zero in a block.
+    pub(in crate::model::glm) fn columns_of(&self, block: usize) -> &[u32] {
+        &self.columns[self.starts[block]..self.starts[block + 1]]
     }
 
     pub(in crate::model::glm) fn level(&self) -> Level {

@@ -264,20 +264,32 @@ impl<F: Family> GlmExpansion<F> {
     fn displaced<T>(&self, state: &[f64], work: impl FnOnce(&Displacement<'_, F>) -> T) -> T {
         let model = &self.model;
         let columns = model.transform.len();
+        let first = usize::from(model.intercept);
+        let moved = |j: usize| state[first + j] - self.centre[first + j];
         with_buffer(columns, 0.0f32, |coefficients| {
-            let first = usize::from(model.intercept);
             let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
             for (j, (slot, &(shift, scale))) in coefficients.iter_mut().zip(&model.transform).enumerate() {
-                let h = state[first + j] - self.centre[first + j];
+                let h = moved(j);
                 constant += h * shift;
                 *slot = (h * scale).clamp(-1e30, 1e30) as f32;
             }
             let (base, extra) = (model.extra(&self.centre), model.extra(state));
-            work(&Displacement {
+            let displacement = Displacement {
                 coefficients,
                 constant: constant.clamp(-1e30, 1e30) as f32,
                 step: model.family.step(base, extra),
                 extra,
+                exact: &[],
+                exact_constant: constant,
+            };
+            if !model.precise {
+                return work(&displacement);
+            }
+            with_buffer(columns, 0.0f64, |exact| {
+                for (j, (slot, &(_, scale))) in exact.iter_mut().zip(&model.transform).enumerate() {
+                    *slot = moved(j) * scale;
+                }
+                work(&Displacement { exact, ..displacement })
             })
         })
     }
