@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod budget;
+mod bytes;
 mod check;
 mod commands;
 mod common;
@@ -22,4 +23,5 @@ mod reproduce;
 mod resume;
 mod surrogates;
 mod theory;
+mod torture;
 mod watching;

@@ -170,7 +170,7 @@ fn read_draws(path: &Path) {
 /// Opens a store and looks at every row.
 fn read_store(path: &Path) {
     let Ok(opened) = store::open(path) else { return };
-    let _ = opened.verify();
+    let _ = opened.verify(1);
     assert_eq!(opened.recipe.coefficient_names(), opened.store.coefficient_names());
     assert_eq!(opened.store.default_priors().len(), opened.store.coefficients());
     let _ = opened.store.description();

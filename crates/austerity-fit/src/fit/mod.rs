@@ -38,6 +38,7 @@ use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
 use austerity_io::table::{Source, nearest};
 
+use crate::data::threads;
 use crate::model::{Family, SCALE_PRIOR, Sampled};
 use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::output::Failure;
@@ -146,10 +147,6 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
         spend(course, sampler, stretch, &mut sink, (&control, &mut *host))?;
     host.end();
     sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
-    if let Ended::Unstored { error } = &ended {
-        host.warn(&error.to_string());
-        host.warn("what was stored before is intact; make room and go on with --resume");
-    }
     let mut overview = Overview::read(folder)?;
     if let Ended::Unstored { error } = &ended
         && !overview.saved.failed
@@ -159,15 +156,15 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
             .reasons
             .insert(0, format!("The last session failed: {error}. Draws stored before are kept.").into());
     }
-    let text = serde_json::to_string_pretty(&overview.json()).map_err(std::io::Error::from)?;
-    let written = austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes());
+    let written = folder.write_summary(overview.json());
     let page = page::write(folder, &overview, &folder.file("report.html"));
     // A reader that went away, or a disk that is full already, does not change what the run is worth.
     unless_closed(host.told(&overview))?;
-    if !matches!(ended, Ended::Unstored { .. }) {
-        written?;
-        page?;
+    if let Ended::Unstored { error } = &ended {
+        return Err(Failure::Unstored(error.to_string()));
     }
+    written?;
+    page?;
     Ok(overview)
 }
 
@@ -297,14 +294,6 @@ fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Vec<P
         }
     }
     Ok(priors)
-}
-
-/// Threads for work on all rows; 0 stands for all cores.
-fn threads(common: &Common) -> usize {
-    match common.threads {
-        0 => std::thread::available_parallelism().map_or(1, Into::into),
-        threads => threads,
-    }
 }
 
 /// Settings that all runs share.

@@ -7,8 +7,9 @@
 //! | `named` | the folder of a run without `--out` |
 //! | `about` | model, success class, reference levels and priors in words |
 //! | `scales` | coefficients of standardised columns |
+//! | `summaries` | one summary per parameter, in bounded memory |
 //! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
-//! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
+//! | `summary`, `page`, `export`, `predict`, `merge`, `verify` | the commands |
 
 pub(crate) mod about;
 pub mod export;
@@ -20,9 +21,13 @@ mod overview;
 pub mod page;
 pub mod predict;
 mod scales;
+mod summaries;
 pub mod summary;
+pub mod verify;
 
-pub(crate) use folder::{DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved};
+pub(crate) use folder::{
+    DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved, Standing,
+};
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;
 pub(crate) use overview::large;
