@@ -104,3 +104,34 @@ fn a_store_that_is_cut_short_under_a_fit_ends_it_with_a_message() {
         format!("fit store {FIT}").replace("100000000", &(made + 5).to_string())
     ));
 }
+
+/// A few bytes less leave no page unmapped: the system shows zeros, so the end of the fit looks again.
+#[test]
+fn a_store_that_loses_its_last_bytes_under_a_fit_is_noticed_at_the_end() {
+    let scratch = Scratch::new("shorter");
+    scratch.done("generate logistic --rows 2000 --features 5 --out data.csv");
+    scratch.done("convert data.csv --response y --out store");
+    let blocks = scratch.at("store/blocks.npy");
+    let intact = fs::read(&blocks).unwrap();
+    let mut flipped = intact.clone();
+    flipped[9000] ^= 0x40;
+    for (damaged, word) in
+        [(&intact[..intact.len() - 8], "bytes instead of"), (&flipped, "the checksum of block")]
+    {
+        fs::write(&blocks, &intact).unwrap();
+        let mut child = scratch.start(&format!("fit store {FIT}"));
+        wait_for_draws(&scratch);
+        // In place, as a copy would do it.
+        use std::io::Write as _;
+        let mut file = fs::OpenOptions::new().write(true).open(&blocks).unwrap();
+        file.write_all(damaged).unwrap();
+        file.set_len(damaged.len() as u64).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        signal(&child, "TERM");
+        let status = wait(&mut child);
+        let said = text(&child.wait_with_output().unwrap().stderr);
+        assert_eq!(status.code(), Some(2), "{status}: {said}");
+        assert!(said.contains("blocks.npy") && said.contains(word) && said.contains("new run"), "{said}");
+        fs::remove_dir_all(scratch.at("run")).unwrap();
+    }
+}

@@ -494,5 +494,5 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
         lines.push(storage.sentence(settings.record_every, Some(settings.draws)));
     }
     lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
-    lines.join("\n")
+    lines.iter().map(|line| austerity_io::text::printable(line)).collect::<Vec<_>>().join("\n")
 }

@@ -30,12 +30,14 @@ mod start;
 pub(crate) mod storage;
 pub(crate) mod surrogate;
 
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
 
 use austerity::model::{Prior, Store};
 use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
+use austerity_io::store;
 use austerity_io::table::{Source, nearest};
 
 use crate::data::threads;
@@ -141,12 +143,15 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
         sink.save()?;
     }
     let control = host.control();
+    let started = SystemTime::now();
     host.begin(&run.settings);
+    let data_file = &run.data.file.clone();
     let course = Course { model, folder, run, budget, keeping };
     let Run { checkpoint, ended, seconds, .. } =
         spend(course, sampler, stretch, &mut sink, (&control, &mut *host))?;
     host.end();
     sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
+    unchanged(data_file, started)?;
     let mut overview = Overview::read(folder)?;
     if let Ended::Unstored { error } = &ended
         && !overview.saved.failed
@@ -166,6 +171,24 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
     written?;
     page?;
     Ok(overview)
+}
+
+/// Refuses a store that was cut short or written to while chains read it: a map shows the new bytes, or zeros, without a word.
+fn unchanged(file: &Path, started: SystemTime) -> Result<(), Failure> {
+    if !store::is_store(file) {
+        return Ok(());
+    }
+    let during = |error: austerity_io::Error| {
+        Failure::Usage(format!(
+            "{error}. It was sound when the fit began: draws made since may be wrong; restore the store and begin a new run in another folder"
+        ))
+    };
+    let opened = store::open(file).map_err(during)?;
+    if opened.is_newer_than(started) {
+        let threads = std::thread::available_parallelism().map_or(1, Into::into);
+        opened.verify(threads).map_err(during)?;
+    }
+    Ok(())
 }
 
 /// A reader of the output that went away is no reason to give up a run.

@@ -4,6 +4,7 @@
 //! all shards of one, for people.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use austerity::model::glm::blocks::BLOCK;
 
@@ -112,6 +113,14 @@ impl StoreOnDisk {
             None => Ok(()),
             Some(Damage { file, problem, .. }) => Err(Error::format(&file, problem, REMEDY)),
         }
+    }
+
+    /// Whether a file of the rows was written to since `time`, by the clock of its file system.
+    #[must_use]
+    pub fn is_newer_than(&self, time: SystemTime) -> bool {
+        let modified =
+            |file: &str| std::fs::metadata(self.folder.join(file)).and_then(|found| found.modified());
+        [BLOCKS, ROWS].into_iter().any(|file| modified(file).is_ok_and(|modified| modified > time))
     }
 
     /// All that differs from what was written.
