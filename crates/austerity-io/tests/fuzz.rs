@@ -145,6 +145,8 @@ fn small_store(folder: &Folder) -> PathBuf {
 fn small_draws(folder: &Folder) -> PathBuf {
     let layout = layout(3, 2);
     let path = folder.path("draws.zarr");
+    // No case waits for the disk.
+    austerity_io::run::volatile(path.parent().unwrap());
     let mut writer = DrawsWriter::create(&path, &layout).unwrap();
     for chain in 0..2 {
         let decisions: Vec<_> = (0..40).map(|draw| decision(chain, draw)).collect();

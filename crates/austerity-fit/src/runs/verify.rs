@@ -14,7 +14,8 @@ use std::path::Path;
 
 use austerity_io::run::{RunLock, checkpoint, verify_draws};
 use austerity_io::seal::{self, Seal};
-use austerity_io::store::{self, Verified};
+use austerity_io::store;
+use austerity_io::verified::Verified;
 use serde_json::{Value, json};
 
 use super::{Folder, RunFile, Saved};

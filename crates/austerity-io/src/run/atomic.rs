@@ -39,7 +39,8 @@ pub fn volatile(folder: impl Into<PathBuf>) {
     VOLATILE.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into());
 }
 
-fn is_volatile(path: &Path) -> bool {
+/// Whether a file need not survive a power cut.
+pub(crate) fn is_volatile(path: &Path) -> bool {
     let folders = VOLATILE.read().unwrap_or_else(PoisonError::into_inner);
     !folders.is_empty() && path.ancestors().any(|folder| folders.contains(folder))
 }

@@ -33,7 +33,7 @@ mod verify;
 pub mod writer;
 mod zarr;
 
-pub(crate) use atomic::sync_folder;
+pub(crate) use atomic::{is_volatile, sync_folder};
 pub use atomic::{volatile, write_file};
 pub use export::{ExportOptions, export};
 pub use layout::{Layout, Source, StatisticField};

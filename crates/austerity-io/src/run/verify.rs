@@ -15,7 +15,7 @@ use super::plan::{Block, Plan};
 use super::reader::DrawsReader;
 use super::{thin, zarr};
 use crate::error::{Error, Result};
-use crate::store::Verified;
+use crate::verified::Verified;
 
 /// Reads a whole store of draws.
 pub fn verify_draws(store: impl AsRef<Path>) -> Result<Verified> {

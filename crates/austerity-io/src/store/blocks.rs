@@ -13,7 +13,7 @@ use super::pieces::{self, ROWS_IN_PIECE, Sums, block_bytes, blocks_in_piece};
 use super::{BLOCKS, CHECKSUMS, FORMAT, META, Meta, Pieces, ROWS, Shard, VERSION};
 use crate::design::Recipe;
 use crate::error::{Error, Result};
-use crate::run::sync_folder;
+use crate::run::{is_volatile, sync_folder};
 use crate::{seal, temporary};
 
 /// Bytes of the write buffers.
@@ -66,7 +66,9 @@ impl Out {
     fn finish(self) -> Result<u64> {
         let Self { path, file } = self;
         let file = file.into_inner().map_err(|error| Error::io("write", &path)(error.into_error()))?;
-        file.sync_all().map_err(Error::io("write", &path))?;
+        if !is_volatile(&path) {
+            file.sync_all().map_err(Error::io("write", &path))?;
+        }
         Ok(file.metadata().map_err(Error::io("read", &path))?.len())
     }
 }

@@ -46,7 +46,7 @@ use pieces::ROWS_IN_PIECE;
 
 pub use create::{ConvertOptions, Created, Progress, create};
 pub use pieces::{checksum, earlier_checksum};
-pub use verify::{Damage, Verified, verify};
+pub use verify::verify;
 
 const FORMAT: &str = "austerity store";
 const VERSION: u32 = 2;

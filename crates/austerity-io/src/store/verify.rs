@@ -3,7 +3,7 @@
 //! [`StoreOnDisk::verify`] is for whoever is about to use the rows and wants the first damage as an error; [`verify`] names all damage of a store, or of
 //! all shards of one, for people.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use austerity::model::glm::blocks::BLOCK;
@@ -11,54 +11,10 @@ use austerity::model::glm::blocks::BLOCK;
 use super::pieces::{self, ROWS_IN_PIECE, block_bytes, blocks_in_piece};
 use super::{BLOCKS, CHECKSUMS, META, REMEDY, ROWS, StoreOnDisk, Sums, open};
 use crate::error::{Error, Result};
+use crate::verified::{Damage, Verified};
 
 /// Ranges that a message names.
 const LISTED: usize = 4;
-
-/// What is wrong with a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
-    /// The file.
-    pub file: PathBuf,
-    /// What is wrong, as the rest of a sentence that begins with the file.
-    pub problem: String,
-    /// What is lost with it.
-    pub lost: String,
-}
-
-/// What was looked at, and what is wrong with it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verified {
-    /// Files read.
-    pub files: usize,
-    /// Bytes in them.
-    pub bytes: u64,
-    /// What is damaged.
-    pub damage: Vec<Damage>,
-    /// What a reader should know beside.
-    pub notes: Vec<String>,
-}
-
-impl Verified {
-    /// A file that was read.
-    pub(crate) fn count(&mut self, file: &Path) {
-        self.files += 1;
-        self.bytes += std::fs::metadata(file).map_or(0, |found| found.len());
-    }
-
-    /// What was found elsewhere, too.
-    pub fn add(&mut self, other: Self) {
-        self.files += other.files;
-        self.bytes += other.bytes;
-        self.damage.extend(other.damage);
-        self.notes.extend(other.notes);
-    }
-
-    /// A file that is not what was written.
-    pub fn lose(&mut self, file: impl Into<PathBuf>, problem: impl Into<String>, lost: impl Into<String>) {
-        self.damage.push(Damage { file: file.into(), problem: problem.into(), lost: lost.into() });
-    }
-}
 
 /// Reads all of a store, or of the shards of one.
 pub fn verify(path: impl AsRef<Path>, threads: usize) -> Result<Verified> {
