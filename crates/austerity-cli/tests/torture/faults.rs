@@ -237,12 +237,12 @@ fn makers(some: Option<usize>) {
 
 #[test]
 fn fits_survive_failing_calls_and_kills() {
-    fits(Some(6));
+    fits(Some(12));
 }
 
 #[test]
 fn makers_survive_failing_calls_and_kills() {
-    makers(Some(4));
+    makers(Some(6));
 }
 
 #[test]

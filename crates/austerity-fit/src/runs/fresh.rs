@@ -13,6 +13,8 @@ use crate::output::Failure;
 
 /// What a beginning may leave behind, beside temporary files.
 const MADE: [&str; 6] = ["checkpoint", "checkpoint.previous", "draws.zarr", "pairs.csv", "lock", MERGING];
+/// What goes last, if at all.
+const KEPT: [&str; 2] = ["lock", MERGING];
 /// A folder with this file is being filled by a merge, or was by one that is dead.
 const MERGING: &str = "merging";
 
@@ -68,7 +70,7 @@ impl<'a> Fresh<'a> {
             return Err(folder.without_settings());
         }
         let fresh = Self { folder, lock, created, kept: false };
-        fresh.clear();
+        fresh.clear(merging);
         Ok(fresh)
     }
 
@@ -97,21 +99,20 @@ impl<'a> Fresh<'a> {
         Ok(made)
     }
 
-    /// Removes what a beginning makes, but the lock. Nothing can be done about what cannot be removed.
-    fn clear(&self) {
+    /// Removes what a beginning makes, but the lock; `settings` too where they are ours. Nothing can be done about what cannot be removed.
+    fn clear(&self, settings: bool) {
+        if settings {
+            // First, so that a stop on the way leaves no settings without draws.
+            let _ = fs::remove_file(self.folder.file("run.toml"));
+            let _ = fs::remove_file(self.folder.file("summary.json"));
+        }
         let Ok(entries) = fs::read_dir(self.folder.path()) else { return };
-        let merging = self.folder.file(MERGING).exists();
-        let known = |name: &str| {
-            MADE.contains(&name)
-                || name.ends_with(".part")
-                || merging && ["run.toml", "summary.json"].contains(&name)
-        };
         for entry in entries.filter_map(Result::ok) {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             if name == "draws.zarr" {
                 let _ = fs::remove_dir_all(path);
-            } else if name != "lock" && name != MERGING && known(&name) {
+            } else if !KEPT.contains(&&*name) && (MADE.contains(&&*name) || name.ends_with(".part")) {
                 let _ = fs::remove_file(path);
             }
         }
@@ -123,7 +124,8 @@ impl<'a> Fresh<'a> {
 impl Drop for Fresh<'_> {
     fn drop(&mut self) {
         if !self.kept {
-            self.clear();
+            // A `run.toml` that is here was written by us, and its folder could not be brought to the disk.
+            self.clear(true);
             // The lock is still held: nobody else can be at work here.
             let _ = fs::remove_file(self.folder.file("lock"));
             if self.created {
