@@ -217,7 +217,12 @@ fn makers(some: Option<usize>) {
                         assert!(there, "{what}: nothing was made");
                     }
                     if there && (made != "made" || !line.starts_with("merge") || code == Some(0)) {
-                        assert!(content(made) == whole, "{what}: another content");
+                        // A page of a run whose newest checkpoint could not be read says so.
+                        let older = || {
+                            made.ends_with(".html")
+                                && fs::read_to_string(scratch.at(made)).unwrap().contains("checkpoint")
+                        };
+                        assert!(content(made) == whole || older(), "{what}: another content");
                     }
                     // What is complete is not made over; what is not, is.
                     if code == Some(0) || there && (made != "made" || is_complete()) {

@@ -23,7 +23,7 @@ fn damage(content: &BTreeMap<PathBuf, Vec<u8>>, dice: &mut Dice) -> Vec<PathBuf>
     let bytes: usize = all.iter().map(|file| content[*file].len()).sum();
     let mut changed: BTreeMap<&PathBuf, Vec<u8>> = BTreeMap::new();
     // By size, so that large files are met, and by name, so that small ones are.
-    let mut pick = |dice: &mut Dice| {
+    let pick = |dice: &mut Dice| {
         if dice.below(2) == 0 {
             return all[dice.below(all.len())];
         }

@@ -302,9 +302,14 @@ impl Folder {
         ))
     }
 
-    /// The newest intact checkpoint.
+    /// The newest checkpoint; the one before it has other counts than the draws, and will not do.
     pub(crate) fn saved(&self) -> Result<Saved, Failure> {
-        Ok(checkpoint::read(self.checkpoint())?.value)
+        match checkpoint::read(self.checkpoint())? {
+            Found { value, fallback: None } => Ok(value),
+            Found { fallback: Some(why), .. } => {
+                Err(Failure::Usage(format!("{why}; resume the run first, which makes a new one")))
+            }
+        }
     }
 
     /// What to show of a run's checkpoint: the newest; the one before, and why; or one that knows nothing, and why.

@@ -37,7 +37,7 @@ impl<'a> Fresh<'a> {
                 let foreign = entries.filter_map(Result::ok).map(|entry| entry.file_name()).find(|name| {
                     let name = name.to_string_lossy();
                     let ours = name == "run.toml" || MADE.contains(&&*name) || name.ends_with(".part");
-                    !ours && !(name == "summary.json" && folder.file(MERGING).exists())
+                    !(ours || name == "summary.json" && folder.file(MERGING).exists())
                 });
                 if foreign.is_some() && !folder.file("run.toml").exists() && !folder.has_draws() {
                     return refused(format!("{shown} exists and is not empty: name a new folder with --out"));

@@ -247,7 +247,7 @@ fn remade(folder: &Folder, name: &str, lost: &str, found: &mut Verified) {
         Seal::Sound => {}
         Seal::Absent if !carried && is_whole(name, &bytes) => found.notes.push(unsealed(name)),
         Seal::Absent | Seal::Broken => {
-            found.lose(file, "is damaged, or was edited: its checksum does not fit", lost)
+            found.lose(file, "is damaged, or was edited: its checksum does not fit", lost);
         }
     }
 }

@@ -48,7 +48,7 @@ fn one(folder: &Path, threads: usize) -> Result<Verified> {
         // What cannot be opened is lost as a whole, whatever the reason.
         Err(Error::Format { file, problem, .. }) => found.lose(file, problem, "all rows"),
         Err(Error::Io { file, source, .. }) => {
-            found.lose(file, format!("cannot be read ({source})"), "all rows")
+            found.lose(file, format!("cannot be read ({source})"), "all rows");
         }
         Err(Error::Data { file, source }) => found.lose(file, format!("is damaged ({source})"), "all rows"),
         Err(other) => return Err(other),
