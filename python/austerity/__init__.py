@@ -14,7 +14,7 @@
 from typing import TYPE_CHECKING, Any, List
 
 from ._austerity import __version__
-from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open  # noqa: A004
+from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, verify  # noqa: A004
 from ._generate import Generated, generate
 from ._models import Binomial, Linear, Logistic, Poisson, Regression, Student
 from ._own import JaxModel, Model, NumbaModel
@@ -53,6 +53,7 @@ __all__ = [
     "generate",
     "open",
     "sample",
+    "verify",
 ]
 
 if TYPE_CHECKING:

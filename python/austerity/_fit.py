@@ -43,6 +43,17 @@ def open(run: Union[str, "os.PathLike[str]"]) -> "Fit":  # noqa: A001
     return Fit(Path(run))
 
 
+def verify(path: Union[str, "os.PathLike[str]"]) -> Dict[str, Any]:
+    """Checks that every byte of a run or a store is what was written, as ``austerity verify`` does.
+
+    Returns
+    -------
+    dict
+        ``sound`` (bool), ``damage`` (a list of ``file``, ``problem`` and what is ``lost``), ``notes``, ``kind`` (run or store), ``files`` and ``bytes``.
+    """
+    return json.loads(_austerity.verify(Path(path)))
+
+
 class Fit:
     """What a run found.
 

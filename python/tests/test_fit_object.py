@@ -253,3 +253,19 @@ def interpreters():
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     kept = [path for minor in range(14, 11, -1) for path in sorted(glob.glob(str(pyenv / f"versions/3.{minor}.*/bin/python")))]
     return [path for path in named + kept if path]
+
+
+def test_verify_names_damage(tmp_path, rng):
+    X = rng.normal(size=(300, 1))
+    y = (rng.random(300) < 0.5).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        au.sample(au.Logistic(X, y), draws=50, warmup=50, out=tmp_path / "run", progress=False)
+    found = au.verify(tmp_path / "run")
+    assert found["sound"] and found["kind"] == "run" and found["damage"] == []
+    text = (tmp_path / "run" / "run.toml").read_text()
+    (tmp_path / "run" / "run.toml").write_text(text.replace("rows = 300", "rows = 301", 1))
+    found = au.verify(tmp_path / "run")
+    assert not found["sound"] and "run.toml" in found["damage"][0]["file"]
+    with pytest.raises(ValueError, match="neither a run nor a store"):
+        au.verify(tmp_path)

@@ -6,6 +6,7 @@ use austerity_fit::fit::{self, Display, Host};
 use austerity_fit::options::{Common, FitOptions};
 use austerity_fit::output::{Failure, say};
 use austerity_fit::runs::{Overview, summary};
+use austerity_io::text::printable_lines;
 
 use crate::interrupt;
 
@@ -46,7 +47,7 @@ impl Host for Terminal<'_> {
 
     fn warn(&mut self, text: &str) {
         self.line.clear();
-        eprintln!("austerity: {text}");
+        eprintln!("austerity: {}", printable_lines(text));
     }
 
     fn begin(&mut self, settings: &Settings) {

@@ -1,6 +1,6 @@
 //! The program: `austerity COMMAND`. Parses what was typed, runs it, turns errors into one clear message.
 //!
-//! Exit codes: 0 done, 1 a fit that is not to be trusted, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
+//! Exit codes: 0 done, 1 a fit that is not to be trusted or damage found by `verify`, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
 
 mod arguments;
 mod convert;
@@ -9,6 +9,7 @@ mod demo;
 mod fetch;
 mod fit;
 mod generate;
+mod hangup;
 mod interrupt;
 mod manual;
 #[cfg(feature = "paper")]
@@ -20,12 +21,18 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
 use austerity_fit::{analyze, check, design, runs};
+use austerity_io::text::printable_lines;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Fit(options) => match fit::run(&arguments.common, options) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::from(1),
+            Err(failure) => Err(failure),
+        },
+        Command::Verify(options) => match runs::verify::run(&arguments.common, options) {
             Ok(true) => Ok(()),
             Ok(false) => return ExitCode::from(1),
             Err(failure) => Err(failure),
@@ -56,7 +63,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("austerity: {failure}");
+            eprintln!("austerity: {}", printable_lines(&failure.to_string()));
             ExitCode::from(2)
         }
     }

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod budget;
+mod bytes;
 mod check;
 mod commands;
 mod common;
@@ -25,4 +26,5 @@ mod surrogates;
 mod tails;
 mod theory;
 mod trust;
+mod torture;
 mod watching;

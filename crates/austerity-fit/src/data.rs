@@ -29,7 +29,7 @@ pub(crate) fn load(
     common: &Common,
 ) -> Result<Loaded, Failure> {
     if table.is_none() && (store::is_store(&options.data) || options.data.is_dir()) {
-        return mapped(options);
+        return mapped(options, threads(common));
     }
     let kind = kind(options)?;
     let wanted = design(options)?;
@@ -40,7 +40,7 @@ pub(crate) fn load(
     };
     let mut remarks = loaded.notes;
     remarks.extend(loaded.warnings);
-    let checksum = store::checksum(&loaded.store);
+    let checksum = store::checksum(&loaded.store, threads(common));
     Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum })
 }
 
@@ -89,8 +89,16 @@ fn same_level(named: &str, level: &str) -> bool {
     named == level || number(named).is_some_and(|value| number(level) == Some(value))
 }
 
-/// Opens a store; what was typed about columns must be what it was made with.
-fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
+/// Threads for work on all rows; 0 stands for all cores.
+pub(crate) fn threads(common: &Common) -> usize {
+    match common.threads {
+        0 => std::thread::available_parallelism().map_or(1, Into::into),
+        threads => threads,
+    }
+}
+
+/// Opens a store and compares every row with its checksum; what was typed about columns must be what it was made with.
+fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
     let opened = store::open(&options.data)?;
     let recipe = &opened.recipe;
     let differs = |option: &str, stored: &str, typed: &str| {
@@ -157,6 +165,7 @@ fn mapped(options: &DataOptions) -> Result<Loaded, Failure> {
             &kind.to_string(),
         ));
     }
+    opened.verify(threads)?;
     let checksum = opened.checksum().to_owned();
     let mut remarks = opened.notes;
     remarks.extend(opened.warnings);

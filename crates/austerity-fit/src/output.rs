@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use austerity_io::text::printable_lines;
 use austerity_plot::Figure;
 
 /// Why a command could not do its job.
@@ -17,6 +18,8 @@ pub enum Failure {
     Other(Box<dyn std::error::Error + Send + Sync>),
     /// Somebody stopped it before the first draw.
     Interrupted,
+    /// Draws could not be stored, and why.
+    Unstored(String),
     /// Options that do not go together, or a value that an option refuses.
     Usage(String),
     /// Writing failed.
@@ -43,6 +46,9 @@ impl fmt::Display for Failure {
             Self::File(error) => write!(f, "{error}"),
             Self::Other(error) => write!(f, "{error}"),
             Self::Interrupted => f.write_str("interrupted before the first draw; nothing was written"),
+            Self::Unstored(why) => {
+                write!(f, "{why}. What was stored before is intact; make room and go on with --resume")
+            }
             Self::Usage(text) => f.write_str(text),
             Self::Writing(error) => write!(f, "cannot write the output: {error}"),
         }
@@ -71,14 +77,14 @@ impl From<io::Error> for Failure {
 
 /// Writes a picture to a file.
 pub fn picture(path: &Path, figure: &Figure) -> Result<(), Failure> {
-    std::fs::write(path, figure.svg())
-        .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display())))
+    Ok(austerity_io::run::write_file(path, figure.svg().as_bytes())?)
 }
 
-/// Prints a text and a line end.
+/// Prints a text and a line end; what a terminal would obey is shown as escapes.
 pub fn say(text: impl fmt::Display) -> Result<(), Failure> {
+    let text = text.to_string();
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")?;
+    writeln!(out, "{}", printable_lines(&text))?;
     out.flush()?;
     Ok(())
 }

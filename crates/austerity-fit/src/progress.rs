@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 
 use austerity::run::{Observer, Progress};
+use austerity_io::text::printable;
 
 /// A line that is rewritten as the run goes on.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Line {
         if self.live {
             let mut out = stderr().lock();
             // A line that cannot be shown is not worth an error.
-            let _ = write!(out, "\r\x1b[2K{text}");
+            let _ = write!(out, "\r\x1b[2K{}", printable(text));
             let _ = out.flush();
             self.shown = true;
         }

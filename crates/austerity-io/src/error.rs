@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::text::printable;
+
 /// A cell of a file, as a person finds it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -25,7 +27,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`, column `{}`, row {}", self.file.display(), self.column, self.row)?;
+        write!(f, "`{}`, column `{}`, row {}", self.file.display(), printable(&self.column), self.row)?;
         match self.line {
             Some(line) => write!(f, " (line {line})"),
             None => Ok(()),

@@ -9,6 +9,8 @@
 //! | [`priors`] | priors of single coefficients from a file |
 //! | [`run`] | a run on disk: draws as Zarr for ArviZ, checkpoint, lock, export |
 //! | [`write`](mod@write) | numeric columns to CSV and Parquet, streamed |
+//! | [`seal`], [`verified`] | checksums that text files carry; what a comparison found |
+//! | [`text`] | names without control characters |
 //!
 //! Everything a user can get wrong is an [`Error`] that names the file, the column, the row, the value and a
 //! remedy. **Rows are counted from 1** among the data rows, as a person counts them; CSV errors name the line of
@@ -32,8 +34,12 @@ pub mod error;
 pub mod load;
 pub mod priors;
 pub mod run;
+pub mod seal;
 pub mod store;
 pub mod table;
+mod temporary;
+pub mod text;
+pub mod verified;
 pub mod write;
 
 pub use error::{Error, Place, Result};

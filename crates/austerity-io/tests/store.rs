@@ -40,7 +40,9 @@ fn convert(source: &Source, out: &Path, memory: usize, shards: usize) -> austeri
 }
 
 fn bytes(folder: &Path) -> Vec<Vec<u8>> {
-    ["blocks.npy", "rows.npy", "meta.json"].map(|file| std::fs::read(folder.join(file)).unwrap()).to_vec()
+    ["blocks.npy", "rows.npy", "checksums.npy", "meta.json"]
+        .map(|file| std::fs::read(folder.join(file)).unwrap())
+        .to_vec()
 }
 
 fn files(folder: &Folder) -> Vec<String> {
@@ -59,7 +61,7 @@ fn a_store_holds_the_rows_of_the_table() {
         assert_eq!((created.rows, created.buckets), (rows, 1));
         assert!(is_store(&out));
         let found = open_store(&out).unwrap();
-        found.verify().unwrap();
+        found.verify(2).unwrap();
         let loaded = load(&source, &options(), None, SEED, &LoadOptions::default()).unwrap();
         assert_eq!((&found.recipe, &found.notes), (&loaded.recipe, &loaded.notes));
         assert_eq!(found.warnings, loaded.warnings);
@@ -159,7 +161,7 @@ fn the_bytes_do_not_depend_on_the_memory() {
         assert_eq!(stages[0], Progress::Survey);
         assert!(stages.contains(&Progress::Scatter { done: rows, rows }), "{stages:?}");
         assert_eq!(bytes(&out), bytes(&folder.path("whole")));
-        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 3, "temporary files are gone");
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 4, "temporary files are gone");
     }
     let message = convert(&source, &folder.path("tiny"), 1000, 1).unwrap_err().to_string();
     assert!(message.contains("1000 bytes of memory") && message.contains("at least"), "{message}");
@@ -176,7 +178,7 @@ fn shards_hold_every_row_once() {
     let mut seen = vec![0; rows];
     for (number, shard) in created.folders.iter().enumerate() {
         let found = open_store(shard).unwrap();
-        found.verify().unwrap();
+        found.verify(2).unwrap();
         assert_eq!((found.shard.unwrap().number, found.shard.unwrap().rows), (number + 1, rows));
         (0..found.store.rows()).for_each(|position| seen[found.store.original_row(position)] += 1);
     }
@@ -194,6 +196,8 @@ fn shards_hold_every_row_once() {
 #[test]
 fn every_row_is_equally_likely_everywhere() {
     let folder = Folder::new("store-uniform");
+    // Waiting for the disk 1,500 times would be all that this test does.
+    austerity_io::run::volatile(folder.path("out").parent().unwrap());
     let (rows, repeats) = (12, 1500);
     let source = Source::of_table(table(rows));
     let mut counts = vec![vec![0.0; rows]; rows];
@@ -228,34 +232,43 @@ fn damage_is_named() {
         }
         std::fs::write(&path, good).unwrap();
     };
-    for file in ["blocks.npy", "rows.npy"] {
+    for file in ["blocks.npy", "rows.npy", "checksums.npy"] {
         let good = std::fs::read(out.join(file)).unwrap();
         for length in [0, 1, 127, 128, good.len() - 1] {
             refused(file, &good[..length], &["truncated", "convert the table again"]);
         }
         let mut header = good.clone();
         header[40] = b'9';
-        refused(file, &header, &["does not begin"]);
+        refused(file, &header, if file == "checksums.npy" { &["damaged"] } else { &["does not begin"] });
     }
     let meta = std::fs::read_to_string(out.join("meta.json")).unwrap();
     refused("meta.json", &meta.as_bytes()[..meta.len() / 2], &["truncated"]);
     refused("meta.json", b"{}", &["does not describe"]);
     refused(
         "meta.json",
-        meta.replace("\"version\": 1", "\"version\": 7").as_bytes(),
-        &["version 7", "version 1"],
+        meta.replace("\"version\": 2", "\"version\": 7").as_bytes(),
+        &["version 7", "versions 1 and 2"],
     );
     refused(
         "meta.json",
         meta.replace("\"rows\": 500", "\"rows\": 501").as_bytes(),
-        &["does not begin"].map(|_| "meta.json"),
+        &["checksum does not fit"],
     );
-    // A changed number passes the quick checks and fails the slow one.
-    let good = std::fs::read(out.join("blocks.npy")).unwrap();
-    let mut changed = good.clone();
-    changed[1000] ^= 1;
-    std::fs::write(out.join("blocks.npy"), changed).unwrap();
-    assert!(open_store(&out).unwrap().verify().unwrap_err().to_string().contains("checksum"));
+    // A changed number passes the quick checks and fails the slow one, which names its place.
+    for (file, place) in [("blocks.npy", "block"), ("rows.npy", "row")] {
+        let good = std::fs::read(out.join(file)).unwrap();
+        let mut changed = good.clone();
+        changed[1000] ^= 1;
+        std::fs::write(out.join(file), changed).unwrap();
+        let message = open_store(&out).unwrap().verify(2).unwrap_err().to_string();
+        for word in ["checksum", file, place, "convert the table again"] {
+            assert!(message.contains(word), "{word:?} is missing from: {message}");
+        }
+        std::fs::write(out.join(file), good).unwrap();
+    }
+    let mut sums = std::fs::read(out.join("checksums.npy")).unwrap();
+    sums[130] ^= 4;
+    refused("checksums.npy", &sums, &["checksum does not fit"]);
     std::fs::remove_file(out.join("rows.npy")).unwrap();
     assert!(open_store(&out).unwrap_err().to_string().contains("rows.npy"));
     assert!(open_store(folder.path("nothing")).is_err());
@@ -270,12 +283,16 @@ fn nothing_is_left_behind_or_overwritten() {
     let message = convert(&source, &out, 1 << 20, 1).unwrap_err().to_string();
     assert!(message.contains("exists already"), "{message}");
     std::fs::remove_dir(&out).unwrap();
-    std::fs::create_dir(folder.path("out.part")).unwrap();
-    let message = convert(&source, &out, 1 << 20, 1).unwrap_err().to_string();
-    assert!(message.contains("out.part") && message.contains("cut short"), "{message}");
-    std::fs::remove_dir(folder.path("out.part")).unwrap();
+    // What a killed conversion left is removed, and only that.
+    let left = folder.path("out.0123456789abcdef.part");
+    std::fs::create_dir(&left).unwrap();
+    std::fs::write(left.join("lock"), "").unwrap();
+    std::fs::write(left.join("blocks.npy"), "half").unwrap();
+    convert(&source, &out, 1 << 20, 1).unwrap();
+    assert_eq!(files(&folder), ["out"]);
+    std::fs::remove_dir_all(&out).unwrap();
     let message = convert(&source, &folder.path("no/such"), 1 << 20, 1).unwrap_err().to_string();
-    assert!(message.contains("no/such.part") && message.contains("check the path"), "{message}");
+    assert!(message.contains("no/such") && message.contains("check the path"), "{message}");
     // An error of the table after the folder was made.
     let bad = folder.file("bad.csv", "bought,income,w\n0,1,1\n1,2,oops\n");
     assert!(convert(&open(bad).unwrap(), &out, 1 << 20, 1).is_err());
@@ -345,5 +362,45 @@ fn priors_are_read_by_name() {
         let message =
             austerity_io::priors::read(folder.file("bad.csv", text), &names).unwrap_err().to_string();
         assert!(words.iter().all(|word| message.contains(word)), "{words:?}: {message}");
+    }
+}
+
+/// Stores of version 1 have one checksum for all numbers; they are opened and verified.
+#[test]
+fn stores_of_the_earlier_version_are_read() {
+    let folder = Folder::new("store-earlier");
+    let source = Source::of_table(table(500));
+    let out = folder.path("out");
+    convert(&source, &out, 1 << 20, 1).unwrap();
+    let sum = austerity_io::store::earlier_checksum(&open_store(&out).unwrap().store);
+    let mut meta: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(out.join("meta.json")).unwrap()).unwrap();
+    let fields = meta.as_object_mut().unwrap();
+    fields.insert("version".into(), 1.into());
+    fields.insert("checksum".into(), sum.into());
+    fields.remove("pieces");
+    fields.remove("data_checksum");
+    std::fs::write(out.join("meta.json"), meta.to_string()).unwrap();
+    std::fs::remove_file(out.join("checksums.npy")).unwrap();
+    open_store(&out).unwrap().verify(1).unwrap();
+    let mut blocks = std::fs::read(out.join("blocks.npy")).unwrap();
+    blocks[2000] ^= 1;
+    std::fs::write(out.join("blocks.npy"), blocks).unwrap();
+    let message = open_store(&out).unwrap().verify(1).unwrap_err().to_string();
+    assert!(message.contains("blocks.npy") && message.contains("checksum"), "{message}");
+}
+
+/// The checksum that a run remembers is that of the numbers, whether they are mapped or in memory.
+#[test]
+fn memory_and_disk_have_one_checksum() {
+    let folder = Folder::new("store-sums");
+    for rows in [33, 5003] {
+        let source = Source::of_table(table(rows));
+        let out = folder.path(&format!("out{rows}"));
+        convert(&source, &out, 1 << 20, 1).unwrap();
+        let found = open_store(&out).unwrap();
+        for threads in [1, 3] {
+            assert_eq!(austerity_io::store::checksum(&found.store, threads), found.checksum());
+        }
     }
 }

@@ -9,7 +9,9 @@ pub(crate) fn exception(failure: &Failure) -> PyErr {
     let text = python_words(&failure.to_string());
     match failure {
         Failure::Interrupted => PyKeyboardInterrupt::new_err(text),
-        Failure::File(austerity_io::Error::Io { .. }) | Failure::Writing(_) => PyOSError::new_err(text),
+        Failure::File(austerity_io::Error::Io { .. }) | Failure::Writing(_) | Failure::Unstored(_) => {
+            PyOSError::new_err(text)
+        }
         Failure::Library(austerity::Error::Panicked { .. } | austerity::Error::Sink { .. })
         | Failure::Other(_) => PyRuntimeError::new_err(text),
         Failure::Library(_) | Failure::File(_) | Failure::Usage(_) => PyValueError::new_err(text),

@@ -55,6 +55,7 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reading::report, module)?)?;
     module.add_function(wrap_pyfunction!(reading::export, module)?)?;
     module.add_function(wrap_pyfunction!(reading::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(reading::verify, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
     module.add_function(wrap_pyfunction!(theory::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(theory::design, module)?)?;

@@ -81,6 +81,13 @@ pub(crate) fn statistics<'py>(py: Python<'py>, run: PathBuf) -> PyResult<Vec<(St
     made.into_iter().map(|(name, chains)| Ok((name, stacked(py, &chains)?))).collect()
 }
 
+/// The JSON of `verify --json`.
+#[pyfunction]
+pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    py.detach(|| runs::verify::check(&path, threads).map(|made| made.json(&path).to_string())).map_err(raise)
+}
+
 /// Writes the page.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, run: PathBuf, out: PathBuf) -> PyResult<()> {

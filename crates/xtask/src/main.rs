@@ -9,6 +9,7 @@ mod python;
 mod slowest;
 mod steps;
 mod suite;
+mod torture;
 mod tree;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 pub(crate) const TASKS: &[(&str, &str)] = &[
     ("test", "run the first tier of checks, as continuous integration does; --full adds the second tier"),
     ("bench", "run the benches of every crate, or the one that is named, such as `bench flat-in-n --quick`"),
+    ("torture", "fail file calls, kill and flip bits at random places; --minutes M says how long (10)"),
     ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
     ("help", "print this text"),
 ];
@@ -34,6 +36,9 @@ fn main() -> ExitCode {
             suite::run(&root, suite::Tier::Full)
         }
         Some("bench") => bench(&root, &arguments[1..]),
+        Some("torture") if torture::minutes(&arguments[1..]).is_some() => {
+            outcome(torture::run(&root, torture::minutes(&arguments[1..]).unwrap_or_default()))
+        }
         Some("figures") if arguments.len() == 1 => outcome(figures::draw(&root)),
         Some("help" | "--help" | "-h") => {
             print!("{}", usage());

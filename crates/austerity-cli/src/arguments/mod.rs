@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use austerity_fit::options::{
     self, AnalyzeOptions, CheckOptions, Common, ConvertOptions, DesignOptions, ExportOptions, FamilyChoice,
-    FitOptions, MergeOptions, PredictOptions, ReportOptions, RunOptions,
+    FitOptions, MergeOptions, PredictOptions, ReportOptions, RunOptions, VerifyOptions,
 };
 use clap::{Args, Parser, Subcommand};
 
@@ -65,6 +65,9 @@ pub(crate) enum Command {
     /// Merge runs that hold different chains of the same posterior.
     #[command(after_help = options::MERGE_EXAMPLES)]
     Merge(MergeOptions),
+    /// Check that every byte of a run or a store is what was written, and name what is lost (exit code 1 if damaged).
+    #[command(after_help = "Examples:\n  austerity verify run\n  austerity verify store --json")]
+    Verify(VerifyOptions),
     /// Fit a million built-in rows, then compare with exact Metropolis–Hastings and the paper's test, in half a minute.
     #[command(
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000 --out demo\n  austerity demo --json > demo.json"

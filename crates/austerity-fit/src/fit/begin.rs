@@ -383,6 +383,7 @@ impl Begin<'_, '_> {
             budget: budgeted,
             storage: None,
             healed: self.history.records(),
+            pairs: None,
             proposal: proposal_words,
             options: resolved(&self.asked.options.shape, &settings),
             data_options: self.asked.options.data.clone(),
@@ -424,7 +425,7 @@ impl Begin<'_, '_> {
         let preparation = self.parts.begun.elapsed().as_secs_f64();
         let saved = Saved { checkpoint, seconds: 0.0, preparation, ended: None, failed: false };
         if let Some(pairs) = &pairs {
-            write_pairs(&self.folder.file("pairs.csv"), pairs)?;
+            run.pairs = Some(write_pairs(&self.folder.file("pairs.csv"), pairs)?);
         }
         let files = Instant::now();
         let writer = DrawsWriter::create(self.folder.draws(), &layout)?;
@@ -488,8 +489,8 @@ fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
     }
 }
 
-/// Completed decisions, as `design --trial` reads them: mean, sd (divisor N) and offset.
-fn write_pairs(path: &Path, pairs: &Pairs) -> Result<(), Failure> {
+/// Writes completed decisions, as `design --trial` reads them (mean, sd with divisor N, and offset); gives the checksum of the file.
+fn write_pairs(path: &Path, pairs: &Pairs) -> Result<String, Failure> {
     let rows = pairs.rows() as f64;
     let mut text = String::from("mean,sd,offset\n");
     for pair in pairs.as_slice() {
@@ -497,7 +498,7 @@ fn write_pairs(path: &Path, pairs: &Pairs) -> Result<(), Failure> {
         text += &format!("{:e},{:e},0\n", pair.ratio / rows, pair.kappa * (rows - 1.0).sqrt() / rows);
     }
     austerity_io::run::write_file(path, text.as_bytes())?;
-    Ok(())
+    Ok(austerity_io::seal::of(text.as_bytes()))
 }
 
 /// What will be done and why, for people.
@@ -557,5 +558,5 @@ fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mappe
         lines.push(storage.sentence(settings.record_every, Some(settings.draws)));
     }
     lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
-    lines.join("\n")
+    lines.iter().map(|line| austerity_io::text::printable(line)).collect::<Vec<_>>().join("\n")
 }

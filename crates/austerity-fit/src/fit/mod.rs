@@ -38,14 +38,17 @@ pub(crate) mod storage;
 pub(crate) mod surrogate;
 mod tails;
 
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
 
 use austerity::model::{DefaultPriors, Prior, Priors, Store};
 use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
+use austerity_io::store;
 use austerity_io::table::{Source, nearest};
 
+use crate::data::threads;
 use crate::model::{Family, Sampled};
 use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::output::Failure;
@@ -173,16 +176,15 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
         sink.save()?;
     }
     let control = host.control();
+    let started = SystemTime::now();
     host.begin(&run.settings);
+    let data_file = &run.data.file.clone();
     let course = Course { model, folder, run, budget, keeping };
     let Run { checkpoint, ended, seconds, .. } =
         spend(course, sampler, stretch, &mut sink, (&control, &mut *host))?;
     host.end();
     sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
-    if let Ended::Unstored { error } = &ended {
-        host.warn(&error.to_string());
-        host.warn("what was stored before is intact; make room and go on with --resume");
-    }
+    unchanged(data_file, started)?;
     let mut overview = Overview::read(folder)?;
     if keeping.heals && matches!(ended, Ended::Draws | Ended::Seconds | Ended::Evaluations | Ended::TargetEss)
     {
@@ -199,16 +201,34 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
             .reasons
             .insert(0, format!("The last session failed: {error}. Draws stored before are kept.").into());
     }
-    let text = serde_json::to_string_pretty(&overview.json()).map_err(std::io::Error::from)?;
-    let written = austerity_io::run::write_file(folder.file("summary.json"), text.as_bytes());
+    let written = folder.write_summary(overview.json());
     let page = page::write(folder, &overview, &folder.file("report.html"));
     // A reader that went away, or a disk that is full already, does not change what the run is worth.
     unless_closed(host.told(&overview))?;
-    if !matches!(ended, Ended::Unstored { .. }) {
-        written?;
-        page?;
+    if let Ended::Unstored { error } = &ended {
+        return Err(Failure::Unstored(error.to_string()));
     }
+    written?;
+    page?;
     Ok(overview)
+}
+
+/// Refuses a store that was cut short or written to while chains read it: a map shows the new bytes, or zeros, without a word.
+fn unchanged(file: &Path, started: SystemTime) -> Result<(), Failure> {
+    if !store::is_store(file) {
+        return Ok(());
+    }
+    let during = |error: austerity_io::Error| {
+        Failure::Usage(format!(
+            "{error}. It was sound when the fit began: draws made since may be wrong; restore the store and begin a new run in another folder"
+        ))
+    };
+    let opened = store::open(file).map_err(during)?;
+    if opened.is_newer_than(started) {
+        let threads = std::thread::available_parallelism().map_or(1, Into::into);
+        opened.verify(threads).map_err(during)?;
+    }
+    Ok(())
 }
 
 /// A reader of the output that went away is no reason to give up a run.
@@ -378,14 +398,6 @@ fn refuse_positive(option: &str, prior: Prior) -> Result<(), Failure> {
         "{option}: {prior} is a prior of positive numbers, and a coefficient may be negative; use normal:SD, laplace:SCALE, \
          student:DF,SCALE or flat"
     )))
-}
-
-/// Threads for work on all rows; 0 stands for all cores.
-fn threads(common: &Common) -> usize {
-    match common.threads {
-        0 => std::thread::available_parallelism().map_or(1, Into::into),
-        threads => threads,
-    }
 }
 
 /// Settings that all runs share.

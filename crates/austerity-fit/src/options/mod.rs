@@ -21,7 +21,7 @@ mod theory;
 pub(crate) use fit::size_words;
 pub use fit::{FIT_EXAMPLES, FitOptions, LengthOptions, MAX_DISK, Preset, RuleChoice, ShapeOptions};
 pub use predict::{MERGE_EXAMPLES, MergeOptions, PREDICT_EXAMPLES, PredictOptions};
-pub use runs::{ConvertOptions, ExportFormat, ExportOptions, ReportOptions, RunOptions};
+pub use runs::{ConvertOptions, ExportFormat, ExportOptions, ReportOptions, RunOptions, VerifyOptions};
 pub use theory::{
     ANALYZE_EXAMPLES, AnalyzeOptions, BoundFamily, CHECK_EXAMPLES, CheckOptions, DESIGN_EXAMPLES,
     DesignOptions, StatisticChoice,

@@ -14,6 +14,14 @@ pub struct RunOptions {
     pub run: PathBuf,
 }
 
+/// Options of `verify`.
+#[derive(Args, Debug)]
+pub struct VerifyOptions {
+    /// The folder of a run, or a store made by `convert`.
+    #[arg(value_name = "RUN|STORE")]
+    pub path: PathBuf,
+}
+
 /// Options of `report`.
 #[derive(Args, Debug)]
 pub struct ReportOptions {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use austerity::model::{ResponseKind, Store};
 use austerity_io::design::{Recipe, ResponseCoding, Term};
+use austerity_io::text::printable;
 
 use super::{PriorRecord, RunFile};
 use crate::model::Family;
@@ -26,6 +27,7 @@ pub(crate) fn lines(run: &RunFile) -> Vec<String> {
     };
     said.extend(coding(run));
     said.extend(priors(&run.model.priors));
+    said.iter_mut().for_each(|text| *text = printable(text).into_owned());
     said
 }
 
@@ -61,7 +63,7 @@ pub(crate) fn coding(run: &RunFile) -> Vec<String> {
     let more = references.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more (all in run.toml)") } else { String::new() };
     let references = (!listed.is_empty()).then(|| format!("Reference levels: {}{more}.", listed.join(", ")));
-    success.into_iter().chain(references).collect()
+    success.into_iter().chain(references).map(|text| printable(&text).into_owned()).collect()
 }
 
 /// The class whose probability is modelled, with its number of rows where that was counted.

@@ -9,6 +9,7 @@
 //! | prior conflict | largest z of a default prior | 4 |
 //! | decisions | predicted relative error of posterior standard deviations | 5 % |
 //! | audits | decisions that all rows contradict | upper end of what the test claims |
+//! | data | – | every row is a number that the family allows; of a store, all checksums fit |
 //! | precision | audited totals that single precision misses | 0 |
 //!
 //! An outcome is passed, failed, or *not checked*: nothing that was not looked at counts as passed. Reasons for distrust are in the
@@ -41,6 +42,7 @@ pub(crate) enum Checked {
     PriorConflict,
     Decisions,
     Audits,
+    Data,
     Precision,
 }
 
@@ -54,6 +56,7 @@ impl Checked {
             Self::PriorConflict => "prior conflict",
             Self::Decisions => "decisions",
             Self::Audits => "audits",
+            Self::Data => "data",
             Self::Precision => "precision",
         }
     }
@@ -140,6 +143,7 @@ pub(crate) fn of(overview: &Overview) -> Vec<Check> {
         conflict(overview),
         decisions(overview),
         audits(overview),
+        data(overview),
         precision(overview),
     ]
 }
@@ -267,6 +271,17 @@ fn audits(overview: &Overview) -> Check {
         Some(audits.sentence().is_none()),
         words,
     )
+}
+
+fn data(overview: &Overview) -> Check {
+    let words = if overview.run.model.family == Family::Own {
+        return Check::without(Checked::Data, None, "rows of a model of one's own are not looked into");
+    } else if overview.run.data.file.is_dir() {
+        "all rows of the store fit their checksums"
+    } else {
+        "all rows were checked as they were read; a table carries no checksum"
+    };
+    Check::without(Checked::Data, Some(true), words)
 }
 
 fn precision(overview: &Overview) -> Check {

@@ -1,7 +1,8 @@
 //! A run's folder: `run.toml`, `draws.zarr`, `checkpoint`, `pairs.csv`, `summary.json`, `report.html`, `lock`.
 //!
 //! `run.toml` is everything about a run as it was resolved at its start, for people to read and for `--resume`, `summary`, `report`,
-//! `predict` and `merge` to go by. What changes while chains run is in the checkpoint.
+//! `predict` and `merge` to go by. What changes while chains run is in the checkpoint. Every file carries a checksum, or has one in `run.toml`
+//! (`pairs.csv`), and is refused where that does not fit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,11 @@ use austerity::model::{FreeTail, Prior, Priors};
 use austerity::proposal::AnyProposal;
 use austerity::run::{Checkpoint, Counters, Ended, Hazard, Settings};
 use austerity_io::design::Recipe;
-use austerity_io::run::{DrawsReader, checkpoint};
+use austerity_io::run::DrawsReader;
+use austerity_io::run::checkpoint::{self, Found};
+use austerity_io::seal::{self, Seal};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::fit::AskedPriors;
 use crate::fit::budget::BudgetPlan;
@@ -23,6 +27,12 @@ use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
 use crate::options::{DataOptions, ShapeOptions};
 use crate::output::Failure;
+
+/// How the first line of `run.toml` begins.
+const COMMENT: &str = "# checksum ";
+/// What to do about a `run.toml` that cannot be used.
+const AS_THEY_WERE: &str = "The draws beside it are as they were; put a copy of the file back, or begin a new run in another folder, which \
+                            makes the same draws again with the same data, options and seed";
 
 /// Everything about a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +59,9 @@ pub(crate) struct RunFile {
     /// Settings that audits contradicted, and what came instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) healed: Vec<Healed>,
+    /// Checksum of `pairs.csv`, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pairs: Option<String>,
     /// How candidates are proposed, in words.
     pub(crate) proposal: String,
     pub(crate) settings: Settings,
@@ -60,10 +73,34 @@ pub(crate) struct RunFile {
 }
 
 impl RunFile {
-    /// As `run.toml` holds it.
+    /// As `run.toml` holds it: a line with the checksum of the file, then all there is.
     pub(crate) fn text(&self) -> Result<String, Failure> {
-        toml::to_string_pretty(self)
-            .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))
+        let text = toml::to_string_pretty(self)
+            .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))?;
+        Ok(seal::apply(&format!("{COMMENT}{}; `austerity verify` checks the run\n{text}", seal::PLACE)))
+    }
+
+    /// What a `run.toml` says; `path` is named in messages.
+    pub(crate) fn parse(bytes: Vec<u8>, path: &Path) -> Result<Self, Failure> {
+        let sealed = bytes.starts_with(&COMMENT.as_bytes()[..1]);
+        let seal = seal::check(&bytes);
+        if seal == Seal::Broken || sealed && seal != Seal::Sound {
+            return Err(Failure::Usage(format!(
+                "{} is damaged, or was edited: its checksum does not fit. {AS_THEY_WERE}. If you edited it on purpose, remove its first line",
+                path.display()
+            )));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Failure::Usage(format!("{} is damaged: it is not UTF-8. {AS_THEY_WERE}", path.display()))
+        })?;
+        toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let (line, why) = (before.lines().count().max(1), error.message().replace('\n', " "));
+            Failure::Usage(format!(
+                "{} is damaged or of another version: line {line}: {why}. {AS_THEY_WERE}",
+                path.display()
+            ))
+        })
     }
 }
 
@@ -220,6 +257,15 @@ impl Saved {
     }
 }
 
+/// Which checkpoint is shown.
+pub(crate) enum Standing {
+    Newest,
+    /// The one before the newest, and what is wrong with that.
+    Before(String),
+    /// None can be read, and why.
+    Lost(String),
+}
+
 /// A run's folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
@@ -258,7 +304,7 @@ impl Folder {
 
     pub(crate) fn read_run(&self) -> Result<RunFile, Failure> {
         let path = self.file("run.toml");
-        let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+        let bytes = fs::read(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound if self.has_draws() => self.without_settings(),
             std::io::ErrorKind::NotFound => Failure::Usage(format!(
                 "{} holds no run (there is no run.toml); make one with `austerity fit … --out {}`",
@@ -267,15 +313,14 @@ impl Folder {
             )),
             _ => Failure::Usage(format!("cannot read {}: {error}", path.display())),
         })?;
-        toml::from_str(&text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let (line, why) = (before.lines().count().max(1), error.message().replace('\n', " "));
-            Failure::Usage(format!(
-                "{} is damaged or of another version: line {line}: {why}. The draws beside it are as they were; put a copy of the file \
-                 back, or begin a new run in another folder, which makes the same draws again with the same data, options and seed",
-                path.display()
-            ))
-        })
+        RunFile::parse(bytes, &path)
+    }
+
+    /// Writes `summary.json`, with its checksum.
+    pub(crate) fn write_summary(&self, mut summary: Value) -> Result<(), Failure> {
+        summary[seal::KEY] = seal::PLACE.into();
+        let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)?;
+        Ok(austerity_io::run::write_file(self.file("summary.json"), seal::apply(&text).as_bytes())?)
     }
 
     /// Whether a chain of a run here has made a step; what cannot be told counts as one.
@@ -298,16 +343,22 @@ impl Folder {
         ))
     }
 
-    /// The newest intact checkpoint.
+    /// The newest checkpoint; the one before it has other counts than the draws, and will not do.
     pub(crate) fn saved(&self) -> Result<Saved, Failure> {
-        Ok(checkpoint::read(self.checkpoint())?.value)
+        match checkpoint::read(self.checkpoint())? {
+            Found { value, fallback: None } => Ok(value),
+            Found { fallback: Some(why), .. } => {
+                Err(Failure::Usage(format!("{why}; resume the run first, which makes a new one")))
+            }
+        }
     }
 
-    /// What to show of a run's checkpoint: that, or one that knows nothing and why.
-    pub(crate) fn saved_or_lost(&self, run: &RunFile) -> (Saved, Option<String>) {
-        match self.saved() {
-            Ok(saved) => (saved, None),
-            Err(failure) => (Saved::lost(run), Some(failure.to_string())),
+    /// What to show of a run's checkpoint: the newest; the one before, and why; or one that knows nothing, and why.
+    pub(crate) fn standing(&self, run: &RunFile) -> (Saved, Standing) {
+        match checkpoint::read(self.checkpoint()) {
+            Ok(Found { value, fallback: None }) => (value, Standing::Newest),
+            Ok(Found { value, fallback: Some(why) }) => (value, Standing::Before(why)),
+            Err(error) => (Saved::lost(run), Standing::Lost(error.to_string())),
         }
     }
 

@@ -49,8 +49,7 @@ pub fn run(common: &Common, options: &MergeOptions) -> Result<(), Failure> {
     let folder = Folder::new(&options.out);
     let mut fresh = Fresh::create(&folder)?;
     let lengths: Vec<usize> = parts.iter().map(|part| part.reader.draws()).collect();
-    let made = write(&folder, parts)?;
-    fresh.keep();
+    let made = fresh.fill(|folder| write(folder, parts))?;
     let cut = lengths.iter().any(|&draws| draws != made.draws);
     if common.json {
         let mut value = made.json();
@@ -213,10 +212,10 @@ fn write(folder: &Folder, parts: Vec<Part>) -> Result<Overview, Failure> {
         let bytes = std::fs::read(&pairs)
             .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", pairs.display())))?;
         write_file(folder.file("pairs.csv"), &bytes)?;
+        run.pairs = Some(austerity_io::seal::of(&bytes));
     }
     folder.write_run(&run)?;
     let overview = Overview::read(folder)?;
-    let text = serde_json::to_string_pretty(&overview.json()).map_err(std::io::Error::from)?;
-    write_file(folder.file("summary.json"), text.as_bytes())?;
+    folder.write_summary(overview.json())?;
     Ok(overview)
 }

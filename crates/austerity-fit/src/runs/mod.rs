@@ -7,8 +7,9 @@
 //! | `named` | the folder of a run without `--out` |
 //! | `about` | model, success class, reference levels and priors in words |
 //! | `scales` | coefficients of standardised columns |
+//! | `summaries` | one summary per parameter, in bounded memory |
 //! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
-//! | `summary`, `page`, `export`, `predict`, `merge` | the commands |
+//! | `summary`, `page`, `export`, `predict`, `merge`, `verify` | the commands |
 
 pub(crate) mod about;
 pub(crate) mod checks;
@@ -21,11 +22,13 @@ mod overview;
 pub mod page;
 pub mod predict;
 mod scales;
+mod summaries;
 pub mod summary;
 mod tails;
+pub mod verify;
 
 pub(crate) use folder::{
-    DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved, TailRecord,
+    DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved, Standing, TailRecord,
 };
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;

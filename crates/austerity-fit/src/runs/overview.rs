@@ -3,24 +3,20 @@
 use std::path::PathBuf;
 
 use austerity::diagnostics::Summary;
-use austerity::parallel;
 use austerity::proposal::AnyProposal;
 use austerity::rule::{Law, RuleSettings};
 use austerity::run::{Counters, Evidence, Hazard, Reason, UNBOUNDED, Verdict, stuck};
-use austerity_io::run::DrawsReader;
+use austerity_io::text::printable;
 use serde_json::{Value, json};
 
 use super::tails::{self, TailFinding};
-use super::{Folder, RunFile, Saved, about, checks, scales};
+use super::{Folder, RunFile, Saved, Standing, about, checks, scales, summaries};
 use crate::fit::budget::BudgetPlan;
 use crate::fit::healing::Healed;
 use crate::fit::progress::duration;
 use crate::output::Failure;
 use crate::report::count;
 use crate::table::table;
-
-/// Numbers of draws in memory at once, per thread.
-const TOGETHER: usize = 1 << 23;
 
 /// What is known of a run.
 pub struct Overview {
@@ -45,24 +41,6 @@ pub struct Overview {
     pub(crate) healed: Option<Healed>,
 }
 
-/// Summaries of all parameters, as many at a time as [`TOGETHER`] allows.
-fn summaries(reader: &DrawsReader) -> Result<Vec<Summary>, austerity_io::Error> {
-    let (names, draws) = (reader.names(), reader.draws());
-    let threads = std::thread::available_parallelism().map_or(1, Into::into);
-    let some = (TOGETHER / (draws * reader.chains()).max(1)).clamp(1, names.len().div_ceil(threads).max(1));
-    let groups: Vec<&[String]> = names.chunks(some).collect();
-    let summaries = parallel::each(threads, &groups, |index, names| {
-        let columns = reader.parameters(index * some..index * some + names.len())?;
-        let each = names.iter().zip(&columns).map(|(name, column)| {
-            let chains: Vec<&[f64]> =
-                (0..reader.chains()).map(|i| &column[i * draws..(i + 1) * draws]).collect();
-            Summary::new(name, &chains)
-        });
-        Ok(each.collect::<Vec<_>>())
-    })?;
-    Ok(summaries.concat())
-}
-
 impl Overview {
     /// Reads the run at `path`.
     pub fn open(path: &std::path::Path) -> Result<Self, Failure> {
@@ -72,9 +50,9 @@ impl Overview {
     /// Reads a run's folder.
     pub(crate) fn read(folder: &Folder) -> Result<Self, Failure> {
         let run = folder.read_run()?;
-        let (saved, lost) = folder.saved_or_lost(&run);
+        let (saved, standing) = folder.standing(&run);
         let reader = folder.reader()?;
-        let mut summary = summaries(&reader)?;
+        let mut summary = summaries::of(&reader)?;
         let counters = saved.counters();
         let mut standardized =
             if run.model.standardize { scales::standardized(&run.recipe, &reader)? } else { Vec::new() };
@@ -123,7 +101,13 @@ impl Overview {
             let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
             verdict.remarks.push(storage.sentence(stored_every, made));
         }
-        if let Some(why) = lost {
+        verdict.remarks.extend(summaries::remark(&reader));
+        if let Standing::Before(why) = &standing {
+            verdict.remarks.push(format!(
+                "The newest checkpoint cannot be read ({why}). Costs and counts are those of the checkpoint before it."
+            ));
+        }
+        if let Standing::Lost(why) = standing {
             verdict.reasons.clear();
             verdict.reasons.push(Reason::Told(format!(
                 "The run's costs and decision counts are lost ({why}). Its draws are intact, but it cannot be resumed."
@@ -273,6 +257,7 @@ impl Overview {
         said.extend(self.audits());
         said.extend(self.verdict.remarks.iter().cloned());
         said.push(self.next());
+        said.iter_mut().for_each(|text| *text = printable(text).into_owned());
         said
     }
 
@@ -464,7 +449,7 @@ fn numbers(summary: &[Summary]) -> String {
         let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };
         let mcse = if s.mcse_mean.is_finite() { format!("{:.1e}", s.mcse_mean) } else { "–".into() };
         numbers.add_row([
-            s.name.clone(),
+            printable(&s.name).into_owned(),
             value(s.mean),
             value(s.sd),
             value(s.q025),

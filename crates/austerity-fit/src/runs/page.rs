@@ -3,6 +3,7 @@
 use austerity::rule::RuleSettings;
 use austerity::theory::Plan;
 use austerity_io::run::DrawsReader;
+use austerity_io::seal;
 
 use super::{Folder, Overview, RunFile, about, checks};
 use crate::fit::decide;
@@ -33,8 +34,9 @@ pub fn save(run: &std::path::Path, target: &std::path::Path) -> Result<(), Failu
 
 /// Writes the page of a run just read.
 pub(crate) fn write(folder: &Folder, overview: &Overview, target: &std::path::Path) -> Result<(), Failure> {
-    let text = page(&report(folder, overview)?);
-    austerity_io::run::write_file(target, text.as_bytes())?;
+    let comment = format!("<!DOCTYPE html>\n<!-- checksum {} -->\n", seal::PLACE);
+    let text = page(&report(folder, overview)?).replacen("<!DOCTYPE html>\n", &comment, 1);
+    austerity_io::run::write_file(target, seal::apply(&text).as_bytes())?;
     Ok(())
 }
 
@@ -84,8 +86,7 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
 
 /// A statistic at the draws that are shown.
 fn statistic(reader: &DrawsReader, name: &str, draws: &[usize]) -> Result<Vec<Vec<f64>>, Failure> {
-    let all = reader.statistic(name)?;
-    Ok(all.iter().map(|chain| draws.iter().filter_map(|&draw| chain.get(draw).copied()).collect()).collect())
+    Ok(reader.statistic_at(name, draws)?)
 }
 
 /// The test of the run, with κ = √N·sd of its decisions.

@@ -1,6 +1,6 @@
 //! Files that are there whole or not at all.
 //!
-//! A file is written under a temporary name (`NAME.part`) beside its target, brought to the disk, renamed, and its folder
+//! A file is written under a temporary name of its own beside its target ([`temporary`]), brought to the disk, renamed, and its folder
 //! brought to the disk: whoever looks finds the old content or the new, also after a power cut. A [`Batch`] does
 //! this for many files at once, so that a file system with a journal commits once and not once per file. Renames follow the
 //! order of writing. Every file on its way is an open one, so a batch commits by itself when there are many. A batch that is dropped or fails removes its temporary files and leaves every target
@@ -17,15 +17,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 use crate::error::{Error, Result};
-
-/// What temporary names end in.
-pub(super) const PART: &str = ".part";
+use crate::temporary;
 
 /// Files on their way at most: systems allow a process 256 or 1024 open ones.
 const MOST: usize = 64;
 
 /// Writes a file that is there whole or not at all, durably.
 pub fn write_file(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
+    temporary::clean(path.as_ref());
     let mut batch = Batch::default();
     batch.write(path.as_ref(), &[content])?;
     batch.commit()
@@ -40,7 +39,8 @@ pub fn volatile(folder: impl Into<PathBuf>) {
     VOLATILE.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into());
 }
 
-fn is_volatile(path: &Path) -> bool {
+/// Whether a file need not survive a power cut.
+pub(crate) fn is_volatile(path: &Path) -> bool {
     let folders = VOLATILE.read().unwrap_or_else(PoisonError::into_inner);
     !folders.is_empty() && path.ancestors().any(|folder| folders.contains(folder))
 }
@@ -65,10 +65,7 @@ impl Batch {
         if self.pending.len() >= MOST {
             self.commit()?;
         }
-        let mut name = target.as_os_str().to_owned();
-        name.push(PART);
-        let part = PathBuf::from(name);
-        let file = File::create(&part).map_err(Error::io("write", target))?;
+        let (file, part) = temporary::file(target).map_err(Error::io("write", target))?;
         self.pending.push(Pending { target: target.into(), part, file });
         let Some(Pending { file, .. }) = self.pending.last_mut() else { return Ok(()) };
         pieces.iter().try_for_each(|piece| file.write_all(piece)).map_err(Error::io("write", target))
@@ -97,8 +94,8 @@ impl Batch {
         // What is renamed is taken out, so that the drop of a failed batch removes the rest only.
         let mut rest = self.pending.drain(..);
         let mut failure = None;
-        for Pending { target, part, file } in rest.by_ref() {
-            drop(file);
+        // The file stays open, and so locked, until it has its name.
+        for Pending { target, part, file: _file } in rest.by_ref() {
             if let Err(source) = fs::rename(&part, &target) {
                 let _ = fs::remove_file(&part);
                 failure = Some(Error::Io { action: "write", file: target, source });
@@ -126,7 +123,7 @@ impl Drop for Batch {
 }
 
 /// Brings the entries of a folder to the disk. Only Unix lets a folder be opened for that.
-pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     if cfg!(unix) && !is_volatile(folder) {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         File::open(folder).and_then(|opened| opened.sync_all()).map_err(Error::io("write", folder))?;

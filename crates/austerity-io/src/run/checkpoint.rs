@@ -94,7 +94,8 @@ pub fn candidates<T: DeserializeOwned>(path: impl AsRef<Path>) -> Vec<Result<T>>
     files.into_iter().map(|file| decode(file)).collect()
 }
 
-fn decode<T: DeserializeOwned>(file: &Path) -> Result<T> {
+/// The content of one file, if it is intact.
+pub fn decode<T: DeserializeOwned>(file: &Path) -> Result<T> {
     let content = content_of(file)?;
     rmp_serde::from_slice(&content).map_err(|error| {
         let remedy = "resume with the version of the program that wrote it";

@@ -1,10 +1,9 @@
 //! Chunks of draws on disk: written with padding and checksum, read with every doubt checked.
 //!
-//! A chunk is sound when it has its full length, its checksum fits, and it holds at least the draws that are asked for. A
-//! [`glance`] looks at length and last record only, for chunks that a resumed run does not need in memory.
+//! A chunk is sound when it has its full length, its checksum fits, and it holds at least the draws that are asked for.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::atomic::Batch;
@@ -63,37 +62,6 @@ pub(super) fn read(
         return Err(stale(file, have, needed));
     }
     Ok(content)
-}
-
-/// Checks a chunk that must be full, without reading it whole.
-pub(super) fn glance(
-    store: &Path,
-    block: &Block,
-    chain: usize,
-    chunk: u64,
-) -> std::result::Result<(), Damage> {
-    let file = path(store, block, chain, chunk);
-    let look = || -> io::Result<(u64, Vec<u8>)> {
-        let mut opened = File::open(&file)?;
-        let length = opened.metadata()?.len();
-        let mut record = vec![0; block.record()];
-        if length == (block.chunk_bytes() + CHECKSUM) as u64 {
-            opened.seek(SeekFrom::Start((block.chunk_bytes() - block.record()) as u64))?;
-            opened.read_exact(&mut record)?;
-        }
-        Ok((length, record))
-    };
-    match look() {
-        Err(error) => Err(unreadable(file, &error)),
-        Ok((length, _)) if length != (block.chunk_bytes() + CHECKSUM) as u64 => {
-            Err(wrong_length(file, block, length))
-        }
-        // A chunk that is not full: read it for the count.
-        Ok((_, record)) if filled(block, &record) == 0 => {
-            read(store, block, chain, chunk, block.chunk_draws).map(|_| ())
-        }
-        Ok(_) => Ok(()),
-    }
 }
 
 /// Draws that the content of a chunk holds.

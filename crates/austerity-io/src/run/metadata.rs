@@ -1,7 +1,7 @@
 //! The `zarr.json` files of a store: written from a layout, read back into a plan.
 //!
 //! Groups `posterior` and `sample_stats` have the dimensions (chain, draw), coordinates of the same names, and the attributes that
-//! ArviZ looks for. `posterior` has `coefficients` (chain, draw, feature) with its labels in `feature`. The attributes `scalars` and
+//! ArviZ looks for. Every file carries its checksum as an attribute ([`seal`]). `posterior` has `coefficients` (chain, draw, feature) with its labels in `feature`. The attributes `scalars` and
 //! `statistics` of the groups keep the order that JSON objects lose. All lengths along `draw` are those of the shortest chain.
 
 use std::fs;
@@ -13,6 +13,7 @@ use super::layout::Layout;
 use super::plan::{COEFFICIENTS, MOST_DRAWS, Plan};
 use super::zarr::{self, Grid, NumberType};
 use crate::error::{Error, Result};
+use crate::seal::{self, Seal};
 
 /// More chains than any run has: a damaged count must not ask for memory.
 const MOST_CHAINS: usize = 1 << 20;
@@ -112,13 +113,27 @@ pub(super) fn of_group(store: &Path) -> Option<Map<String, Value>> {
     group["attributes"].as_object().cloned()
 }
 
+/// What to do about a description that is damaged.
+const REMEDY: &str = "resume the run, which writes it again, or fetch the file again";
+
+/// The text of a `zarr.json`, with its checksum.
+pub(super) fn text(node: &Value) -> String {
+    let mut node = node.clone();
+    node["attributes"][seal::KEY] = seal::PLACE.into();
+    // A value made of maps with text keys cannot fail to be written.
+    seal::apply(&serde_json::to_string_pretty(&node).unwrap_or_default())
+}
+
 /// Reads a `zarr.json`.
 pub(super) fn read(file: &Path) -> Result<Value> {
-    let bytes = fs::read(file).map_err(Error::io("read", file))?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let remedy = "resume the run, which writes it again, or fetch the file again";
-        Error::format(file, format!("is damaged ({error})"), remedy)
-    })
+    let bytes = seal::read(file, REMEDY)?;
+    let mut node: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| Error::format(file, format!("is damaged ({error})"), REMEDY))?;
+    let carried = node["attributes"].as_object_mut().and_then(|attributes| attributes.remove(seal::KEY));
+    if carried.is_some() && seal::check(&bytes) != Seal::Sound {
+        return Err(Error::format(file, "is damaged (its checksum is lost)", REMEDY));
+    }
+    Ok(node)
 }
 
 /// What the root says: the plan, the draws of the shortest chain, the attributes. `labels` are those of the coefficients.

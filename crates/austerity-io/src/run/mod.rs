@@ -10,6 +10,7 @@
 //! | [`lock`] | [`RunLock`]: one process per run |
 //! | [`export`](mod@export) | draws as a long table, CSV or Parquet |
 //! | [`merge`](mod@merge) | the chains of several stores in one |
+//! | `verify` | are draws and checkpoints what was written? |
 //! | `zarr`, `plan`, `metadata`, `chunk`, `atomic` | the format, and files that are there whole or not at all |
 //!
 //! `draws.zarr` opens in xarray and ArviZ: group `posterior` with `coefficients` (chain, draw, feature) and scalars (chain, draw), group
@@ -28,14 +29,17 @@ pub mod reader;
 mod resume;
 mod thin;
 mod trace;
+mod verify;
 pub mod writer;
 mod zarr;
 
+pub(crate) use atomic::{is_volatile, sync_folder};
 pub use atomic::{volatile, write_file};
 pub use export::{ExportOptions, export};
 pub use layout::{Layout, Source, StatisticField};
 pub use lock::RunLock;
 pub use merge::merge;
-pub use reader::{DrawsReader, Thinned};
+pub use reader::{Column, DrawsReader, Thinned};
+pub use verify::verify_draws;
 pub use writer::DrawsWriter;
 pub use zarr::NumberType;

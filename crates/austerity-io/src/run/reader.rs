@@ -41,6 +41,51 @@ pub struct Thinned {
     pub values: Vec<Vec<f64>>,
 }
 
+/// Draws of one parameter, evenly spread, with the moments of all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Chain after chain the draws that were kept.
+    pub values: Vec<f64>,
+    /// Draws kept of every chain.
+    pub draws: usize,
+    /// Mean of all draws.
+    pub mean: f64,
+    /// Standard deviation of all draws, with divisor S − 1.
+    pub sd: f64,
+}
+
+impl Column {
+    /// The kept draws, one slice per chain.
+    #[must_use]
+    pub fn chains(&self) -> Vec<&[f64]> {
+        self.values.chunks_exact(self.draws.max(1)).collect()
+    }
+}
+
+/// Sums of numbers about the first of them, a chunk at a time.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    origin: Option<f64>,
+    count: f64,
+    first: f64,
+    second: f64,
+}
+
+impl Sums {
+    fn add(&mut self, values: &[f64]) {
+        let origin = *self.origin.get_or_insert(values.first().copied().unwrap_or(0.0));
+        self.count += values.len() as f64;
+        self.first += values.iter().map(|value| value - origin).sum::<f64>();
+        self.second += values.iter().map(|value| (value - origin).powi(2)).sum::<f64>();
+    }
+
+    fn mean_and_sd(&self) -> (f64, f64) {
+        let mean = self.first / self.count;
+        let variance = (self.second - self.count * mean * mean) / (self.count - 1.0);
+        (self.origin.unwrap_or(f64::NAN) + mean, variance.max(0.0).sqrt())
+    }
+}
+
 impl DrawsReader {
     /// Opens a store.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -123,37 +168,85 @@ impl DrawsReader {
 
     /// The draws of consecutive parameters, every chunk read once: one entry per parameter, in it chain after chain [`draws`](Self::draws) numbers.
     pub fn parameters(&self, range: Range<usize>) -> Result<Vec<Vec<f64>>> {
+        let mut columns: Vec<Vec<f64>> =
+            range.clone().map(|_| Vec::with_capacity(self.plan.chains * self.draws())).collect();
+        self.each_chunk(range, |place, _, values| columns[place].append(values))?;
+        Ok(columns)
+    }
+
+    /// Every `every`-th draw of consecutive parameters, the last of each so many, with the moments of all draws; every chunk is read once.
+    pub fn sampled(&self, range: Range<usize>, every: usize) -> Result<Vec<Column>> {
+        let every = every.max(1);
+        let draws = self.draws() / every;
+        let one = |_| (Vec::with_capacity(draws * self.plan.chains), Sums::default());
+        let mut columns: Vec<(Vec<f64>, Sums)> = range.clone().map(one).collect();
+        self.each_chunk(range, |place, first, values| {
+            let (kept, sums) = &mut columns[place];
+            sums.add(values);
+            kept.extend(values.drain(..).skip(every - 1 - first % every).step_by(every));
+        })?;
+        let column = |(values, sums): (Vec<f64>, Sums)| {
+            let (mean, sd) = sums.mean_and_sd();
+            Column { values, draws, mean, sd }
+        };
+        Ok(columns.into_iter().map(column).collect())
+    }
+
+    /// Calls `visit` with the position in the range, the number of the first draw and the draws of each chunk, chain after chain.
+    fn each_chunk(
+        &self,
+        range: Range<usize>,
+        mut visit: impl FnMut(usize, usize, &mut Vec<f64>),
+    ) -> Result<()> {
         if range.end > self.plan.parameters() {
             let what = format!("parameters (position {} was asked for)", range.end - 1);
             let (expected, found) = (self.plan.parameters(), range.end - 1);
             let source = austerity::Error::Dimension { what, expected, found };
             return Err(Error::Data { file: self.path.clone(), source });
         }
-        let (draws, chains) = (self.draws(), self.plan.chains);
-        let mut columns: Vec<Vec<f64>> = range.clone().map(|_| Vec::with_capacity(chains * draws)).collect();
+        let draws = self.draws();
+        let mut some: Vec<Vec<f64>> = vec![Vec::new(); range.len()];
         for block in self.plan.posterior() {
             let from = block.first.max(range.start);
             let until = (block.first + block.columns).min(range.end);
             if from >= until {
                 continue;
             }
-            let wanted = &mut columns[from - range.start..until - range.start];
-            for chain in 0..chains {
+            let places = from - range.start..until - range.start;
+            for chain in 0..self.plan.chains {
                 let (mut first, mut held) = (0, None);
                 while first < draws {
                     let content = self.chunk(block, chain, first as u64, self.draws, &mut held)?;
                     let take = (draws - first).min(block.chunk_draws);
+                    let wanted = &mut some[places.clone()];
                     transposed(block, from - block.first, &content[..take * block.record()], wanted);
+                    for (place, values) in places.clone().zip(wanted) {
+                        visit(place, first, values);
+                        values.clear();
+                    }
                     first += take;
                 }
             }
         }
-        Ok(columns)
+        Ok(())
     }
 
     /// A statistic of every decision, one entry per chain.
     pub fn statistic(&self, name: &str) -> Result<Vec<Vec<f64>>> {
         self.column(self.statistic_block(name)?, 0)
+    }
+
+    /// A statistic at some draws, ascending from 0, one entry per chain.
+    pub fn statistic_at(&self, name: &str, draws: &[usize]) -> Result<Vec<Vec<f64>>> {
+        let one = |chain| {
+            let mut cursor = self.statistic_cursor(name, chain)?;
+            let mut values = Vec::with_capacity(draws.len());
+            for &draw in draws.iter().filter(|&&draw| draw < self.draws()) {
+                values.append(&mut cursor.read(draw..draw + 1)?);
+            }
+            Ok(values)
+        };
+        (0..self.plan.chains).map(one).collect()
     }
 
     /// Whether a statistic is stored as integers (flags and bytes included).

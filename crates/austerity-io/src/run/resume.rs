@@ -1,8 +1,7 @@
 //! Going on with a store after exactly the draws that a checkpoint counts.
 //!
-//! Every chunk below the counts is looked at: the last one of each array read whole, its checksum compared and its draws counted; the
-//! full ones before it by length and last record (a bit that flipped in one of them is noticed by whoever reads it). Fewer
-//! draws than counted is [`Error::DrawsMissing`], and nothing has been touched. Then the metadata shrink, draws beyond the
+//! Every chunk below the counts is read, its checksum compared and its draws counted: a run does not go on for hours on top of draws that are
+//! lost. Fewer draws than counted is [`Error::DrawsMissing`], and nothing has been touched. Then the metadata shrink, draws beyond the
 //! counts are removed, and what a crash left behind is mended: temporary files, damaged metadata (from the layout;
 //! the shape of the chunks stands in two places), labels and coordinates.
 
@@ -11,7 +10,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::atomic::PART;
 use super::chunk::{self, Damage};
 use super::layout::Layout;
 use super::metadata;
@@ -19,6 +17,7 @@ use super::plan::{Block, Plan};
 use super::thin;
 use super::writer::DrawsWriter;
 use crate::error::{Error, Result};
+use crate::temporary::PART;
 
 impl DrawsWriter {
     /// Goes on after `made[c]` draws of the chain at position c, of which the store holds those that it keeps
@@ -133,7 +132,7 @@ fn last_chunk(
     let every = block.chunk_draws as u64;
     let full = draws / every;
     for number in 0..full {
-        chunk::glance(store, block, chain, number)
+        chunk::read(store, block, chain, number, block.chunk_draws)
             .map_err(|damage| (number * every + damage.have as u64, damage))?;
     }
     let rest = (draws % every) as usize;

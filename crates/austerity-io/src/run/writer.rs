@@ -34,7 +34,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use austerity::rule::Decision;
-use serde_json::Value;
 
 use super::atomic::{Batch, sync_folder};
 use super::chunk;
@@ -357,10 +356,13 @@ impl DrawsWriter {
             let grows =
                 node["dimension_names"].as_array().is_some_and(|names| names.contains(&"draw".into()));
             if grows || self.revealed.is_none() {
-                self.batch.update(&self.path.join(folder).join(metadata::FILE), &[&text(node)])?;
+                self.batch.update(
+                    &self.path.join(folder).join(metadata::FILE),
+                    &[metadata::text(node).as_bytes()],
+                )?;
             }
         }
-        self.batch.update(&self.path.join(metadata::FILE), &[&text(&root)])?;
+        self.batch.update(&self.path.join(metadata::FILE), &[metadata::text(&root).as_bytes()])?;
         self.batch.commit()?;
         self.revealed = Some(draws);
         Ok(())
@@ -387,9 +389,4 @@ impl DrawsWriter {
             }
         })
     }
-}
-
-fn text(value: &Value) -> Vec<u8> {
-    // A value made of maps with text keys cannot fail to be written.
-    serde_json::to_vec_pretty(value).unwrap_or_default()
 }

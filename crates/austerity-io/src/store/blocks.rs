@@ -9,9 +9,12 @@ use austerity::model::glm::blocks::{BLOCK, sample_stride};
 use austerity::model::store::Description;
 
 use super::map::START;
-use super::{BLOCKS, FORMAT, META, Meta, ROWS, Shard, VERSION};
+use super::pieces::{self, ROWS_IN_PIECE, Sums, block_bytes, blocks_in_piece};
+use super::{BLOCKS, CHECKSUMS, FORMAT, META, Meta, Pieces, ROWS, Shard, VERSION};
 use crate::design::Recipe;
 use crate::error::{Error, Result};
+use crate::run::{is_volatile, sync_folder};
+use crate::{seal, temporary};
 
 /// Bytes of the write buffers.
 const BUFFER: usize = 1 << 20;
@@ -24,6 +27,11 @@ pub(super) fn blocks_header(rows: usize, width: usize) -> Vec<u8> {
 /// The first bytes of `rows.npy`.
 pub(super) fn rows_header(rows: usize) -> Vec<u8> {
     header("<u4", &format!("({rows},)"))
+}
+
+/// The first bytes of `checksums.npy`.
+pub(super) fn checksums_header(count: usize) -> Vec<u8> {
+    header("<u4", &format!("({count},)"))
 }
 
 /// A NumPy header of version 1, padded to [`START`] bytes.
@@ -58,7 +66,9 @@ impl Out {
     fn finish(self) -> Result<u64> {
         let Self { path, file } = self;
         let file = file.into_inner().map_err(|error| Error::io("write", &path)(error.into_error()))?;
-        file.sync_all().map_err(Error::io("write", &path))?;
+        if !is_volatile(&path) {
+            file.sync_all().map_err(Error::io("write", &path))?;
+        }
         Ok(file.metadata().map_err(Error::io("read", &path))?.len())
     }
 }
@@ -72,9 +82,12 @@ pub(super) struct BlockWriter {
     /// The block being filled, column by column.
     block: Vec<f32>,
     bytes: Vec<u8>,
+    /// Row numbers of the block being filled.
+    numbers: Vec<u8>,
     written: usize,
     stride: usize,
-    checksum: Fingerprint,
+    block_sums: Sums,
+    row_sums: Sums,
     fingerprint: Fingerprint,
 }
 
@@ -88,9 +101,11 @@ impl BlockWriter {
             width,
             block: vec![0.0; width * BLOCK],
             bytes: Vec::new(),
+            numbers: Vec::new(),
             written: 0,
             stride: sample_stride(rows.div_ceil(BLOCK)),
-            checksum: Fingerprint::default(),
+            block_sums: Sums::new(blocks_in_piece(width) * block_bytes(width)),
+            row_sums: Sums::new(ROWS_IN_PIECE * size_of::<u32>()),
             fingerprint: Fingerprint::default(),
         })
     }
@@ -102,7 +117,7 @@ impl BlockWriter {
         for (column, value) in self.block.chunks_exact_mut(BLOCK).zip(values) {
             column[at] = f32::from_le_bytes(*value);
         }
-        self.rows.write(&row.to_le_bytes())?;
+        self.numbers.extend_from_slice(&row.to_le_bytes());
         self.written += 1;
         if at + 1 == BLOCK { self.flush() } else { Ok(()) }
     }
@@ -111,8 +126,11 @@ impl BlockWriter {
         self.bytes.clear();
         self.block.iter().for_each(|value| self.bytes.extend_from_slice(&value.to_le_bytes()));
         self.blocks.write(&self.bytes)?;
+        self.block_sums.push(&self.bytes);
+        self.rows.write(&self.numbers)?;
+        self.row_sums.push(&self.numbers);
+        self.numbers.clear();
         let words = || self.block.iter().map(|value| value.to_bits());
-        self.checksum.push(words());
         if ((self.written - 1) / BLOCK).is_multiple_of(self.stride) {
             self.fingerprint.push(words());
         }
@@ -134,9 +152,20 @@ impl BlockWriter {
         self.fingerprint.push_text(&description.fingerprint_words());
         description.fingerprint = self.fingerprint.finish();
         let sizes = [self.blocks.finish()?, self.rows.finish()?];
+        let (block_sums, row_sums) = (self.block_sums.finish(), self.row_sums.finish());
+        let mut sums = checksums_header(block_sums.len() + row_sums.len());
+        block_sums.iter().chain(&row_sums).for_each(|sum| sums.extend_from_slice(&sum.to_le_bytes()));
+        let mut bytes = Out::create(self.folder.join(CHECKSUMS), &sums)?.finish()?;
         let meta = Meta {
             format: FORMAT.into(),
             version: VERSION,
+            checksum: seal::PLACE.into(),
+            data_checksum: Some(pieces::of_data(&block_sums)),
+            pieces: Some(Pieces {
+                blocks: blocks_in_piece(self.width),
+                rows: ROWS_IN_PIECE,
+                file: seal::of(&sums),
+            }),
             description,
             recipe: about.recipe.clone(),
             source: about.source.into(),
@@ -144,17 +173,18 @@ impl BlockWriter {
             warnings: about.warnings.to_vec(),
             shard,
             sizes,
-            checksum: format!("{:016x}", self.checksum.finish()),
         };
         let path = self.folder.join(META);
-        let text = serde_json::to_vec_pretty(&meta).map_err(|error| Error::Io {
+        let text = serde_json::to_string_pretty(&meta).map_err(|error| Error::Io {
             action: "write",
             file: path.clone(),
             source: error.into(),
         })?;
-        let out = Out::create(path, &text)?;
+        let out = Out::create(path, seal::apply(&text).as_bytes())?;
         debug_assert_eq!(self.block.len(), self.width * BLOCK);
-        Ok(out.finish()? + sizes.iter().sum::<u64>())
+        bytes += out.finish()? + sizes.iter().sum::<u64>();
+        sync_folder(&self.folder)?;
+        Ok(bytes)
     }
 }
 
@@ -169,25 +199,19 @@ pub(super) struct About<'a> {
 /// A folder that is removed with all its files unless it is completed.
 pub(super) struct PartFolder {
     path: PathBuf,
+    _lock: File,
     complete: bool,
 }
 
 impl PartFolder {
-    /// `OUT.part` beside `OUT`, neither of which may exist.
+    /// A folder of its own beside `out`, which must not exist. What killed conversions to `out` left behind is removed.
     pub(super) fn create(out: &Path) -> Result<Self> {
-        let exists = |path: &Path| path.symlink_metadata().is_ok();
-        if exists(out) {
+        if out.symlink_metadata().is_ok() {
             return Err(Error::format(out, "exists already", "choose another name, or remove it"));
         }
-        let mut name = out.file_name().unwrap_or_default().to_owned();
-        name.push(".part");
-        let path = out.with_file_name(name);
-        if exists(&path) {
-            let problem = "exists already: another conversion is writing it, or one was cut short";
-            return Err(Error::format(&path, problem, "wait, or remove it"));
-        }
-        std::fs::create_dir(&path).map_err(Error::io("create", &path))?;
-        Ok(Self { path, complete: false })
+        temporary::clean(out);
+        let (lock, path) = temporary::folder(out).map_err(Error::io("create", out))?;
+        Ok(Self { path, _lock: lock, complete: false })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -196,9 +220,9 @@ impl PartFolder {
 
     /// Gives the folder its name.
     pub(super) fn complete(mut self, out: &Path) -> Result<()> {
-        std::fs::rename(&self.path, out).map_err(Error::io("create", out))?;
+        temporary::complete_folder(&self.path, out).map_err(Error::io("create", out))?;
         self.complete = true;
-        Ok(())
+        out.parent().map_or(Ok(()), sync_folder)
     }
 }
 

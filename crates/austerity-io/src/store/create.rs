@@ -2,8 +2,8 @@
 //!
 //! Passes over the table: one that decides (two to standardise), one that scatters. Memory: what
 //! [`ConvertOptions::memory`] says for the rows, and beside it the pages of a few thousand rows of every column. Everything
-//! goes to `OUT.part`, which becomes `OUT` at the end: a store under its own name is complete, and an error leaves nothing
-//! behind. Disk: the store, and while it is made the rows once more unless they fit in the memory given.
+//! goes to a temporary folder beside `OUT`, which becomes `OUT` at the end: a store under its own name is complete, an error leaves nothing
+//! behind, and what a killed conversion left is removed by the next one. Disk: the store, and while it is made the rows once more unless they fit in the memory given.
 
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,8 @@
 //! | `create` | [`create`]: a table becomes a store, in two or three passes over it |
 //! | `buckets` | the external shuffle |
 //! | `blocks` | the writer of the files |
-//! | `map` | files as slices |
+//! | `map`, `bus` | files as slices, and what happens when one is cut short meanwhile |
+//! | `pieces`, `verify` | checksums, and the comparison with them |
 //!
 //! A store is a folder:
 //!
@@ -13,7 +14,8 @@
 //! |---|---|
 //! | `blocks.npy` | f4, shape (blocks, width, 32): the columns, then the side columns, of 32 rows each; missing rows are 0 |
 //! | `rows.npy` | u4, shape (rows): where each stored row stood in the table, from 0 |
-//! | `meta.json` | format and version, [`Description`], [`Recipe`], the table's name, sizes, checksum |
+//! | `checksums.npy` | u4: a CRC-32C per 64 kB of `blocks.npy`, then of `rows.npy` |
+//! | `meta.json` | format and version, its own checksum, [`Description`], [`Recipe`], the table's name, sizes, checksums |
 //!
 //! `numpy.load` reads both arrays; their numbers begin at byte 128, so that a map of `blocks.npy` is the storage itself.
 //! With shards the folder holds that many stores, `shard-1`, `shard-2`, …, each a random part of the rows on the scale
@@ -21,27 +23,39 @@
 
 mod blocks;
 mod buckets;
+mod bus;
 mod create;
 mod map;
+mod pieces;
+mod verify;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use austerity::model::Store;
+use austerity::model::glm::blocks::BLOCK;
 use austerity::model::store::Description;
-use austerity::model::{Fingerprint, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::design::Recipe;
 use crate::error::{Error, Result};
-use blocks::{blocks_header, rows_header};
+use crate::seal::{self, Seal};
+use blocks::{blocks_header, checksums_header, rows_header};
+use pieces::ROWS_IN_PIECE;
 
 pub use create::{ConvertOptions, Created, Progress, create};
+pub use pieces::{checksum, earlier_checksum};
+pub use verify::verify;
 
 const FORMAT: &str = "austerity store";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// Without checksums of pieces.
+const EARLIER: u32 = 1;
 const META: &str = "meta.json";
 const BLOCKS: &str = "blocks.npy";
 const ROWS: &str = "rows.npy";
+const CHECKSUMS: &str = "checksums.npy";
 const REMEDY: &str = "convert the table again";
 
 /// One of several stores that hold the rows of a table together.
@@ -59,6 +73,13 @@ pub struct Shard {
 struct Meta {
     format: String,
     version: u32,
+    /// Of this file; in the earlier version, of all numbers of the blocks.
+    checksum: String,
+    /// Of all numbers of the blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data_checksum: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pieces: Option<Pieces>,
     description: Description,
     recipe: Recipe,
     source: String,
@@ -67,12 +88,30 @@ struct Meta {
     shard: Option<Shard>,
     /// Bytes of the two arrays.
     sizes: [u64; 2],
-    /// Of all numbers of the blocks, in hexadecimal digits.
-    checksum: String,
+}
+
+/// How the arrays are cut for their checksums.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Pieces {
+    /// Blocks in a piece.
+    blocks: usize,
+    /// Row numbers in a piece.
+    rows: usize,
+    /// Checksum of `checksums.npy`.
+    file: String,
+}
+
+/// What the arrays must be.
+#[derive(Clone, Debug)]
+enum Sums {
+    /// One sum for all numbers of the blocks.
+    Earlier,
+    /// Sums of the pieces of the blocks and of the row numbers.
+    Pieces { blocks: Vec<u32>, rows: Vec<u32> },
 }
 
 /// A store, opened.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StoreOnDisk {
     /// The rows, mapped.
     pub store: Store,
@@ -88,6 +127,9 @@ pub struct StoreOnDisk {
     pub shard: Option<Shard>,
     folder: PathBuf,
     checksum: String,
+    sums: Sums,
+    lines: Arc<map::Lines>,
+    rows: Arc<map::Rows>,
 }
 
 /// Whether the path is a folder that claims to be a store.
@@ -96,7 +138,7 @@ pub fn is_store(path: impl AsRef<Path>) -> bool {
     path.as_ref().join(META).is_file()
 }
 
-/// Opens a store: checks version and sizes, reads no row.
+/// Opens a store: checks version, sizes and the files beside the rows, reads no row. [`StoreOnDisk::verify`] reads them.
 pub fn open(path: impl AsRef<Path>) -> Result<StoreOnDisk> {
     let folder = path.as_ref();
     let meta_path = folder.join(META);
@@ -122,9 +164,16 @@ pub fn open(path: impl AsRef<Path>) -> Result<StoreOnDisk> {
         return Err(damaged(META, format!("does not describe an {FORMAT}")));
     }
     let version = value.get("version").and_then(serde_json::Value::as_u64);
-    if version != Some(VERSION.into()) {
+    let known = [EARLIER, VERSION].into_iter().find(|&known| version == Some(known.into()));
+    let Some(version) = known else {
         let found = version.map_or("unknown".into(), |version| version.to_string());
-        return Err(damaged(META, format!("has version {found}, and this program reads version {VERSION}")));
+        return Err(damaged(
+            META,
+            format!("has version {found}, and this program reads versions {EARLIER} and {VERSION}"),
+        ));
+    };
+    if version == VERSION && seal::check(&text) != Seal::Sound {
+        return Err(damaged(META, "is damaged (its checksum does not fit)".into()));
     }
     if cfg!(target_endian = "big") {
         return Err(damaged(BLOCKS, "holds little-endian numbers, and this machine is big-endian".into()));
@@ -149,10 +198,10 @@ pub fn open(path: impl AsRef<Path>) -> Result<StoreOnDisk> {
             return Err(damaged(file, "does not begin as meta.json says".into()));
         }
     }
-    let lines = map::Lines::open(&folder.join(BLOCKS))?;
-    let rows = map::Rows::open(&folder.join(ROWS))?;
-    let store =
-        Store::mapped(meta.description, Arc::new(lines), Arc::new(rows)).map_err(Error::data(folder))?;
+    let (sums, checksum) = sums(folder, &meta)?;
+    let lines = Arc::new(map::Lines::open(&folder.join(BLOCKS))?);
+    let rows = Arc::new(map::Rows::open(&folder.join(ROWS))?);
+    let store = Store::mapped(meta.description, lines.clone(), rows.clone()).map_err(Error::data(folder))?;
     if meta.recipe.coefficient_names() != store.coefficient_names() {
         return Err(damaged(META, "is damaged: its recipe and its columns disagree".into()));
     }
@@ -164,32 +213,49 @@ pub fn open(path: impl AsRef<Path>) -> Result<StoreOnDisk> {
         warnings: meta.warnings,
         shard: meta.shard,
         folder: folder.into(),
-        checksum: meta.checksum,
+        checksum,
+        sums,
+        lines,
+        rows,
     })
 }
 
-/// The checksum of all numbers of a store, in hexadecimal digits; reads all of them.
-#[must_use]
-pub fn checksum(store: &Store) -> String {
-    let mut sum = Fingerprint::default();
-    let lines = store.blocks().lines().iter();
-    sum.push(lines.flat_map(|line| line.0.iter().map(|value| value.to_bits())));
-    format!("{:016x}", sum.finish())
+/// What the arrays must be, and the checksum of the data.
+fn sums(folder: &Path, meta: &Meta) -> Result<(Sums, String)> {
+    let damaged = |file: &str, problem: &str| Err(Error::format(&folder.join(file), problem, REMEDY));
+    if meta.version == EARLIER {
+        return Ok((Sums::Earlier, meta.checksum.clone()));
+    }
+    let (Some(data), Some(pieces)) = (&meta.data_checksum, &meta.pieces) else {
+        return damaged(META, "is damaged: it has no checksums of the rows");
+    };
+    let (rows, width) = (meta.description.rows, meta.description.layout().width);
+    if pieces.blocks != pieces::blocks_in_piece(width) || pieces.rows != ROWS_IN_PIECE {
+        return damaged(META, "is damaged: it cuts the rows into other pieces");
+    }
+    let path = folder.join(CHECKSUMS);
+    let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
+    let blocks = rows.div_ceil(BLOCK).div_ceil(pieces.blocks);
+    let count = blocks + rows.div_ceil(pieces.rows);
+    let header = checksums_header(count);
+    let numbers = bytes.strip_prefix(header.as_slice()).map(<[u8]>::as_chunks::<4>);
+    let Some((numbers, [])) = numbers.filter(|(numbers, _)| numbers.len() == count) else {
+        return damaged(CHECKSUMS, "is truncated or damaged");
+    };
+    let mut numbers: Vec<u32> = numbers.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+    let of_rows = numbers.split_off(blocks);
+    if seal::of(&bytes) != pieces.file || pieces::of_data(&numbers) != *data {
+        return damaged(CHECKSUMS, "is damaged (its checksum does not fit)");
+    }
+    Ok((Sums::Pieces { blocks: numbers, rows: of_rows }, data.clone()))
 }
 
-impl StoreOnDisk {
-    /// The checksum of all numbers, as it was when the store was made; reads none of them.
-    #[must_use]
-    pub fn checksum(&self) -> &str {
-        &self.checksum
-    }
-
-    /// Reads every number and compares the checksum.
-    pub fn verify(&self) -> Result<()> {
-        if checksum(&self.store) == self.checksum {
-            return Ok(());
-        }
-        Err(Error::format(&self.folder.join(BLOCKS), "is damaged: its checksum is another", REMEDY))
+impl fmt::Debug for StoreOnDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreOnDisk")
+            .field("folder", &self.folder)
+            .field("rows", &self.store.rows())
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Numbers as delimited text, in the shortest form that reads back to the same value.
+//! Numbers as delimited text, in the shortest form that reads back to the same value. A name that a spreadsheet would compute gets an
+//! apostrophe before it ([`cell`]).
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,6 +10,7 @@ use flate2::write::GzEncoder;
 
 use super::{Field, Storage};
 use crate::error::{Error, Result};
+use crate::text::cell;
 
 /// Below this, whole numbers are written without a point or exponent.
 const WHOLE: f64 = 1e15;
@@ -25,7 +27,7 @@ impl Writer {
             if gzip { Self::Gzip(GzEncoder::new(file, Compression::default())) } else { Self::Plain(file) };
         let mut header = Vec::new();
         let mut names = ::csv::Writer::from_writer(&mut header);
-        let written = names.write_record(fields.iter().map(|field| field.name.as_bytes()));
+        let written = names.write_record(fields.iter().map(|field| cell(&field.name).into_owned()));
         written.map_err(|error| Error::Io { action: "write", file: path.into(), source: error.into() })?;
         names.flush().map_err(Error::io("write", path))?;
         drop(names);

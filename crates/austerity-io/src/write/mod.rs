@@ -1,8 +1,8 @@
 //! Numeric columns to CSV or Parquet, batch after batch.
 //!
-//! The format follows the extension, `.csv`, `.csv.gz` or `.parquet`, unless it is said. Everything goes to `FILE.part`, which becomes
-//! `FILE` at [`TableWriter::finish`]: a file under its own name is complete, and a writer that is dropped or
-//! fails leaves nothing behind. Memory: one batch for CSV, one group of rows for Parquet.
+//! The format follows the extension, `.csv`, `.csv.gz` or `.parquet`, unless it is said. Everything goes to a temporary file, which becomes
+//! `FILE` at [`TableWriter::finish`]: a file under its own name is complete, a writer that is dropped or
+//! fails leaves nothing behind, and two that write one file at once never mix. Memory: one batch for CSV, one group of rows for Parquet.
 //!
 //! ```
 //! use austerity_io::write::{Field, TableWriter};
@@ -25,6 +25,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Place, Result};
+use crate::temporary;
 
 /// How the numbers of a column are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +168,7 @@ impl TableWriter {
             Format::Parquet(writer) => writer.finish(&self.path, &self.fields)?,
         };
         file.sync_all().map_err(Error::io("write", &self.path))?;
-        drop(file);
+        // Still open, and so locked.
         self.part.complete(&self.path)
     }
 }
@@ -206,10 +207,8 @@ struct Part {
 
 impl Part {
     fn create(target: &Path) -> Result<(Self, File)> {
-        let mut name = target.as_os_str().to_owned();
-        name.push(".part");
-        let path = PathBuf::from(name);
-        let file = File::create(&path).map_err(Error::io("write", target))?;
+        temporary::clean(target);
+        let (file, path) = temporary::file(target).map_err(Error::io("write", target))?;
         Ok((Self { path, complete: false }, file))
     }
 

@@ -59,8 +59,7 @@ pub fn normal_scores(values: &[f64]) -> Vec<f64> {
 
 /// Normal scores of pooled chains, in the shape of the chains.
 pub(crate) fn chain_scores(chains: &[&[f64]]) -> Vec<Vec<f64>> {
-    let pooled = chains.concat();
-    let scores = normal_scores(&pooled);
+    let scores = normal_scores(&chains.concat());
     let mut rest = scores.as_slice();
     let mut shaped = Vec::with_capacity(chains.len());
     for chain in chains {

@@ -69,7 +69,11 @@ pub(crate) fn folded(split: &[&[f64]]) -> f64 {
     // decides their ranks: rounded as (a+b)/2, the way the reference implementations do.
     let upper = values.len() / 2;
     let median = (values[(values.len() - 1) / 2] + values[upper]) / 2.0;
-    of_sequences(&borrow(&chain_scores(&borrow(&map(split, |value| (value - median).abs())))))
+    drop(values);
+    let folded = map(split, |value| (value - median).abs());
+    let scores = chain_scores(&borrow(&folded));
+    drop(folded);
+    of_sequences(&borrow(&scores))
 }
 
 /// R̂ of sequences as given, of equal length.

@@ -71,31 +71,38 @@ impl Summary {
     /// ```
     #[must_use]
     pub fn new(name: impl Into<String>, chains: &[&[f64]]) -> Self {
+        // Copies of the draws go as soon as they have served: six are held at most.
         let pooled = pool(chains);
+        let (centre, spread) = (mean(&pooled), variance(&pooled).sqrt());
+        drop(pooled);
+        let (mcse_mean, mcse_sd) = (mcse::mcse_mean(chains), mcse::mcse_sd(chains));
         let ordered = sorted(chains);
         let finite = !ordered.is_empty();
         let defined = |value: f64| if finite { value } else { f64::NAN };
         let mut summary = Self {
             name: name.into(),
-            mean: defined(mean(&pooled)),
-            sd: defined(variance(&pooled).sqrt()),
+            mean: defined(centre),
+            sd: defined(spread),
             q025: quantile_of_sorted(&ordered, 0.025),
             q50: quantile_of_sorted(&ordered, 0.5),
             q975: quantile_of_sorted(&ordered, 0.975),
             ess_bulk: f64::NAN,
             ess_tail: f64::NAN,
             rhat: f64::NAN,
-            mcse_mean: mcse::mcse_mean(chains),
-            mcse_sd: mcse::mcse_sd(chains),
+            mcse_mean,
+            mcse_sd,
         };
         if let Some(chains) = check(chains, 1) {
+            summary.ess_tail = ess::tail(&chains, &ordered);
+            drop(ordered);
             let split = halves(&chains);
             let scores = chain_scores(&split);
-            let scores = borrow(&scores);
-            summary.ess_bulk = ess::of_sequences(&scores);
-            summary.ess_tail = ess::tail(&chains, &ordered);
+            let bulk = borrow(&scores);
+            summary.ess_bulk = ess::of_sequences(&bulk);
             if chains.len() > 1 {
-                summary.rhat = rhat::larger(rhat::of_sequences(&scores), rhat::folded(&split));
+                let bulk = rhat::of_sequences(&bulk);
+                drop(scores);
+                summary.rhat = rhat::larger(bulk, rhat::folded(&split));
             }
         }
         summary

@@ -15,6 +15,8 @@ const UNSAFE_ALLOWED: &[(&str, &str)] = &[
         "crates/austerity-io/src/store/map.rs",
         "a memory map, and its bytes as numbers, exist only as unsafe calls",
     ),
+    ("crates/austerity-io/src/store/bus.rs", "a handler of SIGBUS exists only as unsafe calls"),
+    ("crates/austerity-cli/src/hangup.rs", "how a signal is handled can be asked only by an unsafe call"),
     ("crates/austerity-py/src/native.rs", "a user's compiled function is called by its address"),
     ("crates/austerity-py/src/lock.rs", "keeping a thread known to Python exists only as unsafe calls"),
     ("crates/austerity/tests/allocation.rs", "an allocator that counts is an unsafe trait"),
