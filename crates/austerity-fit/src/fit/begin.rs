@@ -397,7 +397,12 @@ impl Begin<'_, '_> {
         run.settings.record_every = storage.every(&run.settings);
         layout.stored_every = run.settings.record_every;
         layout.draws = (run.settings.draws / run.settings.record_every).min(storage.most);
-        let mut keeping = Keeping { most: storage.most, deadline: None, heals: healing::is_open(&run) };
+        let mut keeping = Keeping {
+            most: storage.most,
+            deadline: None,
+            heals: healing::is_open(&run),
+            begun: self.parts.begun,
+        };
         let mut stretch = keeping.leg(&run, 0, self.budget.as_ref());
         let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
             Ok(sampler) => sampler,

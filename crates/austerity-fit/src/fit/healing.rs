@@ -147,28 +147,25 @@ pub(super) fn next_review(draws: u64, all: u64) -> u64 {
 pub(super) fn is_open(run: &RunFile) -> bool {
     let wanted = Wanted::read(&run.options).is_ok_and(|wanted| wanted.is_open());
     let family = !matches!(run.model.family, Family::Own | Family::Linear);
-    wanted && family && run.merged.is_empty() && matches!(run.settings.rule, RuleSettings::Sequential(_))
+    // A surrogate that was asked for stays.
+    let surrogate = run.options.surrogate.as_deref().is_none_or(|typed| typed == "auto");
+    let tested = matches!(run.settings.rule, RuleSettings::Sequential(_));
+    wanted && family && surrogate && tested && run.merged.is_empty()
+}
+
+/// Whether a run that began then leaves time to begin again.
+pub(super) fn has_time(run: &RunFile, begun: Instant) -> bool {
+    run.settings.limits.seconds.is_none_or(|all| begun.elapsed().as_secs_f64() < (1.0 - LEFT) * all)
 }
 
 /// What becomes of a run whose chains have ended: the setting to begin again with, if any.
 pub(super) fn diagnose(run: &RunFile, saved: &Saved, begun: Instant) -> Option<Healed> {
-    if saved.failed || !is_open(run) {
+    if saved.failed || !is_open(run) || !has_time(run, begun) {
         return None;
-    }
-    if let Some(all) = run.settings.limits.seconds {
-        let left = 1.0 - begun.elapsed().as_secs_f64() / all;
-        if left < LEFT {
-            return None;
-        }
     }
     let (defect, why) = contradiction(&saved.checkpoint)?;
-    let bounded = run.model.family.has_bounds();
-    let open = run.options.surrogate.as_deref().is_none_or(|typed| typed == "auto");
-    let surrogate = run.surrogate.is_some();
-    if surrogate && !open {
-        return None;
-    }
-    let care = History::of(run).care().next(defect, surrogate, bounded)?;
+    let care =
+        History::of(run).care().next(defect, run.surrogate.is_some(), run.model.family.has_bounds())?;
     Some(Healed { given_up: decide::words(&run.settings.rule), why, care, pending: true })
 }
 

@@ -270,6 +270,7 @@ impl Resume<'_> {
             most: storage.most,
             deadline: deadline(run.settings.limits.seconds, begun, closing),
             heals: healing::is_open(&run),
+            begun,
         };
         let stretch = keeping.leg(&run, shortest, budget.as_ref());
         let checkpoint = saved.checkpoint.clone().under(&run.settings.rule, run.settings.audit);

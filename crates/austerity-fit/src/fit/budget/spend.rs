@@ -13,7 +13,7 @@ use austerity::design::budget as spending;
 use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
 
 use super::super::as_stored;
-use super::super::healing::{is_contradicted, next_review};
+use super::super::healing::{has_time, is_contradicted, next_review};
 use super::super::sink::{FolderSink, Stored};
 use super::super::storage::Storage;
 use super::{Budget, FIRST, Now, Unit};
@@ -43,8 +43,9 @@ pub(in super::super) struct Keeping {
     pub(in super::super) most: u64,
     /// When chains end that only the clock ends.
     pub(in super::super) deadline: Option<Instant>,
-    /// Whether chains end where audits contradict their test.
+    /// Whether chains end where audits contradict their test, and when the command began.
     pub(in super::super) heals: bool,
+    pub(in super::super) begun: Instant,
 }
 
 impl Keeping {
@@ -130,7 +131,7 @@ pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
         seconds += outcome.seconds;
         outcome.seconds = seconds;
         let now = Now::of(&outcome.checkpoint, budget.as_ref());
-        if keeping.heals && is_contradicted(&outcome.checkpoint) {
+        if keeping.heals && is_contradicted(&outcome.checkpoint) && has_time(run, keeping.begun) {
             outcome.checkpoint.settings = run.settings.clone();
             return Ok(outcome);
         }
