@@ -25,6 +25,6 @@ mod resume;
 mod surrogates;
 mod tails;
 mod theory;
-mod trust;
 mod torture;
+mod trust;
 mod watching;

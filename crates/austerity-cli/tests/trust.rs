@@ -87,7 +87,8 @@ fn default_priors_have_the_units_of_the_response() {
     }
     // The priors of before, which know nothing of thousands: the slopes are wrong, and it is said.
     let old = "--prior normal:2.5 --prior-intercept normal:10";
-    let (_, summary) = fit(&folder, &format!("prices.csv --response price --family linear {old} --seed 1 --out old"));
+    let (_, summary) =
+        fit(&folder, &format!("prices.csv --response price --family linear {old} --seed 1 --out old"));
     let (mean, sd) = (number(&summary, "carat", "mean"), number(&summary, "carat", "sd"));
     assert!((mean - 8000.0).abs() > 20.0 * sd, "{mean} ± {sd}");
     assert!(summary["remarks"].to_string().contains("contradicts the data"), "{}", summary["remarks"]);
@@ -106,7 +107,9 @@ fn the_origin_of_a_column_does_not_matter() {
         .collect();
     folder.file("years.csv", csv("year,centred,y", rows.into_iter()));
     let slope = |column: &str, more: &str| {
-        let line = format!("years.csv --response y --family poisson --features {column} --seed 2 --draws 4000 {more}");
+        let line = format!(
+            "years.csv --response y --family poisson --features {column} --seed 2 --draws 4000 {more}"
+        );
         let (_, summary) = fit(&folder, &line);
         (number(&summary, column, "mean"), number(&summary, column, "sd"))
     };
@@ -120,7 +123,8 @@ fn the_origin_of_a_column_does_not_matter() {
 /// Two bundles of far rows, each the other's outliers, under Student noise.
 fn bundles(folder: &Scratch, name: &str, below: usize) {
     let mut numbers = Numbers(5);
-    let mut rows: Vec<Vec<f64>> = (0..5000).map(|_| vec![0.01 * numbers.normal(), numbers.normal()]).collect();
+    let mut rows: Vec<Vec<f64>> =
+        (0..5000).map(|_| vec![0.01 * numbers.normal(), numbers.normal()]).collect();
     let far = |numbers: &mut Numbers, y: f64| vec![10.0 + 0.1 * numbers.normal(), y + 0.7 * numbers.normal()];
     rows.extend((0..5).map(|_| far(&mut numbers, 20.0)).collect::<Vec<_>>());
     rows.extend((0..below).map(|_| far(&mut numbers, -20.0)).collect::<Vec<_>>());
@@ -169,7 +173,9 @@ fn a_mode_counts_by_its_mass_not_by_its_height() {
     let mean = grid.iter().map(|point| weight(point) * point.0).sum::<f64>() / total;
     folder.file("spike.csv", csv("x,y", rows.into_iter()));
     for seed in 1..=3 {
-        let line = format!("spike.csv --response y --no-intercept --prior student:5,0.001 --seed {seed} --draws 4000 --out run{seed}");
+        let line = format!(
+            "spike.csv --response y --no-intercept --prior student:5,0.001 --seed {seed} --draws 4000 --out run{seed}"
+        );
         let (code, summary) = fit(&folder, &line);
         assert_eq!(code, Some(0), "{}", reasons(&summary));
         let (found, error) = (number(&summary, "x", "mean"), number(&summary, "x", "mcse_mean"));
@@ -192,7 +198,10 @@ fn a_prior_in_conflict_is_named_and_the_mode_with_the_mass_is_found() {
     let (_, summary) = fit(&folder, &format!("{line} --prior normal:1 --out narrow"));
     assert!(number(&summary, "x", "mean") < 10.0 && number(&summary, "sigma", "mean") > 20.0, "{summary}");
     let remarks = summary["remarks"].to_string();
-    assert!(remarks.contains("normal:1 of x contradicts the data") && !remarks.contains("say little"), "{remarks}");
+    assert!(
+        remarks.contains("normal:1 of x contradicts the data") && !remarks.contains("say little"),
+        "{remarks}"
+    );
     let (code, summary) = fit(&folder, &format!("{line} --out open"));
     assert_eq!(code, Some(0), "{}", reasons(&summary));
     assert!((number(&summary, "x", "mean") - 40.0).abs() < 1.0, "{summary}");

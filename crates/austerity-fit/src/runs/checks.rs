@@ -179,7 +179,11 @@ fn modes(overview: &Overview) -> Check {
 
 fn tails(overview: &Overview) -> Check {
     if overview.run.model.family == Family::Own {
-        return Check::without(Checked::Tails, None, "the prior of a model of one's own cannot be looked into");
+        return Check::without(
+            Checked::Tails,
+            None,
+            "the prior of a model of one's own cannot be looked into",
+        );
     }
     let worst = |a: &TailCheck, b: &TailCheck| (a.figure - 1.0).abs().total_cmp(&(b.figure - 1.0).abs());
     let checks: Vec<TailCheck> = overview.tails.iter().map(TailFinding::check).collect();
@@ -194,7 +198,13 @@ fn tails(overview: &Overview) -> Check {
                 "depth of the draws in {} of the priors' tails, which should be 1: distance and its limit",
                 checks.len()
             );
-            Check::new(Checked::Tails, Some((check.figure - 1.0).abs()), Some(check.limit), check.passed, words)
+            Check::new(
+                Checked::Tails,
+                Some((check.figure - 1.0).abs()),
+                Some(check.limit),
+                check.passed,
+                words,
+            )
         }
     }
 }

@@ -20,8 +20,8 @@ use serde_json::Value;
 
 use crate::fit::AskedPriors;
 use crate::fit::budget::BudgetPlan;
-use crate::fit::modes::ModesRecord;
 use crate::fit::healing::Healed;
+use crate::fit::modes::ModesRecord;
 use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;

@@ -286,7 +286,8 @@ impl TransitionPlan {
         // Twice the variance is the mean square between independent draws.
         let variances = (0..d).map(|i| products[i * d + i] / (count - 1.0));
         // A heavy tail has jumps without bound: none counts as more than an independent draw.
-        let shares = jumps.iter().zip(variances).map(|(sum, variance)| (sum / count / (2.0 * variance)).min(1.0));
+        let shares =
+            jumps.iter().zip(variances).map(|(sum, variance)| (sum / count / (2.0 * variance)).min(1.0));
         let jump = shares.sum::<f64>() / d as f64;
         let path = inner.inner().path();
         // The length was in units of the old covariance; the new one is the posterior's own.
