@@ -19,8 +19,6 @@ pub(crate) const PART: &str = ".part";
 const DIGITS: usize = 16;
 /// Names that are tried; a second one is hardly ever needed.
 const ATTEMPTS: usize = 16;
-/// The file that is locked in a temporary folder.
-const LOCK: &str = "lock";
 
 /// Makes an empty file beside `target`, locked by its handle; gives its path.
 pub(crate) fn file(target: &Path) -> io::Result<(File, PathBuf)> {
@@ -34,21 +32,15 @@ pub(crate) fn file(target: &Path) -> io::Result<(File, PathBuf)> {
     })
 }
 
-/// Makes an empty folder beside `target`, locked by the handle of a file in it; gives its path.
-pub(crate) fn folder(target: &Path) -> io::Result<(File, PathBuf)> {
+/// Makes an empty folder beside `target`, locked by its handle where the system lets folders be opened; gives its path.
+pub(crate) fn folder(target: &Path) -> io::Result<(Option<File>, PathBuf)> {
     attempt(target, |path| {
         fs::create_dir(path)?;
-        let lock = File::create_new(path.join(LOCK))?;
-        let _ = lock.try_lock();
-        fs::symlink_metadata(path.join(LOCK))?;
+        let lock = File::open(path).ok();
+        let _ = lock.as_ref().map(File::try_lock);
+        fs::symlink_metadata(path)?;
         Ok(lock)
     })
-}
-
-/// Gives a folder its name: the lock goes first, so that only what was made stays. `target` must not exist, or be an empty folder.
-pub(crate) fn complete_folder(part: &Path, target: &Path) -> io::Result<()> {
-    fs::remove_file(part.join(LOCK))?;
-    fs::rename(part, target)
 }
 
 fn attempt<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
@@ -102,27 +94,16 @@ fn clean_where(folder: &Path, wanted: impl Fn(&str) -> bool) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.filter_map(Result::ok) {
         if target_of(&entry.file_name()).is_some_and(&wanted) {
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                clean_folder(&path);
-            } else if entry.file_type().is_ok_and(|kind| kind.is_file()) && is_abandoned(&path) {
-                let _ = fs::remove_file(path);
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if kind.is_symlink() || !is_abandoned(&path) {
+                continue;
             }
+            let _ = if kind.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }
 
-fn clean_folder(path: &Path) {
-    let lock = path.join(LOCK);
-    if !lock.exists() {
-        // Just made, or about to get its name: an empty one is all that may go.
-        let _ = fs::remove_dir(path);
-    } else if is_abandoned(&lock) {
-        let _ = fs::remove_dir_all(path);
-    }
-}
-
-/// Whether nobody holds the lock of a file; what cannot be told counts as held.
+/// Whether nobody holds the lock of a file or folder; what cannot be told counts as held.
 fn is_abandoned(file: &Path) -> bool {
     let Ok(opened) = File::open(file) else { return false };
     !matches!(opened.try_lock(), Err(TryLockError::WouldBlock | TryLockError::Error(_)))
@@ -160,8 +141,6 @@ mod tests {
         assert_eq!(names(&folder), 5);
         clean_in(&folder);
         assert_eq!(names(&folder), 4);
-        complete_folder(&third, &folder.join("store")).unwrap();
-        assert_eq!(names(&folder.join("store")), 0);
         drop((alive, living));
         assert_eq!(file(&folder.join("no/such")).unwrap_err().kind(), ErrorKind::NotFound);
         fs::remove_dir_all(&folder).unwrap();

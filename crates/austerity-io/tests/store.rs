@@ -286,7 +286,6 @@ fn nothing_is_left_behind_or_overwritten() {
     // What a killed conversion left is removed, and only that.
     let left = folder.path("out.0123456789abcdef.part");
     std::fs::create_dir(&left).unwrap();
-    std::fs::write(left.join("lock"), "").unwrap();
     std::fs::write(left.join("blocks.npy"), "half").unwrap();
     convert(&source, &out, 1 << 20, 1).unwrap();
     assert_eq!(files(&folder), ["out"]);

@@ -199,7 +199,7 @@ pub(super) struct About<'a> {
 /// A folder that is removed with all its files unless it is completed.
 pub(super) struct PartFolder {
     path: PathBuf,
-    _lock: File,
+    _lock: Option<File>,
     complete: bool,
 }
 
@@ -220,7 +220,7 @@ impl PartFolder {
 
     /// Gives the folder its name.
     pub(super) fn complete(mut self, out: &Path) -> Result<()> {
-        temporary::complete_folder(&self.path, out).map_err(Error::io("create", out))?;
+        std::fs::rename(&self.path, out).map_err(Error::io("create", out))?;
         self.complete = true;
         out.parent().map_or(Ok(()), sync_folder)
     }
