@@ -9,6 +9,8 @@ use crate::common::Scratch;
 fn give_up(scratch: &Scratch, run: &str, care: &str) {
     let path = scratch.path().join(run).join("run.toml");
     let text = fs::read_to_string(&path).unwrap();
+    // What is edited on purpose goes without its checksum, which is in the first line.
+    let text = text.split_once('\n').unwrap().1.to_owned();
     let record = format!(
         "\n[[healed]]\ngiven_up = \"a test\"\nwhy = \"Audited totals were off.\"\ncare = \"{care}\"\npending = true\n"
     );

@@ -485,7 +485,7 @@ mod tests {
         let mut rng = stream(3, 0, Role::Data);
         let rows = 4_000;
         let mut noise = || -> f64 { rng.sample(rand_distr::StandardNormal) };
-        let x: Vec<f64> = (0..rows).map(|i| if i < 4 { 300.0 } else { 0.1 * noise() }).collect();
+        let x: Vec<f64> = (0..rows).map(|i| if i < 2 { 300.0 } else { 0.1 * noise() }).collect();
         let y: Vec<f64> = x.iter().map(|x| 0.3 * x + noise() / noise().abs().max(0.3)).collect();
         let data = Data::new(["x"], vec![x], y).check(ResponseKind::Real).unwrap();
         let model = Glm::new(Student { freedom: 4.0 }, &data, vec![Prior::normal(10.0); 3]).unwrap();

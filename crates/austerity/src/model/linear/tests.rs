@@ -55,7 +55,7 @@ fn near(model: &Linear, away: f64) -> Vec<f64> {
         state[0] = s.centre[0] + s.level - shifted;
     }
     if let Noise::Unknown { .. } = model.noise {
-        state[model.priors.len()] = (0.5 * (s.least / s.weight).ln()) + 0.1 * away / (s.rows as f64).sqrt();
+        state[model.coefficients] = (0.5 * (s.least / s.weight).ln()) + 0.1 * away / (s.rows as f64).sqrt();
     }
     state
 }
