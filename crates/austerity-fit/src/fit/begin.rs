@@ -88,6 +88,8 @@ pub(super) fn anew(
     let find = FindMode {
         family,
         priors: &priors,
+        centre: loaded.store.description().response_shift,
+        intercept: loaded.store.description().intercept,
         width: if family.has_sigma() { loaded.store.response_sd() } else { 1.0 },
         offset: loaded.recipe.offset.is_some(),
         budget,

@@ -32,6 +32,8 @@ const SAMPLE: usize = 1 << 16;
 /// changes the density by a nat where the eigenvalue is 2·10⁻¹⁰.
 const SINGULAR: f64 = 1e-5;
 const FAR: f64 = 1e5;
+/// Draws of the priors that a lost search begins again from.
+const DRAWS: usize = 8;
 /// Fall of the log-likelihood, three of its standard deviations beyond its centre, that shows that it has one; a normal one falls by 4.5.
 const FALL: f64 = 1.0;
 /// Coefficients that are named in a warning.
@@ -57,8 +59,10 @@ pub(super) struct Start {
 pub(super) struct FindMode<'a> {
     pub(super) family: Family,
     pub(super) priors: &'a AskedPriors,
-    /// Standard deviation of a real response.
+    /// Mean and standard deviation of a real response, and whether there is an intercept.
+    pub(super) centre: f64,
     pub(super) width: f64,
+    pub(super) intercept: bool,
     /// Whether rows have an offset: 0 is then not the state of even odds.
     pub(super) offset: bool,
     /// The budget that may leave no time for it.
@@ -70,7 +74,7 @@ impl Task for FindMode<'_> {
     type Output = Start;
 
     fn run<M: Regression>(self, model: &M) -> Result<Start, Failure> {
-        let zero = vec![0.0; model.names().len()];
+        let zero = self.first(model.names().len());
         let (family, width) = (self.family, self.width);
         self.from(model, &zero, |mode| Ok(Modes::of(family, model, mode, width)))
     }
@@ -84,7 +88,7 @@ impl Task for FindMode<'_> {
             return Ok(Start { remarks: vec![remark], hurried: Some(distance), ..Start::at(mode) });
         }
         // A sample leads to the neighbourhood of the mode at a fraction of the cost.
-        let zero = vec![0.0; model.parameters()];
+        let zero = self.first(model.parameters());
         let start = if model.len() > 2 * SAMPLE { sampled_mode(model, &zero, SAMPLE).ok() } else { None };
         let (family, width) = (self.family, self.width);
         let start = start.map_or(zero, |mode| mode.state);
@@ -113,6 +117,38 @@ impl Start {
 }
 
 impl FindMode<'_> {
+    /// The mode from 0 or from a draw of the priors, where a search got lost: on a saddle between two modes, or far out where a likelihood is flat.
+    fn elsewhere<M: Regression>(&self, model: &M) -> Option<Mode> {
+        let priors = &self.priors.priors;
+        let parameters = priors.len();
+        let coefficients = parameters - usize::from(self.family.has_sigma());
+        let first = self.first(parameters);
+        let mut rng = stream(0, 0, Role::Start);
+        let draws = (0..DRAWS).filter_map(|_| {
+            let drawn: Option<Vec<f64>> =
+                priors[..coefficients].iter().map(|prior| prior.draw(&mut rng)).collect();
+            drawn.map(|mut state| {
+                state.extend_from_slice(&first[coefficients..]);
+                state
+            })
+        });
+        let starts: Vec<Vec<f64>> = std::iter::once(vec![0.0; parameters]).chain(draws).collect();
+        starts.iter().find_map(|start| find_mode(model, start).ok())
+    }
+
+    /// Where a search begins: at 0; with an unknown σ at the mean and the spread of the response, far from which the likelihood of Student noise is
+    /// all but flat.
+    fn first(&self, parameters: usize) -> Vec<f64> {
+        let mut state = vec![0.0; parameters];
+        if self.family.has_sigma() && self.width > 0.0 {
+            state[parameters - 1] = self.width.ln();
+            if self.intercept {
+                state[0] = self.centre;
+            }
+        }
+        state
+    }
+
     fn from<M: Regression>(
         self,
         model: &M,
@@ -122,7 +158,7 @@ impl FindMode<'_> {
         let names = model.names();
         let priors = &self.priors.priors;
         let flat = priors.contains(&Prior::Flat);
-        let found = find_mode(model, start);
+        let found = find_mode(model, start).or_else(|error| self.elsewhere(model).ok_or(error));
         let (width, rows) = (names.len(), model.len());
         let exact = self.family.has_sigma() && width > rows;
         if flat && !exact {

@@ -91,7 +91,8 @@ impl Overview {
         }
         // The loader has a remark about a response with one value.
         let told = |hazard: &&Hazard| {
-            hazard.is_fatal() && !verdict.reasons.contains(&Reason::Hazard((*hazard).clone()))
+            !matches!(hazard, Hazard::OneResponse { .. })
+                && !verdict.reasons.contains(&Reason::Hazard((*hazard).clone()))
         };
         let hazards: Vec<String> = run.model.hazards.iter().filter(told).map(ToString::to_string).collect();
         verdict.remarks.extend(hazards.into_iter().chain(remarks(&run, &counters)));
