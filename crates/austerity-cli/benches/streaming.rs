@@ -39,7 +39,7 @@ fn program(folder: &Path, words: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 fn in_memory(data: &Path) -> Result<f64, Box<dyn Error>> {
     let loaded = load(&open(data)?, &DesignOptions::new("y"), None, 1, &LoadOptions::default())?;
     let noise = Noise::Unknown { prior: Prior::normal(10.0) };
-    let model = Linear::from_store(&loaded.store, &loaded.store.default_priors(), noise)?;
+    let model = Linear::from_store(&loaded.store, loaded.store.default_priors(), noise)?;
     let mode = find_mode(&model, &[0.0; FEATURES + 2])?;
     let settings = Settings { chains: CHAINS, warmup: 100, draws: DRAWS, ..Settings::default() };
     let walk: AnyProposal = RandomWalk::isotropic(FEATURES + 2, STEP)?.into();

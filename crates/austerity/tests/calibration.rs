@@ -107,7 +107,7 @@ fn logistic(rule: &RuleSettings) -> f64 {
 
 /// The trace holds σ where the state has log σ.
 fn linear(by_rows: bool, rule: &RuleSettings) -> f64 {
-    let priors = [2.0, 1.0, 0.5].map(|sd| Prior::normal(sd));
+    let priors = [2.0, 1.0, 0.5].map(Prior::normal);
     let joint = |rng: &mut Rng| {
         let Joint { state, model } = common::linear(ROWS, &priors, rng);
         Joint { state, model: if by_rows { model.by_rows().unwrap() } else { model } }

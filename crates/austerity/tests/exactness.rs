@@ -153,7 +153,7 @@ fn logistic(rng: &mut Rng) -> Joint<impl Model<State = Vec<f64>> + use<>> {
 /// Coefficients with normal priors, log σ with the last of them.
 fn linear(rng: &mut Rng) -> Joint<austerity::model::Linear> {
     let sd = [2.0, 1.0, 1.0, 0.5];
-    common::linear(ROWS, &sd.map(|sd| Prior::normal(sd)), rng)
+    common::linear(ROWS, &sd.map(Prior::normal), rng)
 }
 
 fn isotropic(dimension: usize, sd: f64) -> AnyProposal {
@@ -267,7 +267,7 @@ fn every_proposal_is_exact() {
 #[test]
 fn every_regression_is_exact() {
     let exact = Exact::default();
-    let small = [0.5, 0.3, 0.3].map(|sd| Prior::normal(sd));
+    let small = [0.5, 0.3, 0.3].map(Prior::normal);
     passes("Poisson", |rng: &mut Rng| common::poisson(ROWS, &small, rng), &isotropic(3, 0.1), &exact);
     let heavy = [Prior::student(3.0, 1.0), NORMAL[0], NORMAL[1], Prior::normal(0.5)];
     passes("Student", |rng: &mut Rng| common::student(ROWS, 4.0, &heavy, rng), &isotropic(4, 0.1), &exact);

@@ -100,13 +100,13 @@ fn logistic(rng: &mut Rng) -> Joint<Glm<Logistic>> {
 #[test]
 fn paths_leave_every_differentiable_posterior_invariant() {
     exact("logistic", logistic, &[0.3, 0.3, 0.25], 0.9);
-    let small = [0.5, 0.3, 0.3].map(|sd| Prior::normal(sd));
+    let small = [0.5, 0.3, 0.3].map(Prior::normal);
     let poisson = |rng: &mut Rng| common::poisson(ROWS, &small, rng);
     exact("Poisson", poisson, &[0.1, 0.08, 0.07], 0.7);
     let heavy = [Prior::student(3.0, 1.0), NORMAL[0], NORMAL[1], Prior::normal(0.5)];
     let student = |rng: &mut Rng| common::student(ROWS, 4.0, &heavy, rng);
     exact("Student", student, &[0.12, 0.1, 0.09, 0.1], 0.8);
-    let priors = [2.0, 1.0, 1.0, 0.5].map(|sd| Prior::normal(sd));
+    let priors = [2.0, 1.0, 1.0, 0.5].map(Prior::normal);
     let linear = |rng: &mut Rng| common::linear(ROWS, &priors, rng);
     exact("linear", linear, &[0.12, 0.1, 0.09, 0.08], 0.8);
     exact("lasso", |rng: &mut Rng| common::lasso(ROWS, 4.0, rng), &[0.1], 1.3);
@@ -160,7 +160,7 @@ fn the_linear_model_has_its_conjugate_posterior() {
     let x = DMatrix::from_fn(2000, 3, |i, j| if j == 0 { 1.0 } else { columns[j - 1][i] });
     let y = DVector::from_column_slice(&response);
     let data = Data::new(["a", "b"], columns, response).check(ResponseKind::Real).unwrap();
-    let model = Linear::new(&data, &NORMAL, Noise::Known { sd: NOISE }).unwrap();
+    let model = Linear::new(&data, NORMAL, Noise::Known { sd: NOISE }).unwrap();
     let precision = x.transpose() * &x / (NOISE * NOISE) + DMatrix::identity(3, 3);
     let covariance = precision.try_inverse().unwrap();
     let mean = &covariance * x.transpose() * y / (NOISE * NOISE);

@@ -282,7 +282,7 @@ fn a_logistic_posterior_is_left_as_it_is_by_tested_steps_only() {
 fn a_normal_posterior_in_three_dimensions_is_left_as_it_is() {
     let data = generate::linear(600, 2).correlated(true).seed(4).build().unwrap().data;
     let data = data.check(ResponseKind::Real).unwrap();
-    let model = Linear::new(&data, &[Prior::normal(1.0); 3], Noise::Known { sd: 1.0 }).unwrap();
+    let model = Linear::new(&data, [Prior::normal(1.0); 3], Noise::Known { sd: 1.0 }).unwrap();
     let mode = find_mode(&model, &[0.0; 3]).unwrap();
     let lower = DMatrix::from_row_slice(3, 3, &mode.covariance).cholesky().unwrap().unpack();
     let centre = DVector::from_vec(mode.state.clone());

@@ -152,8 +152,8 @@ fn linear(by_rows: bool, rule: RuleSettings) -> f64 {
             Answer { mean, sd, quantiles: LEVELS.map(|level| normal.inverse_cdf(level)) }
         })
         .collect();
-    let priors = PRIOR_SD.map(|sd| Prior::normal(sd));
-    let model = Linear::new(&data, &priors, Noise::Known { sd: NOISE }).unwrap();
+    let priors = PRIOR_SD.map(Prior::normal);
+    let model = Linear::new(&data, priors, Noise::Known { sd: NOISE }).unwrap();
     let model = if by_rows { model.by_rows().unwrap() } else { model };
     let walk = RandomWalk::for_posterior(3, covariance.as_slice()).unwrap();
     let count = if by_rows { 5_000 } else { 40_000 };

@@ -39,7 +39,7 @@ fn compare(adapting: bool, epsilon: f64, (rows, features): (usize, usize), seed:
         audit: 0.0,
         ..Settings::default()
     };
-    let run = Sampler::new(&model, &settings, &proposal, &[mode.state.clone()])
+    let run = Sampler::new(&model, &settings, &proposal, std::slice::from_ref(&mode.state))
         .unwrap()
         .run(&Control::new(), &mut Silent);
     let ratio = |(i, one): (usize, &austerity::diagnostics::Summary)| {

@@ -123,7 +123,7 @@ fn a_resumed_regression_is_the_uninterrupted_one() {
     let logistic = Glm::new(Logistic, &data, data.default_priors()).unwrap();
     let made = generate::linear(700, 2).seed(3).build().unwrap();
     let data = made.data.check(ResponseKind::Real).unwrap();
-    let linear = Linear::new(&data, &data.default_priors(), Noise::default()).unwrap();
+    let linear = Linear::new(&data, data.default_priors(), Noise::default()).unwrap();
     for rule in [
         RuleSettings::default(),
         settings().rule,

@@ -294,13 +294,13 @@ impl Begin<'_, '_> {
                 (chosen, Some(plan))
             }
         };
-        let chosen = self.into_tails(chosen, &model.names())?;
+        let chosen = self.with_tail_steps(chosen, &model.names())?;
         let proposal = chosen.proposal.clone();
         self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
     }
 
     /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
-    fn into_tails(&self, chosen: Chosen, names: &[String]) -> Result<Chosen, Failure> {
+    fn with_tail_steps(&self, chosen: Chosen, names: &[String]) -> Result<Chosen, Failure> {
         let exact = matches!(chosen.decided.rule, RuleSettings::Exact { .. });
         if self.tails.is_empty() || self.proposal != ProposalChoice::Auto || !exact || self.budget.is_some() {
             return Ok(chosen);

@@ -353,11 +353,9 @@ fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Asked
     if let Some(text) = &options.prior {
         let prior = parse("--prior", text)?;
         refuse_positive("--prior", prior)?;
-        for place in intercept..coefficients {
-            // Without an intercept the first prior is that of a column.
-            priors.set(place, prior);
-            default[place] = false;
-        }
+        // Without an intercept the first prior is that of a column.
+        (intercept..coefficients).for_each(|place| priors.set(place, prior));
+        default[intercept..coefficients].fill(false);
     }
     if let Some(text) = &options.prior_intercept {
         let prior = parse("--prior-intercept", text)?;

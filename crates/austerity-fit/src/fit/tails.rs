@@ -66,7 +66,7 @@ impl Side {
         let tail = beyond(from);
         let (mut inside, mut edge) = (0.0, beyond(mode));
         for (&value, &change) in grid.iter().zip(changes) {
-            if (value - from) * (grid[grid.len() - 1] - mode) > 0.0 || !(edge > 0.0) {
+            if (value - from) * (grid[grid.len() - 1] - mode) > 0.0 || edge.is_nan() || edge <= 0.0 {
                 break;
             }
             let next = beyond(value);
@@ -116,7 +116,7 @@ impl Task for FindTails<'_> {
             let states: Vec<Vec<f64>> = grid.iter().map(|&value| with(side.parameter, value)).collect();
             let moves: Vec<(&Vec<f64>, &Vec<f64>)> = states.iter().map(|there| (far, there)).collect();
             let changes = self::totals(model, &moves);
-            let last = changes.iter().rposition(|change| !(change.abs() < FLAT));
+            let last = changes.iter().rposition(|change| change.is_nan() || change.abs() >= FLAT);
             let Some(&from) = grid.get(last.map_or(0, |place| place + 1)) else { continue };
             let share = side.share(state[side.parameter], (&grid, &changes), from);
             found.push(TailRecord {

@@ -122,12 +122,12 @@ fn linear_models() {
         sided(generate::linear(ROWS, 3).seed(5).build().unwrap().data).check(ResponseKind::Real).unwrap();
     let unknown = Noise::Unknown { prior: Prior::normal(1.0) };
     let state = [0.8, -0.1, 0.2, 0.3, 0.1];
-    check("linear", &Linear::new(&data, &priors(4), unknown).unwrap(), &state, 1e-4);
-    let known = Linear::new(&data, &priors(4), Noise::Known { sd: 0.8 }).unwrap();
+    check("linear", &Linear::new(&data, priors(4), unknown).unwrap(), &state, 1e-4);
+    let known = Linear::new(&data, priors(4), Noise::Known { sd: 0.8 }).unwrap();
     check("known noise", &known, &state[..4], 1e-4);
     let store = Store::new(&data, ResponseKind::Real).unwrap();
-    check("stored", &Linear::from_store(&store, &priors(4), unknown).unwrap(), &state, 1e-4);
-    let summarized = Linear::summarized(&data, &priors(4), unknown).unwrap();
+    check("stored", &Linear::from_store(&store, priors(4), unknown).unwrap(), &state, 1e-4);
+    let summarized = Linear::summarized(&data, priors(4), unknown).unwrap();
     let batch = Batch { blocks: &[0], block_rows: 32, population: ROWS };
     let mut gradient = [0.0; 5];
     assert!(summarized.add_batch_gradient(&state, batch, &mut Default::default(), &mut gradient).is_err());

@@ -89,7 +89,7 @@ fn responses_follow_the_true_coefficients() {
 fn least_squares_recovers_the_coefficients() {
     let made = linear(5000, 5).seed(8).build().unwrap();
     let checked = made.data.check(ResponseKind::Real).unwrap();
-    let model = Linear::summarized(&checked, &[Prior::Flat; 6], Noise::Known { sd: 1.0 }).unwrap();
+    let model = Linear::summarized(&checked, [Prior::Flat; 6], Noise::Known { sd: 1.0 }).unwrap();
     let mode = find_mode(&model, &[0.0; 6]).unwrap();
     for (j, truth) in made.coefficients.iter().enumerate() {
         let z = (mode.state[j] - truth) / mode.covariance[j * 7].sqrt();

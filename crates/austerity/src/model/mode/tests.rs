@@ -19,8 +19,8 @@ fn regression(rows: usize, mean: f64) -> crate::model::CheckedData {
 fn linear_mode_is_the_ridge_solution() {
     let data = regression(400, 3.0);
     let sds = [5.0, 0.4, 0.7];
-    let priors = sds.map(|sd| Prior::normal(sd));
-    let model = Linear::new(&data, &priors, Noise::Known { sd: 0.5 }).unwrap();
+    let priors = sds.map(Prior::normal);
+    let model = Linear::new(&data, priors, Noise::Known { sd: 0.5 }).unwrap();
     let mode = find_mode(&model, &[0.0; 3]).unwrap();
     let x = DMatrix::from_fn(400, 3, |i, j| if j == 0 { 1.0 } else { data.columns[j - 1][i] });
     let y = DVector::from_column_slice(&data.response);
@@ -42,7 +42,7 @@ fn linear_mode_is_the_ridge_solution() {
 fn unknown_noise_and_a_far_start() {
     let data = regression(300, 1000.0);
     let noise = Noise::Unknown { prior: Prior::Flat };
-    let model = Linear::summarized(&data, &[Prior::Flat; 3], noise).unwrap();
+    let model = Linear::summarized(&data, [Prior::Flat; 3], noise).unwrap();
     let mode = find_mode(&model, &[50.0, -3.0, 4.0, -2.0]).unwrap();
     let mut gradient = vec![0.0; 4];
     model.log_density_gradient(&mode.state, &mut gradient).unwrap();
@@ -140,7 +140,7 @@ fn undetermined_directions_and_bad_starts_are_told() {
     let b = a.iter().map(|a| 2.0 * a + 1.0).collect();
     let y = a.clone();
     let data = Data::new(["a", "b"], vec![a, b], y).check(ResponseKind::Real).unwrap();
-    let model = Linear::new(&data, &data.default_priors(), Noise::Known { sd: 1.0 }).unwrap();
+    let model = Linear::new(&data, data.default_priors(), Noise::Known { sd: 1.0 }).unwrap();
     assert!(find_mode(&model, &[0.0; 3]).is_ok());
     let error = find_mode(&model, &[0.0, f64::NAN, 0.0]).unwrap_err();
     assert!(matches!(error, Error::ImpossibleStart { .. }), "{error}");

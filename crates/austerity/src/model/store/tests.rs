@@ -247,7 +247,7 @@ fn models_of_a_store_are_models_of_the_data() {
     assert!(Glm::from_store(Student { freedom: 4.0 }, store, priors.clone()).is_err());
     let counts = data(50, ResponseKind::Count, false).check(ResponseKind::Count).unwrap();
     let counts = Store::new(&counts, ResponseKind::Count).unwrap();
-    assert!(Linear::from_store(&counts, &counts.default_priors(), noise).is_err());
+    assert!(Linear::from_store(&counts, counts.default_priors(), noise).is_err());
     assert!(Glm::from_store(Poisson, counts.clone(), counts.default_priors()).is_ok());
 }
 

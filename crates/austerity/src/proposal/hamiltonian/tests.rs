@@ -12,7 +12,7 @@ fn linear() -> Linear {
     let columns = vec![vec![0.0, 1.0, 2.0, 4.0, 3.0, 7.0], vec![1.0, -1.0, 0.5, 2.0, 0.0, 0.3]];
     let data = Data::new(["a", "b"], columns, vec![1.1, 2.9, 5.2, 8.8, 4.0, 9.9]);
     let data = data.check(ResponseKind::Real).unwrap();
-    Linear::new(&data, &[Prior::normal(2.0); 3], Noise::Unknown { prior: Prior::normal(1.0) }).unwrap()
+    Linear::new(&data, [Prior::normal(2.0); 3], Noise::Unknown { prior: Prior::normal(1.0) }).unwrap()
 }
 
 fn dense() -> RandomWalk {
