@@ -8,7 +8,7 @@
 //! ```
 //!
 //! for a move of about a posterior standard deviation. Ten million ordinary rows stay below 10⁻³; counts of 10⁶, weights of 10⁶ and leverages of
-//! 10⁵ do not: their posterior is narrower than f32 can place it. Such models ([`is_needed`]) take the loops of this file in exact totals, derivatives
+//! 10⁵ do not: their posterior is narrower than f32 can place it. Such models (`is_needed`) take the loops of this file in exact totals, derivatives
 //! and the certainty stratum: η, the likelihood and all sums in f64 from the stored f32 values, which stay as they are (their rounding differs from row to row
 //! and averages out). Residuals of an expansion, which are small and need relative accuracy only, stay in f32.
 //!
