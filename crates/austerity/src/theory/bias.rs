@@ -20,7 +20,7 @@
 //! and on κ, tends to 1 as ε or κ → 0, and does not exist when the noise alone is too large. Under
 //! compensation |Δ| is deliberately not small: judge by the defect.
 //!
-//! Derived for this library; agreement with chains: w within 1 % of simulated Gaussian chains at 1.37, within 3 % of a logistic posterior at 2.3;
+//! Derived for this library; agreement with chains: w within 1 % of simulated Gaussian chains at 1.37;
 //! `tests/predicted_bias.rs` asserts 6 % for walks of fixed length and 10 % for walks that adapt. Not exact: Gaussian target and chain, one number for a shape. Cost: some 1,000 steps' integrals, a few milliseconds.
 
 use super::acceptance::StepError;
