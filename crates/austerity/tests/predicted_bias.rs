@@ -61,7 +61,7 @@ fn a_walk_that_adapts_under_a_test_is_as_wide_as_predicted() {
         let found = compare(true, 0.05, (20_000, 6), seed);
         let ratio = found.predicted[0] / found.measured[0];
         assert!((ratio - 1.0).abs() < 0.1, "{:?} {:?}", found.predicted, found.measured);
-        assert!((found.measured[1] - TARGET_ACCEPTANCE).abs() < 0.04, "{:?}", found.measured);
+        assert!((found.measured[1] - TARGET_ACCEPTANCE).abs() < 0.06, "{:?}", found.measured);
         let fixed = compare_prediction_of_pilot(seed);
         assert!(fixed / found.measured[0] < 0.9, "{fixed} {:?}", found.measured);
     }

@@ -12,7 +12,7 @@
 //! independent draws. The check passes when the figure is within 3.5 standard errors and 0.03 of 1 (the likelihood is constant to 0.01) and when that standard
 //! error is at most 0.15: with fewer than about 50 independent draws beyond `from` the tail was not reached.
 //!
-//! An honest run fails with probability 5·10⁻⁴ a side. Where less than 1 % of the draws lie beyond `from`, no quantile that is printed depends on the tail, and nothing is judged, unless the
+//! An honest run fails with a nominal probability of 10⁻³ (3.5 standard errors, both directions). Where less than 1 % of the draws lie beyond `from`, no quantile that is printed depends on the tail, and nothing is judged, unless the
 //! likelihood along the coefficient puts 5 % or more there ([`FreeTail::share`]): then the chains never went, and the check fails.
 //! Cost: an incomplete beta function for every draw beyond `from`, and one effective sample size.
 
