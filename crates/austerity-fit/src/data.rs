@@ -97,7 +97,7 @@ pub(crate) fn threads(common: &Common) -> usize {
     }
 }
 
-/// Opens a store and compares every row with its checksum; what was typed about columns must be what it was made with.
+/// Opens a store and compares every row with its checksum; options about columns must be those it was made with.
 fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
     let opened = store::open(&options.data)?;
     let recipe = &opened.recipe;

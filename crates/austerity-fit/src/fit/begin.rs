@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::{Glm, Mode, Store};
+use austerity::model::Glm;
 use austerity::proposal::{AnyProposal, Mixture, Transition};
 use austerity::rule::RuleSettings;
-use austerity::run::{ChainCheckpoint, Checkpoint, Hazard, Memory, Sampler, Settings, UNBOUNDED};
-use austerity_io::run::{DrawsWriter, Layout};
+use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
+use austerity_io::run::DrawsWriter;
 
 use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
 use super::choose::{Chooser, Chosen};
@@ -16,18 +16,18 @@ use super::decide::{self, Decided, Wanted};
 use super::healing::{self, Care, History};
 use super::proposal::{Candidates, ProposalChoice};
 use super::sink::Stored;
-use super::start::{FindMode, Start, starts, typical};
-use super::storage::{Closing, Storage, bytes};
+use super::start::{FindMode, Start, hazards, starts, typical};
+use super::storage::{Closing, Storage};
 use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord, Without};
 use super::tails::{self, FindTails};
 use super::{
-    Asked, Host, Parts, Session, deadline, kept, layout, priors, sample, settings, threads, unless_closed,
+    Asked, Host, Parts, Session, deadline, kept, layout, plan, priors, sample, settings, threads,
+    unless_closed,
 };
 use crate::data;
 use crate::model::{Family, Regression, Sampled, Task, with_model};
 use crate::options::{RuleChoice, ShapeOptions};
 use crate::output::Failure;
-use crate::report::count;
 use crate::runs::{
     DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
     TailRecord, about,
@@ -40,7 +40,7 @@ const MOST: f64 = 200_000.0;
 
 /// Begins a run.
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
-    // What was typed is read before anything is made.
+    // Options that make no sense are refused before a folder is made.
     Wanted::read(&asked.options.shape)?;
     ProposalChoice::read(asked.options.shape.proposal.as_deref())?;
     SurrogateChoice::read(asked.options.shape.surrogate.as_deref())?;
@@ -141,23 +141,6 @@ pub(super) fn anew(
 
 /// Share of candidates that go into the tails of priors, where there are some.
 const TAIL_STEPS: f64 = 1.0 / 3.0;
-
-/// Noise this small beside the response is rounding: single precision holds seven digits.
-const EXACT: f64 = 1e-6;
-
-/// What the data of a regression leave open, or more than settle.
-fn hazards(store: &Store, family: Family, mode: &Mode) -> Vec<Hazard> {
-    let one = store.only_response().map(|value| Hazard::OneResponse {
-        value: match (store.description().trials, value) {
-            (true, 1.0) => "a success in every trial".into(),
-            (_, value) => value.to_string(),
-        },
-    });
-    // The last parameter of such a family is log σ.
-    let noise = mode.state.last().filter(|_| family.has_sigma()).map(|log_sigma| log_sigma.exp());
-    let exact = noise.is_some_and(|noise| noise < EXACT * store.response_sd());
-    one.into_iter().chain(exact.then_some(Hazard::ExactFit)).collect()
-}
 
 pub(super) struct Begin<'a, 'f> {
     pub(super) asked: &'a Asked<'a>,
@@ -416,7 +399,7 @@ impl Begin<'_, '_> {
             Err(error) => return Err(error.into()),
         };
         if !self.asked.common.json {
-            let text = plan(&run, &names, &layout, &sampler.memory(), self.parts.mapped);
+            let text = plan::words(&run, &names, &layout, &sampler.memory(), self.parts.mapped);
             unless_closed(self.host.plan(&text))?;
         }
         let checkpoint = Checkpoint {
@@ -474,7 +457,7 @@ fn beginning(state: &[f64], proposal: &AnyProposal) -> ChainCheckpoint<Vec<f64>,
     ChainCheckpoint::start(state.to_vec(), proposal.clone())
 }
 
-/// What was typed, with what was resolved where nothing was: a resumed run may repeat a default.
+/// The options as given, and what was chosen where nothing was: a resumed run may repeat a default.
 fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
     ShapeOptions {
         chains: Some(settings.chains),
@@ -506,64 +489,4 @@ fn write_pairs(path: &Path, pairs: &Pairs) -> Result<String, Failure> {
     }
     austerity_io::run::write_file(path, text.as_bytes())?;
     Ok(austerity_io::seal::of(text.as_bytes()))
-}
-
-/// What will be done and why, for people.
-fn plan(run: &RunFile, names: &[String], layout: &Layout, memory: &Memory, mapped: bool) -> String {
-    let settings = &run.settings;
-    let mut lines = vec![format!(
-        "{}: {} rows, {} parameters; {}.",
-        run.data.file.display(),
-        count(run.data.rows as f64),
-        names.len(),
-        run.model.family.words()
-    )];
-    lines.extend(run.data.remarks.iter().map(|remark| format!("• {remark}")));
-    lines.extend(about::coding(run));
-    let fatal = run.model.hazards.iter().filter(|hazard| hazard.is_fatal());
-    lines.extend(fatal.map(|hazard| format!("• {hazard}")));
-    lines.extend(about::priors(&run.model.priors));
-    lines.push(format!("Proposal: {}.", run.proposal));
-    lines.push(format!("Accept/reject rule: {}.", decide::words(&settings.rule)));
-    lines.push(format!("  Why: {}.", run.decision.reason));
-    lines.extend(run.budget.as_ref().map(BudgetPlan::sentence));
-    if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &run.decision.prediction) {
-        lines.push(format!(
-            "  Expected: mean error of the acceptance probability {:.4}, {:.0} % of the data per decision, posterior sds {}; \
-             {:.2} % of the decisions are audited on all rows.",
-            p.error,
-            100.0 * p.data_share,
-            p.sd_inflation.map_or("unknown".to_owned(), |ratio| format!("× {ratio:.3}")),
-            100.0 * settings.audit
-        ));
-    }
-    let draws = if settings.draws >= UNBOUNDED {
-        "draws until the limit you set".to_owned()
-    } else {
-        format!("{} draws", count(settings.draws as f64))
-    };
-    lines.push(format!(
-        "Length: {}, {} warm-up steps and {draws} each, seed {}.",
-        if settings.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", settings.chains) },
-        count(settings.warmup as f64),
-        settings.seed
-    ));
-    let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
-    let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
-    let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };
-    let data = if mapped {
-        format!("{} of data mapped from disk through the system's cache", mega(memory.data as f64))
-    } else {
-        format!("{} of it data", mega(memory.data as f64))
-    };
-    let disk = if settings.draws >= UNBOUNDED {
-        format!("at most {}", mega(bytes(layout, layout.draws) as f64))
-    } else {
-        format!("about {}", mega(layout.bytes(layout.draws) as f64))
-    };
-    if let Some(storage) = run.storage.as_ref().filter(|_| settings.record_every > 1) {
-        lines.push(storage.sentence(settings.record_every, Some(settings.draws)));
-    }
-    lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
-    lines.iter().map(|line| austerity_io::text::printable(line)).collect::<Vec<_>>().join("\n")
 }

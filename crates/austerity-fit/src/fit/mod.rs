@@ -11,6 +11,7 @@
 //! | `reach` | whether a surrogate holds where the posterior is |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `tails` | on which sides the posterior has the tail of its prior |
+//! | `plan` | the plan in words |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
 //! | `healing` | what to do when audits contradict the test: begin again with the next safer setting |
@@ -28,6 +29,7 @@ mod host;
 pub(crate) mod modes;
 mod numeric;
 mod own;
+mod plan;
 pub(crate) mod progress;
 mod proposal;
 mod reach;

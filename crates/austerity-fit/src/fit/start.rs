@@ -6,7 +6,7 @@
 
 use austerity::check::{CONFLICT, Conflict, prior_conflicts};
 use austerity::model::glm::expansion::sampled_mode;
-use austerity::model::{Access, Glm, Mode, Model as _, Prior, WeighedMode, find_mode};
+use austerity::model::{Access, Glm, Mode, Model as _, Prior, Store, WeighedMode, find_mode};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
@@ -250,6 +250,23 @@ fn conflicts<M: Regression>(model: &M, mode: &Mode) -> Vec<Conflict> {
     // Only a conflict is worth a pass over the rows.
     found.retain(|conflict| conflict.z <= CONFLICT || bounded(conflict));
     found
+}
+
+/// Noise this small beside the response is rounding: single precision holds seven digits.
+const EXACT: f64 = 1e-6;
+
+/// What is wrong with the data of a regression: one response in every row, or columns that reproduce it.
+pub(super) fn hazards(store: &Store, family: Family, mode: &Mode) -> Vec<Hazard> {
+    let one = store.only_response().map(|value| Hazard::OneResponse {
+        value: match (store.description().trials, value) {
+            (true, 1.0) => "a success in every trial".into(),
+            (_, value) => value.to_string(),
+        },
+    });
+    // The last parameter of such a family is log σ.
+    let noise = mode.state.last().filter(|_| family.has_sigma()).map(|log_sigma| log_sigma.exp());
+    let exact = noise.is_some_and(|noise| noise < EXACT * store.response_sd());
+    one.into_iter().chain(exact.then_some(Hazard::ExactFit)).collect()
 }
 
 /// Coefficients along which neither the data nor the prior change the density.

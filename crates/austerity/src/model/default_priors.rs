@@ -209,3 +209,56 @@ fn rounded(value: f64, unit: f64) -> f64 {
 fn digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(values: &[[f64; 3]]) -> impl Iterator<Item = ResponseRow> {
+        values.iter().map(|&[response, offset, weight]| ResponseRow { response, offset, trials: 1.0, weight })
+    }
+
+    fn facts(
+        kind: ResponseKind,
+        tails: NoiseTails,
+        intercept: bool,
+        values: &[[f64; 3]],
+    ) -> (f64, Option<f64>) {
+        let facts = ResponseFacts::of(kind, tails, intercept, rows(values));
+        (facts.centre, facts.unit)
+    }
+
+    #[test]
+    fn real_responses_have_a_centre_and_a_unit() {
+        let values: Vec<[f64; 3]> = [1.0, 2.0, 3.0, 4.0, 1000.0].map(|y| [y, 0.0, 1.0]).into();
+        let (kind, heavy, normal) = (ResponseKind::Real, NoiseTails::Heavy, NoiseTails::Normal);
+        // Median 3, median distance 1: one outlier moves neither, and both moments.
+        assert_eq!(facts(kind, heavy, true, &values), (3.0, Some(1.483)));
+        assert_eq!(facts(kind, normal, true, &values), (202.0, Some(399.0)));
+        // Without an intercept the distance from 0 counts: √(3² + 1.4826²).
+        assert_eq!(facts(kind, heavy, false, &values).1, Some(3.346));
+        // A row of weight 3 is three rows.
+        let weighed = [[1.0, 0.0, 3.0], [5.0, 0.0, 1.0], [9.0, 0.0, 1.0]];
+        let repeated = [1.0, 1.0, 1.0, 5.0, 9.0].map(|y| [y, 0.0, 1.0]);
+        for tails in [heavy, normal] {
+            assert_eq!(facts(kind, tails, true, &weighed), facts(kind, tails, true, &repeated));
+        }
+        // More than half of the values are the same: the standard deviation takes over. No spread at all: 1.
+        assert_eq!(facts(kind, heavy, true, &repeated).1, Some(3.2));
+        assert_eq!(facts(kind, normal, true, &[[7.0, 0.0, 1.0]; 3]), (7.0, Some(1.0)));
+    }
+
+    #[test]
+    fn other_responses_have_a_centre_on_the_scale_of_the_link() {
+        let (binary, count, normal) = (ResponseKind::Binary, ResponseKind::Count, NoiseTails::Normal);
+        // One success of three: odds 1.5/2.5; an offset of 2 in every row takes 2 off.
+        let one = [[1.0, 2.0, 1.0], [0.0, 2.0, 1.0], [0.0, 2.0, 1.0]];
+        assert_eq!(facts(binary, normal, true, &one), (-2.511, None));
+        // No event at all still has a logarithm: 0.5/3.
+        assert_eq!(facts(count, normal, true, &[[0.0, 0.0, 1.0]; 2]).0, -1.792);
+        // Counts that follow their exposures e^300, e^301: the rate is 1 per unit of e^300.
+        let counts = [[1e6, 300.0, 1.0], [1e6 * 1f64.exp(), 301.0, 1.0]];
+        let centre = facts(count, normal, true, &counts).0;
+        assert!((centre - (1e6f64.ln() - 300.0 - 1.5f64.ln())).abs() < 1e-3, "{centre}");
+    }
+}

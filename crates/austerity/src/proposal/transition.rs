@@ -66,7 +66,7 @@ const MOST_LONGER: f64 = 4.0;
 /// Inner acceptance that the step length is learnt for.
 const ACCEPTANCE: f64 = 0.84;
 
-/// Sds on either side of the mean within which a coefficient with a heavy tail has a say in the covariance.
+/// Sds on either side of the mean within which draws of a coefficient with a heavy tail count for the covariance.
 const NEAR: f64 = 6.0;
 
 /// How candidates are made.
