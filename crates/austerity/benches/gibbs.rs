@@ -12,9 +12,8 @@ use austerity::kernel::{Gibbs, GibbsSettings};
 use austerity::model::field::generate::complete_builder;
 use austerity::model::field::{Field, Neighbourhood};
 use austerity::population::Population as _;
-use austerity::rng::Streams;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
-use austerity::run::Walker;
+use austerity::run::Chain;
 
 const VARIABLES: usize = 100;
 const PAIRS: usize = 4851;
@@ -46,9 +45,9 @@ fn conditionals(field: &Field) -> Result<f64> {
 
 fn steps(field: &Field, rule: RuleSettings) -> Result<(f64, f64)> {
     let kernel = Gibbs::new(field, &GibbsSettings { rule, ..GibbsSettings::default() })?;
-    let mut walker = Walker::new(kernel, vec![0; VARIABLES], Streams::new(1, 0));
-    let time = nanoseconds(|| walker.walk(VARIABLES as u64))?;
-    Ok((time, walker.counters().data_share(PAIRS)))
+    let mut chain = Chain::start(kernel, vec![0; VARIABLES], (1, 0));
+    let time = nanoseconds(|| chain.advance(VARIABLES as u64))?;
+    Ok((time, chain.sampling().data_share(PAIRS)))
 }
 
 fn main() -> Result<()> {

@@ -14,7 +14,7 @@ use austerity::population::{Moments, Population};
 use austerity::proposal::{AnyProposal, Proposal, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::rule::{RuleSettings, SequentialSettings};
-use austerity::run::{Chain, ChainCheckpoint, Settings};
+use austerity::run::{Audited, Chain, ChainCheckpoint, Settings};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const ROWS: usize = 1_000_000;
@@ -78,7 +78,7 @@ fn walk(dimension: usize) -> RandomWalk {
     }
 }
 
-fn chain(model: &Free, dimension: usize) -> Chain<'_, Free, AnyProposal> {
+fn chain(model: &Free, dimension: usize) -> Chain<Audited<'_, Free, AnyProposal>> {
     let rule = RuleSettings::Sequential(SequentialSettings::constant(500, 0.01));
     let built = match rule.build(ROWS) {
         Ok(built) => built,

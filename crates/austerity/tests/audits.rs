@@ -12,13 +12,13 @@ use austerity::proposal::RandomWalk;
 use austerity::rng::{Role, stream};
 use austerity::rule::{Looks, RuleSettings, SequentialSettings, Stopped};
 use austerity::run::{
-    Chain, ChainCheckpoint, Checkpoint, Contradiction, Control, Sampler, Settings, Silent, seconds_per_audit,
+    Audited, Chain, ChainCheckpoint, Checkpoint, Contradiction, Control, Sampler, Settings, Silent, seconds_per_audit,
 };
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 
 type Model1 = Surrogate<GlmExpansion<Logistic>>;
-type Walk<'m> = Chain<'m, Model1, RandomWalk>;
+type Walk<'m> = Chain<Audited<'m, Model1, RandomWalk>>;
 
 const DENSE: usize = 4;
 const RARE: usize = 8;
@@ -137,12 +137,12 @@ fn audits_change_no_draw_and_count_the_same_however_they_are_batched() {
         assert_eq!(format!("{:?}", batched.step().unwrap()), format!("{wanted:?}"));
         single.step().unwrap();
         single.settle().unwrap();
-        audited += single.completed_audits().count();
+        audited += single.completed_audits().len();
         assert_eq!(batched.state(), plain.state());
     }
     batched.settle().unwrap();
     assert_eq!(batched.checkpoint(), single.checkpoint());
-    assert_eq!(batched.completed_audits().count(), audited);
+    assert_eq!(batched.completed_audits().len(), audited);
     assert_eq!(plain.sampling().audits.audited + plain.warmup().audits.audited, 0);
     assert!(batched.warmup().audits.audited > 5 && audited as u64 == batched.sampling().audits.audited);
     // Every audit of a surrogate that had not read everything costs a pass over residuals and one over the model, also of a decision that was settled without a row.
@@ -166,7 +166,7 @@ fn a_wrong_curvature_is_caught_at_the_first_audit() {
     // In warm-up nothing is made stricter for it, since no number of rows would help; the run is not to be trusted.
     let surrogate = Surrogate::new(expansion(&glm, None).with_wrong_curvature(1.02));
     let settings = settings(200, 5, 0.01);
-    let ChainCheckpoint { proposal, state, .. } = start(&surrogate);
+    let ChainCheckpoint { learnt: proposal, state, .. } = start(&surrogate);
     let sampler = Sampler::new(&surrogate, &settings, &proposal, &[state]).unwrap();
     let run = sampler.run(&Control::new(), &mut Silent);
     let verdict = run.verdict(&[]);
@@ -282,7 +282,7 @@ fn a_resumed_run_neither_loses_nor_doubles_audits() {
     let glm = model(20_000);
     let blind = Surrogate::new(expansion(&glm, Some(0)));
     let settings = Settings { draws: 100, ..settings(300, 3, 0.1) };
-    let ChainCheckpoint { proposal, state, .. } = start(&blind);
+    let ChainCheckpoint { learnt: proposal, state, .. } = start(&blind);
     let sampler = Sampler::new(&blind, &settings, &proposal, &[state]).unwrap();
     let whole = sampler.run(&Control::new(), &mut Silent);
     assert!(whole.checkpoint.chains.iter().any(|chain| !chain.tightened.is_empty()));

@@ -10,7 +10,7 @@ use austerity::model::field::{Field, Neighbourhood, generate::complete};
 use austerity::population::{BlockOrder, BlockReveal};
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{DecideAt as _, Exact, Law, Looks, RuleSettings, SequentialSettings};
-use austerity::run::Walker;
+use austerity::run::Chain;
 use rand::RngExt as _;
 use rand_distr::Open01;
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
@@ -63,13 +63,13 @@ fn p_value(law: &[(Vec<u8>, f64)], draws: &[Vec<u8>]) -> f64 {
 /// One draw every three sweeps.
 fn draws(field: &Field, settings: &GibbsSettings) -> Vec<Vec<u8>> {
     let kernel = Gibbs::new(field, settings).unwrap();
-    let mut walker = Walker::new(kernel, vec![0; field.len()], Streams::new(settings.seed, settings.chain));
-    walker.walk(300).unwrap();
+    let mut chain = Chain::start(kernel, vec![0; field.len()], (settings.seed, settings.chain));
+    chain.advance(300).unwrap();
     let apart = 3 * field.len() as u64 * if settings.scan == Scan::Random { 3 } else { 1 };
     (0..DRAWS)
         .map(|_| {
-            walker.walk(apart).unwrap();
-            walker.state().clone()
+            chain.advance(apart).unwrap();
+            chain.state().clone()
         })
         .collect()
 }
@@ -202,11 +202,11 @@ fn without_error_the_test_is_the_exact_rule() {
         let chain = |rule: RuleSettings, seed: u64| {
             let settings = GibbsSettings { rule, seed, ..GibbsSettings::default() };
             let kernel = Gibbs::new(&field, &settings).unwrap();
-            let mut walker = Walker::new(kernel, vec![0; field.len()], Streams::new(seed, 0));
+            let mut chain = Chain::start(kernel, vec![0; field.len()], (seed, 0));
             (0..3000)
                 .map(|_| {
-                    walker.step().unwrap();
-                    walker.state().clone()
+                    chain.step().unwrap();
+                    chain.state().clone()
                 })
                 .collect::<Vec<_>>()
         };
@@ -229,19 +229,19 @@ fn without_error_the_test_is_the_exact_rule() {
 fn a_step_is_a_function_of_seed_chain_step_and_state() {
     let field = complete(40, 2, 3, 0.1, 3).unwrap();
     let settings = GibbsSettings { rule: sequential(100, 0.05), chain: 3, ..GibbsSettings::default() };
-    let mut walker = Walker::new(Gibbs::new(&field, &settings).unwrap(), vec![1; 40], Streams::new(1, 3));
-    walker.walk(500).unwrap();
+    let mut chain = Chain::start(Gibbs::new(&field, &settings).unwrap(), vec![1; 40], (1, 3));
+    chain.advance(500).unwrap();
     let (mut kernel, mut streams) = (Gibbs::new(&field, &settings).unwrap(), Streams::new(1, 3));
-    let mut state = walker.state().clone();
+    let mut state = chain.state().clone();
     for step in 500..600 {
         use austerity::kernel::Kernel as _;
-        walker.step().unwrap();
+        chain.step().unwrap();
         streams.begin(step);
         kernel.step(&mut state, &mut streams).unwrap();
-        assert_eq!(&state, walker.state());
+        assert_eq!(&state, chain.state());
     }
-    assert_eq!(walker.counters().steps, 600);
-    assert!(walker.counters().data_share(field.degree(0)) < 1.0);
+    assert_eq!(chain.sampling().steps, 600);
+    assert!(chain.sampling().data_share(field.degree(0)) < 1.0);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn variables_without_factors_and_wrong_laws() {
         let settings = GibbsSettings { rule: RuleSettings::Exact { law }, ..GibbsSettings::default() };
         assert!(Gibbs::new(&field, &settings).unwrap_err().to_string().contains("logistic"));
     }
-    let mut walker =
-        Walker::new(Gibbs::new(&field, &GibbsSettings::default()).unwrap(), vec![0; 2], Streams::new(1, 0));
-    assert!(walker.step().is_err());
+    let mut chain =
+        Chain::start(Gibbs::new(&field, &GibbsSettings::default()).unwrap(), vec![0; 2], (1, 0));
+    assert!(chain.step().is_err());
 }

@@ -115,7 +115,7 @@ const BATCHES: usize = 100;
 const BATCH: u64 = 3000;
 
 /// Largest |z| of the ten functions of a long chain against `truth`, by batch means.
-fn distance(model: &VariableSelection, proposal: impl Proposal<Selection>, truth: &[f64; FUNCTIONS]) -> f64 {
+fn distance(model: &VariableSelection, proposal: impl Proposal<Selection> + Clone, truth: &[f64; FUNCTIONS]) -> f64 {
     let mut state = Selection::new([(1, 0.8)]).unwrap();
     let rule = RuleSettings::default().build(model.len()).unwrap();
     let order = BlockOrder::new(model.len(), 32, 5, 0).unwrap();
@@ -141,6 +141,7 @@ fn distance(model: &VariableSelection, proposal: impl Proposal<Selection>, truth
 }
 
 /// A jump without the density of the new coefficient in its ratio.
+#[derive(Clone)]
 struct WithoutDensity {
     jump: Jump,
     sd: f64,

@@ -6,7 +6,7 @@ use austerity::model::{Glm, Logistic, ResponseKind, find_mode, generate};
 use austerity::proposal::{AnyProposal, RandomWalk};
 use austerity::rule::{RuleSettings, SequentialSettings, Stopped};
 use austerity::run::{
-    ChainTrace, Checkpoint, Control, Ended, Part, Run, Sampler, Settings, Silent, Sink, Trace,
+    ChainTrace, Checkpoint, Control, Ended, MetropolisSampler, Part, Run, Sampler, Settings, Silent, Sink, Trace,
 };
 use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk as TestWalk};
 
@@ -30,7 +30,7 @@ fn settings(draws: u64) -> Settings {
     }
 }
 
-fn sampler<'m>(model: &'m Glm<Logistic>, settings: &Settings) -> Sampler<'m, Glm<Logistic>, AnyProposal> {
+fn sampler<'m>(model: &'m Glm<Logistic>, settings: &Settings) -> MetropolisSampler<'m, Glm<Logistic>, AnyProposal> {
     let mode = find_mode(model, &[0.0; 4]).unwrap();
     let walk: AnyProposal = RandomWalk::for_posterior(4, &mode.covariance).unwrap().into();
     Sampler::new(model, settings, &walk, &[mode.state]).unwrap()

@@ -28,7 +28,7 @@ fn expand<F: Family>(model: &Glm<F>, stratum: Option<usize>) -> Surrogate<GlmExp
 /// Accepted or not, step by step.
 fn decisions<M: Model<State = Vec<f64>>>(
     model: &M,
-    proposal: impl Proposal<Vec<f64>>,
+    proposal: impl Proposal<Vec<f64>> + Clone,
     start: &[f64],
     steps: u64,
 ) -> Vec<bool> {
@@ -153,7 +153,7 @@ impl Skewed {
 
     /// Draws exactly from the posterior, makes one step, and returns the mean of the distribution function and of its square, less what they
     /// should be, in standard errors.
-    fn invariance<P: Proposal<Vec<f64>>>(&self, mut make: impl FnMut() -> P) -> f64 {
+    fn invariance<P: Proposal<Vec<f64>> + Clone>(&self, mut make: impl FnMut() -> P) -> f64 {
         let count = 30_000;
         let (mut first, mut second) = (0.0, 0.0);
         let mut streams = Streams::new(11, 0);
@@ -222,6 +222,7 @@ fn steps_on_a_surrogate_leave_the_posterior_as_it_is() {
 #[test]
 fn wrong_steps_are_found_out() {
     let skewed = Skewed::new();
+    #[derive(Clone)]
     struct Forgetful<P>(P);
     impl<P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for Forgetful<P> {
         fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
@@ -244,6 +245,7 @@ impl Proposal<Vec<f64>> for Mirror {
 }
 
 /// Steps one after the other, each reversible for the surrogate, as if the whole were.
+#[derive(Clone)]
 struct Composition<'e>(Vec<SurrogateStep<'e, GlmExpansion<Logistic>, Mirror>>);
 
 impl Proposal<Vec<f64>> for Composition<'_> {

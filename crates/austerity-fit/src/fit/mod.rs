@@ -44,7 +44,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use austerity::model::{DefaultPriors, Prior, Priors, Store};
-use austerity::run::{Ended, Limits, Run, Sampler, Settings, UNBOUNDED};
+use austerity::run::{Ended, Limits, MetropolisSampler, Run, Settings, UNBOUNDED};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
 use austerity_io::store;
@@ -139,7 +139,7 @@ struct Session<'a, M: Sampled, P: Stored> {
     run: &'a mut RunFile,
     host: &'a mut dyn Host,
     model: &'a M,
-    sampler: Sampler<'a, M, P>,
+    sampler: MetropolisSampler<'a, M, P>,
     /// Settings of the sampler, where they are those of a stretch of the run.
     stretch: Settings,
     /// The budget that is planned with.
@@ -244,10 +244,10 @@ fn unless_closed(outcome: Result<(), Failure>) -> Result<(), Failure> {
 /// Lets a target ESS look at the draws as they are stored, on the original scale and without parameters that are not kept: a resumed
 /// run has nothing else to look back on.
 fn as_stored<'m, M: Sampled, P: Stored>(
-    sampler: Sampler<'m, M, P>,
+    sampler: MetropolisSampler<'m, M, P>,
     run: &RunFile,
     names: &[String],
-) -> Result<Sampler<'m, M, P>, Failure> {
+) -> Result<MetropolisSampler<'m, M, P>, Failure> {
     let kept = layout(run, names.to_vec(), kept(&run.options, names)?).kept();
     let recipe = run.model.standardize.then(|| run.recipe.clone());
     let coefficients = run.recipe.coefficient_names().len();

@@ -263,7 +263,7 @@ impl Overview {
     }
 
     fn cost(&self) -> String {
-        let gradients = match self.saved.checkpoint.chains.first().map(|chain| &chain.proposal) {
+        let gradients = match self.saved.checkpoint.chains.first().map(|chain| &chain.learnt) {
             Some(AnyProposal::Langevin(plan)) => {
                 format!(
                     " The gradients of a step read {} more rows twice, which are not counted here.",

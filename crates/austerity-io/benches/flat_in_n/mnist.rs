@@ -11,7 +11,7 @@ use austerity::model::{Data, Glm, Logistic, Model, Prior, ResponseKind, Surrogat
 use austerity::proposal::{Proposal, RandomWalk, TransitionPlan};
 use austerity::rng::{Role, stream};
 use austerity::rule::RuleSettings;
-use austerity::run::{Chain, ChainCheckpoint, Settings};
+use austerity::run::{Audited, Chain, ChainCheckpoint, Settings};
 
 use crate::agreement::Reference;
 use crate::rate::{cpu_time, expansion_settings, residual_rule, residual_rule_until};
@@ -128,9 +128,9 @@ struct Risks {
 }
 
 /// A chain and its steps.
-struct Walker<'m, M: Model<State = Vec<f64>>, P>(Chain<'m, M, P>);
+struct Walker<'m, M: Model<State = Vec<f64>>, P: Proposal<Vec<f64>> + Clone>(Chain<Audited<'m, M, P>>);
 
-impl<M: Model<State = Vec<f64>>, P: Proposal<Vec<f64>>> Walker<'_, M, P> {
+impl<M: Model<State = Vec<f64>>, P: Proposal<Vec<f64>> + Clone> Walker<'_, M, P> {
     fn steps(&mut self, count: u32) {
         for _ in 0..count {
             self.0.step().expect("a step");
@@ -139,7 +139,7 @@ impl<M: Model<State = Vec<f64>>, P: Proposal<Vec<f64>>> Walker<'_, M, P> {
 }
 
 impl Problem<'_> {
-    fn chain<'m, M: Model<State = Vec<f64>>, P: Proposal<Vec<f64>>>(
+    fn chain<'m, M: Model<State = Vec<f64>>, P: Proposal<Vec<f64>> + Clone>(
         &self,
         model: &'m M,
         proposal: P,

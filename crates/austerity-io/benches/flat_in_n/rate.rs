@@ -56,7 +56,7 @@ pub(crate) fn measure<M, P>(
 ) -> (Rate, Vec<Vec<f64>>)
 where
     M: Model<State = Vec<f64>>,
-    P: Proposal<Vec<f64>>,
+    P: Proposal<Vec<f64>> + Clone,
 {
     let settings = Settings { rule: rule.clone(), warmup: 0, draws: 1, chains: 1, ..Settings::default() };
     let rule = rule.build(model.len()).expect("a valid rule");

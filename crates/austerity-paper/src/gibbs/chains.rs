@@ -9,7 +9,7 @@ use austerity::kernel::{Gibbs, GibbsSettings};
 use austerity::model::field::Field;
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::RuleSettings;
-use austerity::run::{Counters, Walker};
+use austerity::run::{Chain, Counters};
 use rand::RngExt as _;
 use rand::seq::index::sample;
 
@@ -85,16 +85,16 @@ pub(super) fn truth(context: &Context, plan: &Plan, field: &Field, subsets: &Sub
     context.truth("gibbs", &settings, || {
         let numbers: Vec<u32> = (0..TRUTH_CHAINS).collect();
         let parts = parallel::each(context.threads, &numbers, |_, &number| {
-            let mut walker = walker(field, &GibbsSettings::default().rule, context.seed, 500 + number)?;
+            let mut chain = chain(field, &GibbsSettings::default().rule, context.seed, 500 + number)?;
             let sweep = field.len() as u64;
-            walker.walk(BURN_IN.min(sweeps) * sweep)?;
+            chain.advance(BURN_IN.min(sweeps) * sweep)?;
             let mut counts = vec![0; subsets.cells()];
             for done in 0..sweeps {
                 if done % 256 == 0 && context.stopped() {
                     return Err(Error::Interrupted);
                 }
-                walker.walk(sweep)?;
-                subsets.count(walker.state(), &mut counts);
+                chain.advance(sweep)?;
+                subsets.count(chain.state(), &mut counts);
             }
             Ok(shares(&counts, sweeps))
         })?;
@@ -109,11 +109,11 @@ pub(super) fn truth(context: &Context, plan: &Plan, field: &Field, subsets: &Sub
 }
 
 /// A chain from a random start.
-fn walker<'f>(field: &'f Field, rule: &RuleSettings, seed: u64, chain: u32) -> Result<Walker<Gibbs<'f>>> {
+fn chain<'f>(field: &'f Field, rule: &RuleSettings, seed: u64, chain: u32) -> Result<Chain<Gibbs<'f>>> {
     let mut rng = stream(seed, chain, Role::Start);
     let start = (0..field.len()).map(|_| rng.random_range(0..2)).collect();
     let settings = GibbsSettings { rule: rule.clone(), seed, chain, ..GibbsSettings::default() };
-    Ok(Walker::new(Gibbs::new(field, &settings)?, start, Streams::new(seed, chain)))
+    Ok(Chain::start(Gibbs::new(field, &settings)?, start, (seed, chain)))
 }
 
 /// All chains of a kind at one time.
@@ -189,7 +189,7 @@ fn one(
     grid: &[f64],
     subsets: &Subsets,
 ) -> Result<Followed> {
-    let mut walker = walker(field, rule, context.seed, number)?;
+    let mut chain = chain(field, rule, context.seed, number)?;
     let mut counts = vec![0; subsets.cells()];
     let mut snapshots: Vec<Snapshot> = Vec::with_capacity(grid.len());
     let (mut seconds, mut sweeps) = (0.0, 0);
@@ -198,15 +198,15 @@ fn one(
             return Err(Error::Interrupted);
         }
         let start = thread_time();
-        walker.walk(field.len() as u64)?;
+        chain.advance(field.len() as u64)?;
         seconds += (thread_time() - start).as_secs_f64();
         sweeps += 1;
-        subsets.count(walker.state(), &mut counts);
+        subsets.count(chain.state(), &mut counts);
         while grid.get(snapshots.len()).is_some_and(|&time| seconds >= time) {
             snapshots.push(Snapshot { seconds, sweeps, law: shares(&counts, sweeps) });
         }
     }
-    Ok((snapshots, *walker.counters(), seconds))
+    Ok((snapshots, *chain.sampling(), seconds))
 }
 
 /// The chains of one kind, put together.

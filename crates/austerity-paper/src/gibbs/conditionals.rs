@@ -9,7 +9,7 @@ use austerity::model::field::{Field, Neighbourhood};
 use austerity::population::{BlockOrder, BlockReveal, Moments, Population as _};
 use austerity::rng::Streams;
 use austerity::rule::{DecideAt as _, Law, Sequential};
-use austerity::run::Walker;
+use austerity::run::Chain;
 use austerity::theory::{Accuracy, ErrorTable, Plan as Looks, RandomWalk, kappa};
 
 use super::plan::Plan;
@@ -68,15 +68,15 @@ pub(super) fn table(plan: &Plan, epsilon: f64) -> Result<ErrorTable> {
 fn places(context: &Context, plan: &Plan, field: &Field) -> Result<Vec<Place>> {
     let settings = GibbsSettings { seed: context.seed, chain: 1000, ..GibbsSettings::default() };
     let start = vec![0; field.len()];
-    let mut walker = Walker::new(Gibbs::new(field, &settings)?, start, Streams::new(context.seed, 1000));
-    walker.walk(50 * field.len() as u64)?;
+    let mut chain = Chain::start(Gibbs::new(field, &settings)?, start, (context.seed, 1000));
+    chain.advance(50 * field.len() as u64)?;
     let cells = plan.conditionals;
     let mut found: Vec<Option<Place>> = (0..cells).map(|_| None).collect();
     let mut neighbourhood = Neighbourhood::default();
     let mut numbers = vec![0.0; plan.factors()];
     for variable in (0..field.len()).cycle().take(200 * field.len()) {
-        walker.walk(field.len() as u64 / 10 + 1)?;
-        let state = walker.state();
+        chain.advance(field.len() as u64 / 10 + 1)?;
+        let state = chain.state();
         let mut conditional = field.conditional(variable, [1, 0], state, &mut neighbourhood)?;
         let ratio = conditional.offset() + conditional.total()?.sum();
         let cell = &mut found[((cells as f64 * Law::Logistic.acceptance(ratio)) as usize).min(cells - 1)];

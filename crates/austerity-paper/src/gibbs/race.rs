@@ -5,7 +5,7 @@ use austerity::model::field::Field;
 use austerity::model::field::generate::complete;
 use austerity::rng::Streams;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
-use austerity::run::Walker;
+use austerity::run::Chain;
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 
 use super::plan::Plan;
@@ -47,12 +47,12 @@ fn rule(epsilon: f64, factors: usize) -> RuleSettings {
 pub(super) fn measure(context: &Context, plan: &Plan) -> Result<Vec<Races>> {
     let field = complete(plan.race_variables, VALUES, 3, SD, context.seed)?;
     let settings = GibbsSettings { seed: context.seed, chain: 2000, ..GibbsSettings::default() };
-    let streams = Streams::new(context.seed, 2000);
-    let mut walker = Walker::new(Gibbs::new(&field, &settings)?, vec![0; field.len()], streams);
+    let kernel = Gibbs::new(&field, &settings)?;
+    let mut chain = Chain::start(kernel, vec![0; field.len()], (context.seed, 2000));
     let mut places = Vec::new();
     for number in 0..plan.race_conditionals {
-        walker.walk(10 * field.len() as u64)?;
-        places.push((number % field.len(), walker.state().clone()));
+        chain.advance(10 * field.len() as u64)?;
+        places.push((number % field.len(), chain.state().clone()));
     }
     [0.0, 0.05, 0.25].iter().map(|&epsilon| races(context, plan, &field, &places, epsilon)).collect()
 }

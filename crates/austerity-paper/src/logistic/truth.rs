@@ -101,7 +101,7 @@ impl Truth {
                     }
                 }
             }
-            let learnt = chain.checkpoint().proposal;
+            let learnt = chain.checkpoint().learnt;
             (sums.length, sums.gradients, sums.lost) =
                 (learnt.path().length, learnt.gradients(), learnt.lost());
             sums.counters = *chain.sampling();

@@ -27,7 +27,7 @@ use crate::kernel::Kernel;
 use crate::model::field::{Conditional, Field, Neighbourhood};
 use crate::population::{BlockOrder, BlockReveal, Reveal};
 use crate::rng::{Rng, Streams};
-use crate::rule::{AnyRule, DecideAt as _, Decision, Law, Rule, RuleSettings, Stopped};
+use crate::rule::{DecideAt as _, Decision, Law, Rule, RuleSettings, Stopped, ThresholdRule};
 
 /// Blocks of the next variable that are fetched ahead; its own loop fetches the others.
 const FETCH_AHEAD: usize = 4;
@@ -80,7 +80,7 @@ pub struct Gibbs<'f> {
 #[derive(Clone, Debug)]
 struct Size {
     factors: usize,
-    rule: AnyRule,
+    rule: ThresholdRule,
     order: BlockOrder,
 }
 
@@ -99,7 +99,7 @@ impl<'f> Gibbs<'f> {
         let size = |&factors: &usize| {
             // A variable without factors has nothing to reveal; its order is never begun.
             let order = BlockOrder::new(factors.max(1), rule.block_rows(), *seed, *chain)?;
-            Ok(Size { factors, rule: rule.build(factors.max(1))?, order })
+            Ok(Size { factors, rule: rule.build_threshold(factors.max(1))?, order })
         };
         let sizes = distinct.iter().map(size).collect::<Result<_>>()?;
         let size_of = degrees.iter().map(|n| distinct.partition_point(|d| d < n) as u32).collect();
@@ -143,6 +143,9 @@ impl Gibbs<'_> {
 
 impl Kernel for Gibbs<'_> {
     type State = Vec<u8>;
+    type Learnt = ();
+
+    fn learnt(&self) {}
 
     fn step(&mut self, state: &mut Vec<u8>, streams: &mut Streams) -> Result<Decision> {
         let variables = self.field.len();

@@ -101,10 +101,15 @@ where
 impl<M, P, R> Kernel for Metropolis<'_, M, P, R>
 where
     M: Model,
-    P: Proposal<M::State>,
+    P: Proposal<M::State> + Clone,
     R: for<'r> Rule<dyn Reveal + 'r>,
 {
     type State = M::State;
+    type Learnt = P;
+
+    fn learnt(&self) -> P {
+        self.proposal.clone()
+    }
 
     fn step(&mut self, state: &mut M::State, streams: &mut Streams) -> Result<Decision> {
         let log_proposal = self.proposal.propose(state, &mut self.candidate, &mut streams.proposal)?;

@@ -34,8 +34,13 @@ impl<P: Proposal<S>, S: Clone> Uncorrected<P, S> {
     }
 }
 
-impl<P: Proposal<S>, S> Kernel for Uncorrected<P, S> {
+impl<P: Proposal<S> + Clone, S> Kernel for Uncorrected<P, S> {
     type State = S;
+    type Learnt = P;
+
+    fn learnt(&self) -> P {
+        self.proposal.clone()
+    }
 
     fn step(&mut self, state: &mut S, streams: &mut Streams) -> Result<Decision> {
         self.proposal.draw(state, &mut self.candidate, &mut streams.proposal)?;

@@ -9,6 +9,7 @@
 //! | [`bound`] | [`Bound`], [`Statistic`]: how extreme the statistic must be at each look |
 //! | [`law`] | [`Law`]: the random threshold (Metropolis, compensated, logistic) |
 //! | [`audit`] | [`Audit`]: a decision completed on all rows, to see how wrong it was |
+//! | [`own`] | [`Own`]: a rule of one's own |
 //! | [`guard`] | [`Guard`]: when a sample is too odd for a normal approximation |
 //!
 //! A rule draws its own randomness and never sees a model, a parameter or a data set.
@@ -20,12 +21,13 @@ pub mod exact;
 pub mod guard;
 pub mod law;
 pub mod looks;
+pub mod own;
 pub mod sequential;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
-use crate::population::{Access, Reveal};
+use crate::error::{Result, setting};
+use crate::population::{Access, Moments, Reveal};
 use crate::rng::Rng;
 
 pub use audit::Audit;
@@ -35,6 +37,7 @@ pub use exact::Exact;
 pub use guard::Guard;
 pub use law::Law;
 pub use looks::Looks;
+pub use own::{ChainRule, Own, OwnRule};
 pub use sequential::{Look, Sequential, SequentialSettings};
 
 /// By what a tightened test multiplies its first look.
@@ -112,6 +115,24 @@ impl Decision {
         Self::unread(true, Stopped::Untested)
     }
 
+    /// A decision on all rows, whose moments are known: accepted where their mean exceeds `threshold`.
+    #[must_use]
+    pub fn complete(all: &Moments, threshold: f64) -> Self {
+        Self {
+            accepted: !all.impossible() && all.mean > threshold,
+            used: all.count,
+            read: all.count,
+            evaluations: 2 * all.count,
+            looks: 1,
+            mean: all.mean,
+            sd: all.sd(),
+            threshold,
+            stopped: if all.impossible() { Stopped::Impossible } else { Stopped::Exhausted },
+            guarded: 0,
+            audit: None,
+        }
+    }
+
     /// A decision without reading a row.
     fn unread(accepted: bool, stopped: Stopped) -> Self {
         Self {
@@ -168,6 +189,20 @@ pub enum RuleSettings {
     },
     /// The sequential test.
     Sequential(SequentialSettings),
+    /// A rule of one's own.
+    Own(Own),
+}
+
+impl From<SequentialSettings> for RuleSettings {
+    fn from(settings: SequentialSettings) -> Self {
+        Self::Sequential(settings)
+    }
+}
+
+impl From<Own> for RuleSettings {
+    fn from(rule: Own) -> Self {
+        Self::Own(rule)
+    }
 }
 
 impl Default for RuleSettings {
@@ -180,10 +215,22 @@ impl RuleSettings {
     /// Builds the rule for a population of `rows` rows, checking every value.
     pub fn build(&self, rows: usize) -> Result<AnyRule> {
         match self {
-            Self::Exact { law } => Ok(AnyRule::Exact(Exact::new(*law)?)),
-            Self::Certified { law } => Ok(AnyRule::Certified(Certified::new(*law)?)),
-            Self::Sequential(settings) => Ok(AnyRule::Sequential(Sequential::new(settings, rows)?)),
+            Self::Own(own) => own.build().map(AnyRule::Own),
+            library => library.build_threshold(rows).map(AnyRule::Threshold),
         }
+    }
+
+    /// Builds a rule that can decide at a threshold from outside: any but one's own.
+    pub fn build_threshold(&self, rows: usize) -> Result<ThresholdRule> {
+        Ok(match self {
+            Self::Exact { law } => ThresholdRule::Exact(Exact::new(*law)?),
+            Self::Certified { law } => ThresholdRule::Certified(Certified::new(*law)?),
+            Self::Sequential(settings) => ThresholdRule::Sequential(Sequential::new(settings, rows)?),
+            Self::Own(own) => {
+                let allowed = "exact, certified or sequential: this kernel compares with thresholds of its own";
+                return Err(setting("rule", own.name(), allowed));
+            }
+        })
     }
 
     /// The same test made stricter, because audits contradicted it: once, it looks at four times as many rows first and stops at a third of
@@ -221,6 +268,7 @@ impl RuleSettings {
         match self {
             Self::Exact { law } | Self::Certified { law } => *law,
             Self::Sequential(settings) => settings.law,
+            Self::Own(own) => own.law(),
         }
     }
 
@@ -228,15 +276,15 @@ impl RuleSettings {
     #[must_use]
     pub fn block_rows(&self) -> usize {
         match self {
-            Self::Exact { .. } | Self::Certified { .. } => crate::BLOCK_ROWS,
+            Self::Exact { .. } | Self::Certified { .. } | Self::Own(_) => crate::BLOCK_ROWS,
             Self::Sequential(settings) => settings.block_rows,
         }
     }
 }
 
-/// Any rule of the library, chosen at run time.
+/// A rule of the library, chosen at run time: each compares a total with a threshold, its own or one from outside.
 #[derive(Clone, Debug)]
-pub enum AnyRule {
+pub enum ThresholdRule {
     /// Reads everything.
     Exact(Exact),
     /// Decides by what is certain.
@@ -245,7 +293,7 @@ pub enum AnyRule {
     Sequential(Sequential),
 }
 
-impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
+impl<P: Reveal + ?Sized> Rule<P> for ThresholdRule {
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision> {
         match self {
             Self::Exact(rule) => rule.decide(population, offset, rng),
@@ -271,12 +319,44 @@ impl<P: Reveal + ?Sized> Rule<P> for AnyRule {
     }
 }
 
-impl<P: Reveal + ?Sized> DecideAt<P> for AnyRule {
+impl<P: Reveal + ?Sized> DecideAt<P> for ThresholdRule {
     fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
         match self {
             Self::Exact(rule) => rule.decide_at(population, offset, threshold),
             Self::Certified(rule) => rule.decide_at(population, offset, threshold),
             Self::Sequential(rule) => rule.decide_at(population, offset, threshold),
+        }
+    }
+}
+
+/// Any rule, chosen at run time.
+#[derive(Clone, Debug)]
+pub enum AnyRule {
+    /// One of the library.
+    Threshold(ThresholdRule),
+    /// One's own.
+    Own(OwnRule),
+}
+
+impl<'r> Rule<dyn Reveal + 'r> for AnyRule {
+    fn decide(&mut self, population: &mut (dyn Reveal + 'r), offset: f64, rng: &mut Rng) -> Result<Decision> {
+        match self {
+            Self::Threshold(rule) => rule.decide(population, offset, rng),
+            Self::Own(rule) => rule.0.decide(population, offset, rng),
+        }
+    }
+
+    fn access(&self) -> Access {
+        match self {
+            Self::Threshold(rule) => Rule::<dyn Reveal + 'r>::access(rule),
+            Self::Own(rule) => Rule::<dyn Reveal + 'r>::access(&*rule.0),
+        }
+    }
+
+    fn first_look(&self) -> usize {
+        match self {
+            Self::Threshold(rule) => Rule::<dyn Reveal + 'r>::first_look(rule),
+            Self::Own(rule) => Rule::<dyn Reveal + 'r>::first_look(&*rule.0),
         }
     }
 }

@@ -125,8 +125,8 @@ impl<'m, M: Model> Auditor<'m, M> {
     }
 
     /// What was completed of recorded draws since the last time.
-    pub(super) fn done(&mut self) -> std::vec::Drain<'_, (u64, Audit)> {
-        self.done.drain(..)
+    pub(super) fn done(&mut self) -> Vec<(u64, Audit)> {
+        std::mem::take(&mut self.done)
     }
 }
 

@@ -7,9 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::Parameters;
 use crate::rule::RuleSettings;
-use crate::run::{Counters, Settings};
+use crate::run::{Counters, Settings, Target};
 
 /// A test made stricter in warm-up, because audits contradicted it; see [`RuleSettings::tightened`](crate::rule::RuleSettings::tightened).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,11 +21,12 @@ pub struct Tightened {
 
 /// Where one chain stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChainCheckpoint<S, P> {
+pub struct ChainCheckpoint<S, L> {
     /// Its state.
     pub state: S,
-    /// Its proposal, as adapted.
-    pub proposal: P,
+    /// What its kernel has learnt: the proposal of Metropolis–Hastings, as adapted.
+    #[serde(rename = "proposal")]
+    pub learnt: L,
     /// Steps made.
     pub step: u64,
     /// Counts of the warm-up.
@@ -38,29 +38,29 @@ pub struct ChainCheckpoint<S, P> {
     pub tightened: Vec<Tightened>,
 }
 
-impl<S, P> ChainCheckpoint<S, P> {
-    /// A chain that has made no step.
-    pub fn start(state: S, proposal: P) -> Self {
+impl<S, L> ChainCheckpoint<S, L> {
+    /// A chain that has made no step, of a kernel that begins with `learnt`.
+    pub fn start(state: S, learnt: L) -> Self {
         let (warmup, sampling) = (Counters::default(), Counters::default());
-        Self { state, proposal, step: 0, warmup, sampling, tightened: Vec::new() }
+        Self { state, learnt, step: 0, warmup, sampling, tightened: Vec::new() }
     }
 
-    /// The proposal, and the rest.
-    pub fn split(self) -> (P, ChainCheckpoint<S, ()>) {
-        let Self { state, proposal, step, warmup, sampling, tightened } = self;
-        (proposal, ChainCheckpoint { state, proposal: (), step, warmup, sampling, tightened })
+    /// What the kernel has learnt, and the rest.
+    pub fn split(self) -> (L, ChainCheckpoint<S, ()>) {
+        let Self { state, learnt, step, warmup, sampling, tightened } = self;
+        (learnt, ChainCheckpoint { state, learnt: (), step, warmup, sampling, tightened })
     }
 
-    /// The same with another proposal.
-    pub fn with<Q>(self, proposal: Q) -> ChainCheckpoint<S, Q> {
+    /// The same with something else learnt.
+    pub fn with<Q>(self, learnt: Q) -> ChainCheckpoint<S, Q> {
         let Self { state, step, warmup, sampling, tightened, .. } = self;
-        ChainCheckpoint { state, proposal, step, warmup, sampling, tightened }
+        ChainCheckpoint { state, learnt, step, warmup, sampling, tightened }
     }
 }
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Checkpoint<S, P> {
+pub struct Checkpoint<S, L> {
     /// Version of the library that wrote it.
     pub version: String,
     /// The settings it ran with.
@@ -72,20 +72,20 @@ pub struct Checkpoint<S, P> {
     /// Names of the parameters.
     pub names: Vec<String>,
     /// One entry per chain.
-    pub chains: Vec<ChainCheckpoint<S, P>>,
+    pub chains: Vec<ChainCheckpoint<S, L>>,
 }
 
-impl<S, P> Checkpoint<S, P> {
-    /// The same with other proposals: of one that borrows its model a file can keep what it learnt,
+impl<S, L> Checkpoint<S, L> {
+    /// The same with what kernels learnt in another form: of a proposal that borrows its model a file can keep its settings,
     ///
     /// `checkpoint.map(|paths| Ok(paths.path().clone()))`, and `stored.map(|path| Hamiltonian::new(&model, &shape, path))`
     ///
     /// on the way back.
-    pub fn map<Q>(self, mut proposal: impl FnMut(P) -> Result<Q>) -> Result<Checkpoint<S, Q>> {
+    pub fn map<Q>(self, mut learnt: impl FnMut(L) -> Result<Q>) -> Result<Checkpoint<S, Q>> {
         let Self { version, settings, rows, fingerprint, names, chains } = self;
         let chains = chains.into_iter().map(|chain| {
             let (old, rest) = chain.split();
-            Ok(rest.with(proposal(old)?))
+            Ok(rest.with(learnt(old)?))
         });
         let chains = chains.collect::<Result<_>>()?;
         Ok(Checkpoint { version, settings, rows, fingerprint, names, chains })
@@ -102,15 +102,15 @@ impl<S, P> Checkpoint<S, P> {
 
     /// Refuses to go on under settings or data that would change a draw, naming the difference. The number of
     /// draws, the limits and the threads may change.
-    pub fn check<M: Parameters>(&self, settings: &Settings, model: &M) -> Result<()> {
+    pub fn check<T: Target>(&self, settings: &Settings, target: &T) -> Result<()> {
         let differ = |what: &str, stored: String, found: String| {
             if stored == found { Ok(()) } else { Err(Error::Resume { what: what.into(), stored, found }) }
         };
         let old = &self.settings;
-        differ("the number of rows", self.rows.to_string(), model.len().to_string())?;
-        differ("the list of parameters", self.names.join(", "), model.names().join(", "))?;
+        differ("the number of rows", self.rows.to_string(), target.rows().to_string())?;
+        differ("the list of parameters", self.names.join(", "), target.names().join(", "))?;
         let hex = |mark: u64| format!("{mark:016x}");
-        differ("the fingerprint of data and prior", hex(self.fingerprint), hex(model.fingerprint()))?;
+        differ("the fingerprint of data and prior", hex(self.fingerprint), hex(target.fingerprint()))?;
         differ("the seed", old.seed.to_string(), settings.seed.to_string())?;
         differ("the number of chains", old.chains.to_string(), settings.chains.to_string())?;
         differ("the first chain", old.first_chain.to_string(), settings.first_chain.to_string())?;

@@ -26,17 +26,21 @@ impl Memory {
     pub fn estimate<M: Model>(model: &M, settings: &Settings, rule: &AnyRule, parameters: usize) -> Self {
         let chains = settings.chains as usize;
         let access: Access = Rule::<dyn crate::population::Reveal>::access(rule);
-        let per_draw = parameters * size_of::<f64>() + size_of::<Decision>();
         Self {
             data: model.data_bytes(),
             order: chains * model.len().div_ceil(settings.rule.block_rows().max(1)) * 2 * size_of::<u32>(),
             scratch: chains * model.scratch_bytes(access),
-            draws: chains.saturating_mul(
-                usize::try_from(settings.draws / settings.record_every.max(1))
-                    .unwrap_or(usize::MAX)
-                    .saturating_mul(per_draw),
-            ),
+            ..Self::of_draws(settings, parameters)
         }
+    }
+
+    /// The draws alone, of `parameters` recorded numbers each.
+    #[must_use]
+    pub fn of_draws(settings: &Settings, parameters: usize) -> Self {
+        let per_draw = parameters * size_of::<f64>() + size_of::<Decision>();
+        let draws = usize::try_from(settings.draws / settings.record_every.max(1)).unwrap_or(usize::MAX);
+        let draws = (settings.chains as usize).saturating_mul(draws.saturating_mul(per_draw));
+        Self { data: 0, order: 0, scratch: 0, draws }
     }
 
     /// All together.

@@ -38,18 +38,18 @@ pub enum Ended {
 
 /// Draws, costs and the way on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run<S, P> {
+pub struct Run<S, L> {
     /// The draws of this session.
     pub trace: Trace,
     /// All that is needed to go on.
-    pub checkpoint: Checkpoint<S, P>,
+    pub checkpoint: Checkpoint<S, L>,
     /// Why it ended.
     pub ended: Ended,
     /// Wall-clock seconds of this session.
     pub seconds: f64,
 }
 
-impl<S, P> Run<S, P> {
+impl<S, L> Run<S, L> {
     /// Counts of all chains after warm-up.
     #[must_use]
     pub fn counters(&self) -> Counters {

@@ -16,13 +16,15 @@ use std::time::{Duration, Instant};
 
 use crate::diagnostics::{Streaming, ess_bulk};
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::kernel::metropolis::check_start;
 use crate::model::Parameters;
 use crate::proposal::Proposal;
 use crate::run::progress::{Observer, Progress};
 use crate::run::sink::{Outlet, Part, Sink, WAITING, drain};
 use crate::run::{
-    Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Ended, Limits, Memory, Run, Settings, Trace,
+    Audited, Chain, ChainCheckpoint, ChainTrace, Checkpoint, Control, Ended, Limits, Memory, Run, Settings,
+    Target, Trace,
 };
 
 mod board;
@@ -42,12 +44,15 @@ const STEPS_PER_LOOK: u64 = 16;
 /// How long a worker waits before it looks again at a paused run.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs chains of one model.
-pub struct Sampler<'m, M: Parameters, P> {
-    model: &'m M,
+/// Runs chains of one kernel.
+///
+/// [`Sampler::new`] and [`Sampler::resume`] run Metropolis–Hastings with audits; [`Sampler::with_kernels`] and [`Sampler::resume_kernels`] any
+/// [`Kernel`].
+pub struct Sampler<'m, T: Target, K: Kernel<State = T::State>> {
+    target: &'m T,
     settings: Settings,
     names: Vec<String>,
-    chains: Vec<Mutex<Worker<'m, M, P>>>,
+    chains: Vec<Mutex<Worker<K>>>,
     memory: Memory,
     /// Draws of earlier sessions, for the target ESS.
     earlier: Option<Trace>,
@@ -65,15 +70,18 @@ struct View {
 type Seen = dyn Fn(&[f64], &mut Vec<f64>) + Send + Sync;
 
 /// A chain and what it has drawn.
-struct Worker<'m, M: Parameters, P> {
-    chain: Chain<'m, M, P>,
+struct Worker<K: Kernel> {
+    chain: Chain<K>,
     trace: ChainTrace,
     streaming: Streaming,
     outlet: Outlet,
     failure: Option<Error>,
 }
 
-impl<'m, M, P> Sampler<'m, M, P>
+/// The sampler of a model by Metropolis–Hastings with the proposal `P`, decisions audited.
+pub type MetropolisSampler<'m, M, P> = Sampler<'m, M, Audited<'m, M, P>>;
+
+impl<'m, M, P> MetropolisSampler<'m, M, P>
 where
     M: Parameters,
     P: Proposal<M::State> + Clone + Send,
@@ -81,19 +89,11 @@ where
     /// A new run. `starts` holds one state for all chains or one for each; each distinct one is checked by a
     /// pass over the data.
     pub fn new(model: &'m M, settings: &Settings, proposal: &P, starts: &[M::State]) -> Result<Self> {
-        settings.check()?;
-        if starts.len() != 1 && starts.len() != settings.chains as usize {
-            return Err(Error::Dimension {
-                what: "starts (one for all chains or one for each)".into(),
-                expected: settings.chains as usize,
-                found: starts.len(),
-            });
-        }
         starts.iter().try_for_each(|start| check_start(model, start))?;
-        let chains = (0..settings.chains as usize)
-            .map(|i| ChainCheckpoint::start(starts[i % starts.len()].clone(), proposal.clone()))
+        let chains = first_states(settings, starts)?
+            .map(|start| ChainCheckpoint::start(start.clone(), proposal.clone()))
             .collect();
-        Self::build(model, settings.clone(), chains)
+        Self::audited(model, settings, chains)
     }
 
     /// Goes on with an interrupted or finished run. Refuses settings, data or priors that would change a draw, as far as the
@@ -101,32 +101,95 @@ where
     pub fn resume(model: &'m M, settings: &Settings, checkpoint: Checkpoint<M::State, P>) -> Result<Self> {
         settings.check()?;
         checkpoint.check(settings, model)?;
-        Self::build(model, settings.clone(), checkpoint.chains)
+        Self::audited(model, settings, checkpoint.chains)
     }
 
-    fn build(
+    fn audited(
         model: &'m M,
-        settings: Settings,
+        settings: &Settings,
         checkpoints: Vec<ChainCheckpoint<M::State, P>>,
     ) -> Result<Self> {
-        let names = model.names();
         let rule = settings.rule.build(model.len())?;
-        let memory = Memory::estimate(model, &settings, &rule, names.len());
+        let memory = Memory::estimate(model, settings, &rule, Parameters::names(model).len());
         let chains = (settings.first_chain..)
             .zip(checkpoints)
-            .map(|(number, checkpoint)| {
-                let chain = Chain::new(model, &settings, rule.clone(), number, checkpoint)?;
-                let trace = ChainTrace::default();
-                Ok(Mutex::new(Worker {
-                    chain,
-                    trace,
-                    streaming: Streaming::new(names.len()),
-                    outlet: Outlet::new(),
-                    failure: None,
-                }))
+            .map(|(number, checkpoint)| Chain::new(model, settings, rule.clone(), number, checkpoint))
+            .collect::<Result<_>>()?;
+        Ok(Self { memory, ..Self::of_chains(model, settings, chains) })
+    }
+}
+
+/// One start per chain, of one for all or one for each.
+fn first_states<'s, S>(settings: &Settings, starts: &'s [S]) -> Result<impl Iterator<Item = &'s S>> {
+    settings.check()?;
+    let chains = settings.chains as usize;
+    if starts.len() != 1 && starts.len() != chains {
+        return Err(Error::Dimension {
+            what: "starts (one for all chains or one for each)".into(),
+            expected: chains,
+            found: starts.len(),
+        });
+    }
+    Ok(starts.iter().cycle().take(chains))
+}
+
+impl<'m, T, K> Sampler<'m, T, K>
+where
+    T: Target,
+    K: Kernel<State = T::State> + Send,
+    K::Learnt: Send,
+{
+    /// A new run of any kernel: `kernel` makes that of a chain, given its number and its start. `starts` holds one state for all chains or one for
+    /// each. The rule and the audit rate of `settings` are the kernel's to follow.
+    pub fn with_kernels(
+        target: &'m T,
+        settings: &Settings,
+        starts: &[T::State],
+        mut kernel: impl FnMut(u32, &T::State) -> Result<K>,
+    ) -> Result<Self> {
+        let chains = (settings.first_chain..)
+            .zip(first_states(settings, starts)?)
+            .map(|(number, start)| {
+                let checkpoint = ChainCheckpoint::start(start.clone(), ());
+                Ok(Chain::resumed(kernel(number, start)?, settings, number, checkpoint))
             })
             .collect::<Result<_>>()?;
-        Ok(Self { model, settings, names, chains, memory, earlier: None, view: None })
+        Ok(Self::of_chains(target, settings, chains))
+    }
+
+    /// Goes on with a run of any kernel: `kernel` makes that of a chain again, given its number, its state and what it had learnt.
+    pub fn resume_kernels(
+        target: &'m T,
+        settings: &Settings,
+        checkpoint: Checkpoint<T::State, K::Learnt>,
+        mut kernel: impl FnMut(u32, &T::State, K::Learnt) -> Result<K>,
+    ) -> Result<Self> {
+        settings.check()?;
+        checkpoint.check(settings, target)?;
+        let chains = (settings.first_chain..)
+            .zip(checkpoint.chains)
+            .map(|(number, chain)| {
+                let (learnt, rest) = chain.split();
+                Ok(Chain::resumed(kernel(number, &rest.state, learnt)?, settings, number, rest))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self::of_chains(target, settings, chains))
+    }
+
+    fn of_chains(target: &'m T, settings: &Settings, chains: Vec<Chain<K>>) -> Self {
+        let names = target.names();
+        let worker = |chain| {
+            Mutex::new(Worker {
+                chain,
+                trace: ChainTrace::default(),
+                streaming: Streaming::new(names.len()),
+                outlet: Outlet::new(),
+                failure: None,
+            })
+        };
+        let chains = chains.into_iter().map(worker).collect();
+        let memory = Memory::of_draws(settings, names.len());
+        Self { target, settings: settings.clone(), names, chains, memory, earlier: None, view: None }
     }
 
     /// Tells a resumed run the draws of its earlier sessions, so that a target ESS is reached where the uninterrupted run
@@ -161,7 +224,7 @@ where
 
     /// Runs until the draws are complete, a limit is reached, `control` stops it or a chain fails; then returns
     /// all that was drawn.
-    pub fn run(self, control: &Control, observer: &mut dyn Observer) -> Run<M::State, P> {
+    pub fn run(self, control: &Control, observer: &mut dyn Observer) -> Run<T::State, K::Learnt> {
         let start = Instant::now();
         let board = Board::new(&self.settings, self.chains.len());
         let ended = self.rounds(&board, None, control, start, observer);
@@ -172,10 +235,10 @@ where
     /// ESS needs them there; the trace of the outcome is empty.
     pub fn run_into(
         self,
-        sink: &mut dyn Sink<M::State, P>,
+        sink: &mut dyn Sink<T::State, K::Learnt>,
         control: &Control,
         observer: &mut dyn Observer,
-    ) -> Run<M::State, P> {
+    ) -> Run<T::State, K::Learnt> {
         let start = Instant::now();
         let board = Board::new(&self.settings, self.chains.len());
         let (way, parts) = sync_channel(WAITING);
@@ -210,7 +273,7 @@ where
     }
 
     /// Completes the audits of a chain that wait; a failure is one of the chain.
-    fn settle(&self, worker: &mut Worker<'m, M, P>, board: &Board) {
+    fn settle(&self, worker: &mut Worker<K>, board: &Board) {
         if let Err(failure) = caught(|| {
             worker.chain.settle()?;
             worker.record_audits(self.settings.record_every);
@@ -222,7 +285,7 @@ where
     }
 
     /// Hands the draws since the last part to the sink.
-    fn hand_over(&self, worker: &mut Worker<'m, M, P>, index: usize, way: &SyncSender<Part<M::State, P>>) {
+    fn hand_over(&self, worker: &mut Worker<K>, index: usize, way: &SyncSender<Part<T::State, K::Learnt>>) {
         let draws = if self.settings.limits.target_ess.is_some() {
             let sent = worker.outlet.sent;
             worker.outlet.sent = worker.trace.len();
@@ -237,7 +300,7 @@ where
     fn rounds(
         &self,
         board: &Board,
-        way: Option<&SyncSender<Part<M::State, P>>>,
+        way: Option<&SyncSender<Part<T::State, K::Learnt>>>,
         control: &Control,
         start: Instant,
         observer: &mut dyn Observer,
@@ -266,7 +329,7 @@ where
         &self,
         until: u64,
         board: &Board,
-        way: Option<&SyncSender<Part<M::State, P>>>,
+        way: Option<&SyncSender<Part<T::State, K::Learnt>>>,
         control: &Control,
         start: Instant,
         observer: &mut dyn Observer,
@@ -320,11 +383,11 @@ where
         });
     }
 
-    /// Advances one chain for a slice and tells whether it is through with this round; a panic in a model or proposal
+    /// Advances one chain for a slice and tells whether it is through with this round; a panic in a kernel
     /// becomes an error of the chain.
     fn advance(
         &self,
-        worker: &mut Worker<'m, M, P>,
+        worker: &mut Worker<K>,
         index: usize,
         until: u64,
         board: &Board,
@@ -343,7 +406,7 @@ where
 
     fn slice(
         &self,
-        worker: &mut Worker<'m, M, P>,
+        worker: &mut Worker<K>,
         index: usize,
         until: u64,
         board: &Board,
@@ -380,7 +443,7 @@ where
             if chain.drew() && chain.draws().is_multiple_of(self.settings.record_every) {
                 let from = trace.values.len();
                 trace.values.resize(from + width, 0.0);
-                self.model.write(chain.state(), &mut trace.values[from..]);
+                self.target.write(chain.state(), &mut trace.values[from..]);
                 trace.decisions.push(decision);
                 streaming.push(&trace.values[from..]);
             }
@@ -447,11 +510,11 @@ where
     }
 
     fn snapshot(&self, board: &Board, start: Instant) -> Progress {
-        board.progress(&self.settings, self.model.len(), start.elapsed().as_secs_f64())
+        board.progress(&self.settings, self.target.rows(), start.elapsed().as_secs_f64())
     }
 
-    fn finish(self, ended: Ended, start: Instant) -> Run<M::State, P> {
-        let Self { model, settings, names, chains, .. } = self;
+    fn finish(self, ended: Ended, start: Instant) -> Run<T::State, K::Learnt> {
+        let Self { target, settings, names, chains, .. } = self;
         let mut trace = Trace { names: names.clone(), chains: Vec::new() };
         let mut checkpoints = Vec::new();
         for worker in chains {
@@ -462,8 +525,8 @@ where
         let checkpoint = Checkpoint {
             version: env!("CARGO_PKG_VERSION").into(),
             settings,
-            rows: model.len(),
-            fingerprint: model.fingerprint(),
+            rows: target.rows(),
+            fingerprint: target.fingerprint(),
             names,
             chains: checkpoints,
         };
@@ -471,7 +534,7 @@ where
     }
 }
 
-impl<M: Parameters, P: Proposal<M::State>> Worker<'_, M, P> {
+impl<K: Kernel> Worker<K> {
     /// Puts completed audits beside the decisions of the trace, which holds the last recorded draws of the chain.
     fn record_audits(&mut self, every: u64) {
         let first = self.chain.draws() / every - self.trace.len() as u64;

@@ -5,7 +5,7 @@
 //! can be killed at any moment and resumed from the last part it stored. When it falls behind, chains wait rather
 //! than fill the memory.
 //!
-//! Cost to a chain: one clone of its state and proposal per part, a tenth of a second apart or more.
+//! Cost to a chain: one clone of its state and of what its kernel learnt per part, a tenth of a second apart or more.
 
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
@@ -22,19 +22,19 @@ const DRAWS: usize = 4096;
 
 /// What a chain hands over.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part<S, P> {
+pub struct Part<S, L> {
     /// Which chain, from 0.
     pub chain: usize,
     /// Its draws since its last part; none in warm-up.
     pub draws: ChainTrace,
     /// What continues after these draws.
-    pub checkpoint: ChainCheckpoint<S, P>,
+    pub checkpoint: ChainCheckpoint<S, L>,
 }
 
 /// Takes draws while chains run.
-pub trait Sink<S, P>: Send {
+pub trait Sink<S, L>: Send {
     /// Takes a part. An error ends the run; its words reach the user.
-    fn take(&mut self, part: Part<S, P>) -> std::result::Result<(), String>;
+    fn take(&mut self, part: Part<S, L>) -> std::result::Result<(), String>;
 }
 
 /// The way of one chain to the sink.
@@ -58,7 +58,7 @@ impl Outlet {
     }
 
     /// Hands a part over.
-    pub(super) fn send<S, P>(&mut self, way: &SyncSender<Part<S, P>>, part: Part<S, P>) {
+    pub(super) fn send<S, L>(&mut self, way: &SyncSender<Part<S, L>>, part: Part<S, L>) {
         self.last = Instant::now();
         // The receiver is gone only after an error of the sink, which ends the run anyway.
         let _ = way.send(part);
@@ -66,9 +66,9 @@ impl Outlet {
 }
 
 /// Passes parts to the sink until the chains are done; after an error the rest is dropped and `failed` is called.
-pub(super) fn drain<S, P>(
-    parts: &Receiver<Part<S, P>>,
-    sink: &mut dyn Sink<S, P>,
+pub(super) fn drain<S, L>(
+    parts: &Receiver<Part<S, L>>,
+    sink: &mut dyn Sink<S, L>,
     failed: impl Fn(),
 ) -> Result<()> {
     let mut outcome = Ok(());

@@ -27,6 +27,8 @@ pub struct Predictor {
     /// The looks; none for exact decisions.
     plan: Option<Plan>,
     tolerance: f64,
+    /// The mean error that a rule of one's own claims.
+    claimed: f64,
     /// Tables by the number of looks before the one that always decides.
     tables: Vec<(usize, ErrorTable)>,
 }
@@ -40,7 +42,8 @@ impl Predictor {
             }
             _ => (None, 0.0),
         };
-        Ok(Self { law: rule.law(), rows, plan, tolerance, tables: Vec::new() })
+        let claimed = if let RuleSettings::Own(own) = rule { own.claimed_error() } else { 0.0 };
+        Ok(Self { law: rule.law(), rows, plan, tolerance, claimed, tables: Vec::new() })
     }
 
     /// What the rule makes of a pair with differences of this mean and sd (divisor N).
@@ -51,7 +54,7 @@ impl Predictor {
         let certain = StepError {
             acceptance: self.law.uncompensated().acceptance(ratio),
             delta: 0.0,
-            mean_error: 0.0,
+            mean_error: self.claimed,
             data_usage: 1.0,
         };
         let Some(plan) = &self.plan else { return certain };

@@ -10,7 +10,9 @@
 use std::time::Instant;
 
 use austerity::design::budget as spending;
-use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
+use austerity::run::{
+    Checkpoint, Control, Ended, MetropolisSampler, Observer, Progress, Run, Sampler, Settings, UNBOUNDED,
+};
 
 use super::super::as_stored;
 use super::super::healing::{has_time, is_contradicted, next_review};
@@ -107,7 +109,7 @@ pub(super) fn clock(settings: &mut Settings, budget: &Budget) {
 /// Runs the chains of a run, stretch by stretch where it has a plan.
 pub(in super::super) fn spend<'m, M: Sampled, P: Stored>(
     course: Course<'m, M>,
-    first: Sampler<'m, M, P>,
+    first: MetropolisSampler<'m, M, P>,
     started: Settings,
     sink: &mut FolderSink<'_>,
     (control, observer): (&Control, &mut dyn Observer),
@@ -213,7 +215,7 @@ fn going_on<'m, M: Sampled, P: Stored>(
     settings: &Settings,
     checkpoint: Checkpoint<Vec<f64>, P>,
     sink: &FolderSink<'_>,
-) -> Result<Sampler<'m, M, P>, Failure> {
+) -> Result<MetropolisSampler<'m, M, P>, Failure> {
     let sampler = Sampler::resume(model, settings, checkpoint)?;
     if run.settings.limits.target_ess.is_none() {
         return Ok(sampler);

@@ -172,7 +172,7 @@ fn a_test_that_allows_no_error_is_the_exact_rule_to_the_bit() {
             SequentialSettings { bound: Bound::pocock(epsilon), ..SequentialSettings::constant(600, 0.1) };
         RuleSettings::Sequential(settings).build(model.len()).unwrap()
     };
-    let exact = path(&model, AnyRule::Exact(Exact::default()), 300);
+    let exact = path(&model, RuleSettings::default().build(model.len()).unwrap(), 300);
     assert_eq!(path(&model, rule(0.0), 300), exact);
     assert_ne!(path(&model, rule(0.2), 300), exact, "a test that allows errors makes some");
     let moved = exact.windows(2).filter(|pair| pair[0] != pair[1]).count();

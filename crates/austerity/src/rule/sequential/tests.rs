@@ -4,11 +4,11 @@ use super::*;
 use crate::population::{BlockOrder, BlockReveal, Numbers};
 use crate::rng::{Role, seek, stream};
 use crate::rule::bound::{Base, Shape, Time};
-use crate::rule::{AnyRule, RuleSettings};
+use crate::rule::{RuleSettings, ThresholdRule};
 use proptest::prelude::*;
 
 fn decide(
-    rule: &mut AnyRule,
+    rule: &mut ThresholdRule,
     values: &[f64],
     block_rows: usize,
     offset: f64,
@@ -73,20 +73,20 @@ proptest! {
     #[test]
     fn limits_are_the_exact_rule(given in settings(), values in numbers(), offset in -3.0..3.0f64, seed in any::<u64>()) {
         let n = values.len();
-        let mut exact = RuleSettings::Exact { law: given.law }.build(n).unwrap();
+        let mut exact = RuleSettings::Exact { law: given.law }.build_threshold(n).unwrap();
         let truth = decide(&mut exact, &values, given.block_rows, offset, seed, 3);
         // ε = 0, and a first look at N: the same decision to the last bit.
         let none = SequentialSettings { bound: Bound { base: Base::Epsilon(0.0), ..given.bound }, stop_at: None, ..given.clone() };
         let whole = SequentialSettings { looks: Looks::constant(n), ..given.clone() };
         for limit in [none, whole] {
-            let mut rule = RuleSettings::Sequential(limit).build(n).unwrap();
+            let mut rule = RuleSettings::Sequential(limit).build_threshold(n).unwrap();
             prop_assert_eq!(decide(&mut rule, &values, given.block_rows, offset, seed, 3), truth);
         }
         // ε = 0 reached by looking at everything in random order (τ keeps the looks in the table).
         let stubborn = SequentialSettings {
             bound: Bound { base: Base::Epsilon(0.0), ..given.bound }, stop_at: Some(1e-300), guard: Some(Guard::default()), ..given.clone()
         };
-        let mut rule = RuleSettings::Sequential(stubborn).build(n).unwrap();
+        let mut rule = RuleSettings::Sequential(stubborn).build_threshold(n).unwrap();
         let late = decide(&mut rule, &values, given.block_rows, offset, seed, 3);
         if late.stopped == Stopped::Exhausted {
             prop_assert_eq!(late.accepted, truth.accepted);
@@ -96,13 +96,13 @@ proptest! {
     #[test]
     fn uses_at_most_everything_and_is_exact_when_it_does(given in settings(), values in numbers(), offset in -3.0..3.0f64, seed in any::<u64>()) {
         let n = values.len();
-        let mut rule = RuleSettings::Sequential(given.clone()).build(n).unwrap();
+        let mut rule = RuleSettings::Sequential(given.clone()).build_threshold(n).unwrap();
         let decision = decide(&mut rule, &values, given.block_rows, offset, seed, 0);
         prop_assert!(decision.used >= 1 && decision.used <= n as u64);
         prop_assert!(decision.evaluations >= 2 * decision.used || decision.stopped == Stopped::Exhausted);
         prop_assert!(decision.looks >= 1 && decision.threshold.is_finite() && decision.mean.is_finite());
         if decision.used == n as u64 {
-            let mut exact = RuleSettings::Exact { law: given.law }.build(n).unwrap();
+            let mut exact = RuleSettings::Exact { law: given.law }.build_threshold(n).unwrap();
             let truth = decide(&mut exact, &values, given.block_rows, offset, seed, 0);
             prop_assert_eq!(decision.accepted, truth.accepted);
             // Storage order is irrelevant at exhaustion.
@@ -118,11 +118,11 @@ proptest! {
     fn acceptance_is_monotone_in_the_offset(given in settings(), values in numbers(), offset in -3.0..3.0f64, more in 0.0..5.0f64, seed in any::<u64>()) {
         let n = values.len();
         // At every look a larger offset moves the mean further above its threshold: it can only help.
-        let mut rule = RuleSettings::Sequential(given.clone()).build(n).unwrap();
+        let mut rule = RuleSettings::Sequential(given.clone()).build_threshold(n).unwrap();
         let low = decide(&mut rule, &values, given.block_rows, offset, seed, 1);
         let high = decide(&mut rule, &values, given.block_rows, offset + more, seed, 1);
         prop_assert!(!low.accepted || high.accepted);
-        let mut exact = RuleSettings::Exact { law: given.law }.build(n).unwrap();
+        let mut exact = RuleSettings::Exact { law: given.law }.build_threshold(n).unwrap();
         let low = decide(&mut exact, &values, given.block_rows, offset, seed, 1);
         let high = decide(&mut exact, &values, given.block_rows, offset + more, seed, 1);
         prop_assert!(!low.accepted || high.accepted);
@@ -131,7 +131,7 @@ proptest! {
     #[test]
     fn a_half_decides_at_the_first_look(values in numbers(), first in 1usize..140, seed in any::<u64>()) {
         let n = values.len();
-        let mut rule = RuleSettings::Sequential(SequentialSettings::paper(first, 0.5)).build(n).unwrap();
+        let mut rule = RuleSettings::Sequential(SequentialSettings::paper(first, 0.5)).build_threshold(n).unwrap();
         let decision = decide(&mut rule, &values, 1, 0.0, seed, 0);
         prop_assert_eq!(decision.looks, 1);
         prop_assert_eq!(decision.used as usize, first.min(n));
@@ -142,10 +142,10 @@ proptest! {
 fn zero_variance_decides_only_without_the_guard() {
     let values = vec![0.01; 5000];
     let paper = SequentialSettings::paper(500, 0.05);
-    let mut rule = RuleSettings::Sequential(paper.clone()).build(5000).unwrap();
+    let mut rule = RuleSettings::Sequential(paper.clone()).build_threshold(5000).unwrap();
     assert_eq!(decide(&mut rule, &values, 1, 0.0, 1, 0).used, 500);
     let guarded = SequentialSettings { guard: Some(Guard::default()), ..paper };
-    let mut rule = RuleSettings::Sequential(guarded).build(5000).unwrap();
+    let mut rule = RuleSettings::Sequential(guarded).build_threshold(5000).unwrap();
     let decision = decide(&mut rule, &values, 1, 0.0, 1, 0);
     assert_eq!((decision.used, decision.stopped), (5000, Stopped::Exhausted));
     // 500 → held to 1000 → 2000 → 4000 → 5000: the guard doubles instead of asking at every look.
@@ -157,10 +157,10 @@ fn the_absolute_stop_ends_near_ties() {
     let values: Vec<f64> = (0..4000).map(|i| if i % 2 == 0 { 1e-6 } else { -1e-6 }).collect();
     let mut given = SequentialSettings::constant(512, 0.01);
     given.law = Law::Compensated { lambda: 1e12 }; // threshold ≈ 0: a tie
-    let mut rule = RuleSettings::Sequential(given.clone()).build(4000).unwrap();
+    let mut rule = RuleSettings::Sequential(given.clone()).build_threshold(4000).unwrap();
     assert_eq!(decide(&mut rule, &values, 32, 0.0, 2, 0).stopped, Stopped::Exhausted);
     given.stop_at = Some(0.03);
-    let mut rule = RuleSettings::Sequential(given).build(4000).unwrap();
+    let mut rule = RuleSettings::Sequential(given).build_threshold(4000).unwrap();
     let decision = decide(&mut rule, &values, 32, 0.0, 2, 0);
     assert_eq!((decision.stopped, decision.used), (Stopped::Tolerance, 512));
 }
@@ -172,7 +172,7 @@ fn the_absolute_stop_needs_a_spread() {
     values[150..].fill(-10.0);
     for first in [1, 10] {
         let given = SequentialSettings { stop_at: Some(0.03), ..SequentialSettings::paper(first, 0.0) };
-        let mut rule = RuleSettings::Sequential(given).build(200).unwrap();
+        let mut rule = RuleSettings::Sequential(given).build_threshold(200).unwrap();
         for step in 0..20 {
             assert_ne!(decide(&mut rule, &values, 1, 0.0, 4, step).stopped, Stopped::Tolerance);
         }
@@ -184,7 +184,7 @@ fn an_impossible_row_is_a_rejection_and_a_nan_an_error_with_its_row() {
     let mut values = vec![1.0; 300];
     values[77] = f64::NEG_INFINITY;
     for rule in [RuleSettings::default(), RuleSettings::Sequential(SequentialSettings::constant(64, 0.0))] {
-        let mut rule = rule.build(300).unwrap();
+        let mut rule = rule.build_threshold(300).unwrap();
         let decision = decide(&mut rule, &values, 32, 1e9, 1, 0);
         assert_eq!((decision.accepted, decision.stopped), (false, Stopped::Impossible));
     }
@@ -195,7 +195,7 @@ fn an_impossible_row_is_a_rejection_and_a_nan_an_error_with_its_row() {
         let mut rng = stream(1, 0, Role::Decision);
         let mut cursor = BlockReveal::new(&mut population, &mut order, 0);
         let error =
-            RuleSettings::default().build(300).unwrap().decide(&mut cursor, 0.0, &mut rng).unwrap_err();
+            RuleSettings::default().build_threshold(300).unwrap().decide(&mut cursor, 0.0, &mut rng).unwrap_err();
         assert!(error.to_string().contains(word), "{error}");
     }
 }

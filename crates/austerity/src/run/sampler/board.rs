@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::diagnostics::{Streaming, combine};
-use crate::model::Model;
-use crate::proposal::Proposal;
+use crate::kernel::Kernel;
 use crate::run::progress::{ChainProgress, Progress};
 use crate::run::{Chain, Settings, UNBOUNDED};
 
@@ -82,12 +81,7 @@ impl Board {
     }
 
     /// Publishes counts, and diagnostics when the watcher asked.
-    pub(super) fn publish<M: Model, P: Proposal<M::State>>(
-        &self,
-        index: usize,
-        chain: &Chain<'_, M, P>,
-        streaming: &Streaming,
-    ) {
+    pub(super) fn publish<K: Kernel>(&self, index: usize, chain: &Chain<K>, streaming: &Streaming) {
         let slot = &self.slots[index];
         let counters = if chain.warming() { chain.warmup() } else { chain.sampling() };
         slot.steps.store(chain.steps(), Relaxed);

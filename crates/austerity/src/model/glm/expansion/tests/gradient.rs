@@ -105,7 +105,7 @@ fn control_variates_take_the_noise_out_of_the_gradient() {
 
 fn acceptance(
     model: &impl Model<State = Vec<f64>>,
-    proposal: impl Proposal<Vec<f64>>,
+    proposal: impl Proposal<Vec<f64>> + Clone,
     start: &[f64],
     steps: u32,
 ) -> f64 {
