@@ -317,10 +317,8 @@ impl Wanted {
             (None, _) => {
                 let choice = choose(pairs, steps, self.plain_law(), self.tolerance, self.block_rows)?;
                 match choice.rule {
-                    RuleSettings::Exact { .. } | RuleSettings::Certified { .. } => {
-                        return Ok(self.exact(&choice.reason));
-                    }
                     RuleSettings::Sequential(settings) => (settings, choice.reason),
+                    _ => return Ok(self.exact(&choice.reason)),
                 }
             }
         };
@@ -377,6 +375,7 @@ pub(crate) fn words(rule: &RuleSettings) -> String {
         RuleSettings::Certified { .. } => {
             "certified: exact; rows are read only where bounds cannot decide".into()
         }
+        RuleSettings::Own(own) => format!("a rule of your own, {}", own.name()),
         RuleSettings::Sequential(test) => {
             let looks = match &test.looks {
                 Looks::Growing { first, growth } if *growth == 1.0 => format!("looks every {first} rows"),

@@ -314,6 +314,7 @@ impl Overview {
                 );
             }
             RuleSettings::Certified { .. } => return Some(self.certified()),
+            RuleSettings::Own(_) => return None,
         };
         let prediction = self.run.decision.prediction.as_ref()?;
         let what = if matches!(test.law, Law::Compensated { .. }) {
