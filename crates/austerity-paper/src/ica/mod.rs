@@ -16,12 +16,12 @@ pub mod stationary;
 use austerity::design::{Pairs, evaluate, pilot};
 use austerity::kernel::Metropolis;
 use austerity::model::Model as _;
-use austerity::model::ica::amari_distance;
 use austerity::population::BlockOrder;
-use austerity::proposal::Stiefel;
 use austerity::rng::Streams;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
+use austerity_models::Stiefel;
+use austerity_models::ica::amari_distance;
 
 use crate::context::Context;
 use crate::curves::{Point, risk_curve};

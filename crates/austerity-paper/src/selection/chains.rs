@@ -1,11 +1,12 @@
 //! Chains of the experiment: starts, rules, long exact runs, and what is seen of each step.
 
 use austerity::kernel::{Kernel, Metropolis};
-use austerity::model::{Model as _, Selection, VariableSelection};
+use austerity::model::Model as _;
 use austerity::population::BlockOrder;
-use austerity::proposal::{Jump, JumpTally};
 use austerity::rng::Streams;
 use austerity::rule::{AnyRule, Decision, RuleSettings, SequentialSettings};
+use austerity_models::{Jump, JumpTally};
+use austerity_models::{Selection, VariableSelection};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

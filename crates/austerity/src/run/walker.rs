@@ -1,7 +1,7 @@
 //! A chain of any kernel, stepped by hand: a kernel, a state, streams, a step counter.
 //!
 //! [`Chain`](crate::run::Chain) and [`Sampler`](crate::run::Sampler) run Metropolis–Hastings with warm-up, limits and
-//! checkpoints. A walker runs whatever implements [`Kernel`], such as [`crate::kernel::Gibbs`]: the streams are repositioned at
+//! checkpoints. A walker runs whatever implements [`Kernel`], such as `austerity_models::Gibbs`: the streams are repositioned at
 //! every step, so that seed, chain, step and state say where it stands, and walkers on threads of their own are as
 //! reproducible as one.
 
@@ -14,20 +14,25 @@ use crate::run::Counters;
 /// A kernel on its way.
 ///
 /// ```
-/// use austerity::kernel::{Gibbs, GibbsSettings};
-/// use austerity::model::field::generate::complete;
+/// use austerity::kernel::Metropolis;
+/// use austerity::model::from_fn;
+/// use austerity::population::BlockOrder;
+/// use austerity::proposal::RandomWalk;
 /// use austerity::rng::Streams;
+/// use austerity::rule::Exact;
 /// use austerity::run::Walker;
 ///
-/// let field = complete(6, 2, 3, 0.5, 1)?;
-/// let kernel = Gibbs::new(&field, &GibbsSettings::default())?;
-/// let mut walker = Walker::new(kernel, vec![0; 6], Streams::new(1, 0));
-/// let mut ones = 0;
+/// // One observation of 0, whose sd is 1: a standard normal posterior.
+/// let model = from_fn(1, 1, |_: &[f64]| 0.0, |state: &[f64], _| -0.5 * state[0] * state[0])?;
+/// let (walk, order) = (RandomWalk::isotropic(1, 2.0)?, BlockOrder::new(1, 1, 1, 0)?);
+/// let kernel = Metropolis::new(&model, walk, Exact::default(), order, &vec![0.0])?;
+/// let mut walker = Walker::new(kernel, vec![0.0], Streams::new(1, 0));
+/// let mut positive = 0;
 /// for _ in 0..1000 {
-///     walker.walk(6)?; // a sweep
-///     ones += u64::from(walker.state()[0]);
+///     walker.walk(6)?;
+///     positive += u32::from(walker.state()[0] > 0.0);
 /// }
-/// assert!(ones > 0 && ones < 1000);
+/// assert!((400..600).contains(&positive));
 /// # Ok::<(), austerity::Error>(())
 /// ```
 #[derive(Clone, Debug)]
