@@ -9,9 +9,10 @@ use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use austerity::model::{Linear, Noise, Prior, find_mode};
+use austerity::model::find_mode;
 use austerity::proposal::{AnyProposal, RandomWalk};
 use austerity::run::{Control, Sampler, Settings, Silent};
+use austerity_glm::{Linear, Noise, Prior};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::open;

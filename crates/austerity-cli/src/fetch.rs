@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use austerity_fetch::{Checksums, Event, Fetched, Options, Origin, fetch};
+use austerity_paper::fetch::{Checksums, Event, Fetched, Options, Origin, fetch};
 use serde_json::json;
 
 use crate::arguments::FetchOptions;

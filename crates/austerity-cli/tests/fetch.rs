@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../../austerity-fetch/tests/common/formats.rs"]
+#[path = "../../austerity-paper/tests/common/formats.rs"]
 mod formats;
-#[path = "../../austerity-fetch/tests/common/server.rs"]
+#[path = "../../austerity-paper/tests/common/server.rs"]
 mod server;
 
 use crate::common::Scratch;

@@ -7,7 +7,8 @@
 use std::path::Path;
 
 use crate::common::{Scratch, shared_data, text};
-use austerity::model::{Glm, Logistic, Prior, find_mode};
+use austerity::model::find_mode;
+use austerity_glm::{Glm, Logistic, Prior};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::{Column, open};

@@ -10,14 +10,12 @@ use austerity::check::normality::{
     DISTANCE_LIMIT, Normality, NormalitySettings, PairNormality, SHARE_LIMIT, check_normality, examine,
 };
 use austerity::kernel::{Kernel as _, Metropolis};
-use austerity::model::{
-    Access, Binomial, Curvature, DefaultPriors, Glm, Linear, Logistic, Mode, Model, Noise, Poisson, Store,
-    Student, find_mode,
-};
+use austerity::model::{Access, Curvature, Mode, Model, find_mode};
 use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{Exact, Law};
+use austerity_glm::{Binomial, DefaultPriors, Glm, Linear, Logistic, Noise, Poisson, Store, Student};
 use austerity_io::table::Source;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! From a file or a store on disk to rows ready for sampling: what `fit`, `check` and `convert` do first.
 
-use austerity::model::{ResponseKind, Store};
+use austerity_glm::{ResponseKind, Store};
 use austerity_io::design::{DesignOptions, Recipe, Term};
 use austerity_io::load::{LoadOptions, load as load_table};
 use austerity_io::store;

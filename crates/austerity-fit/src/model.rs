@@ -2,9 +2,10 @@
 //!
 //! A [`Task`] is generic over the model; [`with_model`] builds the one that the family names and hands it over.
 
-use austerity::model::{
-    Binomial, Curvature, Glm, Linear, Logistic, Model, Noise, NoiseTails, Parameters, Poisson, Priors,
-    ResponseKind, Store, Student, WithPriors,
+use austerity::model::{Curvature, Model, Parameters};
+use austerity_glm::{
+    Binomial, Glm, Linear, Logistic, Noise, NoiseTails, Poisson, Priors, ResponseKind, Store, Student,
+    WithPriors,
 };
 use serde::{Deserialize, Serialize};
 
@@ -96,10 +97,7 @@ pub(crate) trait Task: Sized {
     fn run<M: Regression>(self, model: &M) -> Result<Self::Output, Failure>;
 
     /// The same where the model can be expanded.
-    fn run_expandable<F: austerity::model::glm::Family>(
-        self,
-        model: &Glm<F>,
-    ) -> Result<Self::Output, Failure> {
+    fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Self::Output, Failure> {
         self.run(model)
     }
 }

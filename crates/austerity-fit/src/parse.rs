@@ -113,7 +113,7 @@ mod tests {
                 let again = bound(&format!("wang-tsiatis:{critical},{alpha}"));
                 proptest::prop_assert!(critical.is_nan() || alpha.is_nan() || again == bound(&text));
             }
-            let _ = text.parse::<austerity::model::Prior>();
+            let _ = text.parse::<austerity_glm::Prior>();
         }
     }
 

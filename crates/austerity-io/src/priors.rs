@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-use austerity::model::Prior;
+use austerity_glm::Prior;
 
 use crate::error::{Error, Place, Result};
 use crate::table::names::unknown;

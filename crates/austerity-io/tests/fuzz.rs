@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::Folder;
 use crate::common::draws::{decision, files, layout, values};
-use austerity::model::ResponseKind;
+use austerity_glm::ResponseKind;
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::run::{DrawsReader, DrawsWriter, checkpoint};

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::Folder;
-use austerity::model::{Data, ResponseKind, Store};
+use austerity_glm::{Data, ResponseKind, Store};
 use austerity_io::design::{DesignOptions, Recipe, ResponseCoding};
 use austerity_io::load::{LoadOptions, Loaded, load};
 use austerity_io::table::OpenOptions;

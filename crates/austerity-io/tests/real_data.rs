@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::common::real_data;
-use austerity::model::ResponseKind;
+use austerity_glm::ResponseKind;
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::{Column, open};

@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use crate::common::Folder;
-use austerity::model::{Data, Glm, Logistic, Model as _, Prior, ResponseKind, Store};
+use austerity::model::Model as _;
+use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind, Store};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::store::{ConvertOptions, Created, Progress, create, is_store, open as open_store};

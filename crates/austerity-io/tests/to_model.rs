@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::common::Folder;
-use austerity::model::{Glm, Logistic, Prior, ResponseKind, find_mode};
+use austerity::model::find_mode;
+use austerity_glm::{Glm, Logistic, Prior, ResponseKind};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, Loaded, load};
 use austerity_io::table::open;

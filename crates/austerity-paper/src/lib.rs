@@ -17,6 +17,7 @@
 //! | [`langevin`] | section 6.4: Langevin dynamics with and without a test |
 //! | [`design`] | section 6.5: optimal sequential tests, error and data use against the target |
 //! | [`gibbs`] | supplement F: Gibbs sampling in a dense Markov random field |
+//! | [`fetch`](mod@fetch) | the public data sets of the experiments: downloaded, checked, prepared |
 //!
 //! An experiment is a function of a [`Context`] that gives an [`Outcome`]; [`EXPERIMENTS`] lists them. A claim that does not
 //! hold is a verdict, not an error.
@@ -27,6 +28,7 @@ pub mod context;
 pub mod curves;
 pub mod design;
 pub mod error;
+pub mod fetch;
 pub mod gibbs;
 pub mod ica;
 pub mod langevin;

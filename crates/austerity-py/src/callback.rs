@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use austerity::model::Likelihoods;
-use austerity::model::data::storage_order;
+use austerity::model::storage_order;
 use austerity::population::Batch;
 use austerity::{Error, Result};
 use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArray1, PyUntypedArrayMethods as _};

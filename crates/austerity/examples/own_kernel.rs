@@ -92,8 +92,13 @@ fn main() -> austerity::Result<()> {
     let rest = Sampler::resume_kernels(&Gamma, &settings, half.checkpoint, |_, _, width| kernel(width))?
         .run(&Control::new(), &mut Silent);
     let summary = &whole.summary()[0];
-    println!("mean {:.2} (4 is right), sd {:.2} (2 is right), R-hat {:.3}", summary.mean, summary.sd, summary.rhat);
-    let last = |trace: &austerity::run::Trace| trace.parameter(0).iter().map(|chain| chain.last().copied()).collect::<Vec<_>>();
+    println!(
+        "mean {:.2} (4 is right), sd {:.2} (2 is right), R-hat {:.3}",
+        summary.mean, summary.sd, summary.rhat
+    );
+    let last = |trace: &austerity::run::Trace| {
+        trace.parameter(0).iter().map(|chain| chain.last().copied()).collect::<Vec<_>>()
+    };
     println!("resumed as uninterrupted: {}", last(&rest.trace) == last(&whole.trace));
     Ok(())
 }

@@ -40,13 +40,9 @@ impl<'r> Rule<dyn Reveal + 'r> for Hasty {
 
 fn main() -> austerity::Result<()> {
     let waits: Vec<f64> = (0..20_000).map(|i| -((f64::from(i) + 0.5) / 20_000.0).ln() / 3.0).collect();
-    let model = from_fn(
-        waits.len(),
-        1,
-        |_: &[f64]| 0.0,
-        |at: &[f64], row: usize| at[0] - at[0].exp() * waits[row],
-    )?
-    .names(["log_rate"])?;
+    let model =
+        from_fn(waits.len(), 1, |_: &[f64]| 0.0, |at: &[f64], row: usize| at[0] - at[0].exp() * waits[row])?
+            .names(["log_rate"])?;
     for rows in [1_000, waits.len()] {
         let rule = Own::new("hasty", Hasty { rows });
         let run = model.sampler().rule(rule).start(vec![1.0]).draws(2_000).audit(0.05).run()?;

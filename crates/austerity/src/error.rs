@@ -182,7 +182,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Shorthand for [`Error::Setting`].
-pub(crate) fn setting(name: &str, value: impl std::fmt::Display, allowed: &str) -> Error {
+pub fn setting(name: &str, value: impl std::fmt::Display, allowed: &str) -> Error {
     Error::Setting { name: name.into(), value: value.to_string(), allowed: allowed.into() }
 }
 

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | [`population`] | the seam: populations, their block-wise reveal, mergeable moments |
 //! | [`rule`] | who decides: exact, sequential |
-//! | [`model`] | posteriors: generalised linear models, the toy of the paper, the user's own |
+//! | [`model`] | what a posterior must say of itself, and posteriors of one's own closures |
 //! | [`proposal`] | where to go next: random walks, adaptive, mixtures |
 //! | [`kernel`] | one step of a chain |
 //! | [`theory`] | how wrong: the error of a test, of a step, of the stationary distribution |
@@ -23,7 +23,10 @@
 //! | [`check`] | are the assumptions sound here? |
 //! | [`run`] | settings, chains on threads, budgets, progress, checkpoints |
 //! | [`diagnostics`] | R-hat, effective sample size, Monte Carlo error, intervals |
-//! | [`simd`] | vectorised exp, expm1, log1p and their dispatch |
+//! | [`mod@dot`] | Σ a_i·b_i, the same on every machine |
+//!
+//! Regressions (data, families, priors, surrogates) are the crate `austerity-glm`; the special posteriors of the paper, with their proposals
+//! and Gibbs sampling, the crate `austerity-models`. Both are built on this one, which knows neither.
 //!
 //! Symbols, used alike everywhere: N rows in all, n rows revealed, m first look, ε error allowed per look,
 //! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
@@ -31,9 +34,9 @@
 pub mod check;
 pub mod design;
 pub mod diagnostics;
+pub mod dot;
 pub mod error;
 pub mod kernel;
-mod memory;
 pub mod model;
 pub mod parallel;
 pub mod population;
@@ -41,19 +44,9 @@ pub mod proposal;
 pub mod rng;
 pub mod rule;
 pub mod run;
-pub mod simd;
 pub mod theory;
 
 pub use error::{Error, Result};
 
 /// Rows that are stored, and by default drawn, together.
 pub const BLOCK_ROWS: usize = 32;
-
-/// The examples of the pages, kept true by running them.
-#[cfg(doctest)]
-mod pages {
-    #[doc = include_str!("../../../docs/library.md")]
-    struct Library;
-    #[doc = include_str!("../../../docs/architecture.md")]
-    struct Architecture;
-}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use austerity_fetch::DataSet;
+use austerity_paper::fetch::DataSet;
 use clap::{Args, Subcommand};
 
 pub(super) const EXAMPLES: &str = "\

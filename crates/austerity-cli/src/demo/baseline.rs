@@ -1,9 +1,8 @@
 //! Metropolis–Hastings without a surrogate, on the posterior of the demo's fit: what a step costs and how far its posterior is from the exact one.
 
 use austerity::diagnostics::Summary;
-use austerity::model::glm::{Glm, Logistic};
-use austerity::model::{Data, Mode, ResponseKind, find_mode};
-use austerity::proposal::{ANTITHETIC_CORRELATION, AnyProposal, CrankNicolson, Proposal as _, RandomWalk};
+use austerity::model::{Mode, find_mode};
+use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Limits, Sampler, Settings};
@@ -11,6 +10,10 @@ use austerity::theory::{Accuracy, ErrorTable, Moves, Plan};
 use austerity_fit::Line;
 use austerity_fit::options::Common;
 use austerity_fit::output::Failure;
+use austerity_glm::glm::{Glm, Logistic};
+use austerity_glm::proposal::RegressionProposal;
+use austerity_glm::proposal::{ANTITHETIC_CORRELATION, CrankNicolson};
+use austerity_glm::{Data, ResponseKind};
 use serde::Serialize;
 
 /// Chains per baseline.
@@ -36,7 +39,7 @@ pub(super) struct Problem {
 pub(super) struct Baseline {
     pub(super) name: &'static str,
     rule: RuleSettings,
-    proposal: AnyProposal,
+    proposal: RegressionProposal,
     /// Whether the proposals are those of the fit.
     pub(super) like_fit: bool,
 }
@@ -61,8 +64,8 @@ pub(super) struct Measured {
 /// The baselines in the order of the table, the reference for standard deviations first.
 pub(super) fn baselines(problem: &Problem) -> Result<Vec<Baseline>, Failure> {
     let Mode { state, covariance, .. } = &problem.mode;
-    let draws: AnyProposal = CrankNicolson::new(state, covariance, ANTITHETIC_CORRELATION)?.into();
-    let walk: AnyProposal = RandomWalk::for_posterior(state.len(), covariance)?.into();
+    let draws: RegressionProposal = CrankNicolson::new(state, covariance, ANTITHETIC_CORRELATION)?.into();
+    let walk: RegressionProposal = RandomWalk::for_posterior(state.len(), covariance)?.into();
     let test = SequentialSettings { guard: None, ..SequentialSettings::constant(FIRST_LOOK, LEVEL) };
     let exact = RuleSettings::default;
     Ok(vec![

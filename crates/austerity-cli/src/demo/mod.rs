@@ -10,10 +10,10 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use austerity::model::generate;
 use austerity_fit::Line;
 use austerity_fit::options::Common;
 use austerity_fit::output::{Failure, json, say};
+use austerity_glm::generate;
 use austerity_io::write::{Field, TableWriter};
 use serde::Serialize;
 
@@ -103,7 +103,7 @@ fn folder(options: &DemoOptions) -> Result<PathBuf, Failure> {
     Err(Failure::Usage("no name for a folder is left; name one with --out".into()))
 }
 
-fn write(file: &Path, data: &austerity::model::Data) -> Result<(), Failure> {
+fn write(file: &Path, data: &austerity_glm::Data) -> Result<(), Failure> {
     let mut fields: Vec<Field> = data.column_names().iter().map(Field::single).collect();
     fields.push(Field::integer("y"));
     let mut columns: Vec<&[f64]> = data.columns().iter().map(Vec::as_slice).collect();

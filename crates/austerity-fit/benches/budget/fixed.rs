@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
-use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion, sampled_mode};
-use austerity::model::{Model, Surrogate, find_mode};
-use austerity::proposal::{AnyProposal, Laplace, Proposal, RandomWalk, Transition, TransitionPlan};
+use austerity::model::{Model, find_mode};
+use austerity::proposal::{AnyProposal, Laplace, Proposal, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
+use austerity_glm::Surrogate;
+use austerity_glm::glm::expansion::{ExpansionSettings, GlmExpansion, sampled_mode};
+use austerity_glm::proposal::{StoredProposal, Transition, TransitionPlan};
 
 use crate::problem::Problem;
 
@@ -153,7 +155,7 @@ impl Fixed {
                 let plan =
                     TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), None, seed);
                 let surrogate = Surrogate::new(expansion);
-                let stored = AnyProposal::Transition(plan.expect("a transition"));
+                let stored = StoredProposal::Transition(plan.expect("a transition"));
                 let proposal = Transition::restored(&surrogate, stored).expect("a transition");
                 let usual = SequentialSettings::residuals_from(surrogate.expansion().report().first_look);
                 let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..usual });

@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use austerity::model::{Data, Glm, Logistic, Parameters as _, Prior, ResponseKind};
+use austerity::model::Parameters as _;
+use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind};
 use austerity_io::table::{Column, Source, Table, open};
 
 /// A logistic regression on real rows.

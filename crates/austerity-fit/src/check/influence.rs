@@ -1,10 +1,11 @@
 //! Leverage and blindness in tables, sentences and JSON.
 
-use austerity::check::{
+use austerity::model::{Mode, Model as _};
+use austerity_glm::Glm;
+use austerity_glm::check::{
     Leverage, RawBlindness, Stratum, SurrogateBlindness, SurrogateSettings, check_leverage,
 };
-use austerity::model::glm::{Family, Influence};
-use austerity::model::{Glm, Mode, Model as _};
+use austerity_glm::glm::{Family, Influence};
 use serde_json::{Value, json};
 
 use crate::output::Failure;

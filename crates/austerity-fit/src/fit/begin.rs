@@ -4,10 +4,12 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::Glm;
-use austerity::proposal::{AnyProposal, Mixture, Transition};
+use austerity::proposal::Mixture;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
+use austerity_glm::Glm;
+use austerity_glm::proposal::Transition;
+use austerity_glm::proposal::{RegressionProposal, StoredProposal};
 use austerity_io::run::DrawsWriter;
 
 use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
@@ -169,10 +171,7 @@ impl Task for Begin<'_, '_> {
         self.plainly(model)
     }
 
-    fn run_expandable<F: austerity::model::glm::Family>(
-        mut self,
-        model: &Glm<F>,
-    ) -> Result<Overview, Failure> {
+    fn run_expandable<F: austerity_glm::glm::Family>(mut self, model: &Glm<F>) -> Result<Overview, Failure> {
         if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
             return self.run(model);
         }
@@ -208,7 +207,7 @@ impl Task for Begin<'_, '_> {
                     decided: &decided,
                     report: &record.report,
                     worth,
-                    transition: matches!(stored, AnyProposal::Transition(_)),
+                    transition: matches!(stored, StoredProposal::Transition(_)),
                     start: typical(&self.start.mode, self.asked.common.seed())?,
                 };
                 let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
@@ -278,7 +277,7 @@ impl Begin<'_, '_> {
             }
         };
         let chosen = self.with_tail_steps(chosen, &model.names())?;
-        let proposal = chosen.proposal.clone();
+        let proposal = chosen.proposal.clone().plain()?;
         self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
     }
 
@@ -290,9 +289,9 @@ impl Begin<'_, '_> {
         }
         let steps = tails::steps(names, &self.start.mode, &self.tails)?;
         let Some(steps) = steps else { return Ok(chosen) };
-        let parts = vec![(1.0 - TAIL_STEPS, chosen.proposal), (TAIL_STEPS, steps.into())];
+        let parts = vec![(1.0 - TAIL_STEPS, chosen.proposal.plain()?), (TAIL_STEPS, steps.into())];
         Ok(Chosen {
-            proposal: Mixture::new(parts)?.into(),
+            proposal: RegressionProposal::from(Mixture::new(parts)?).into(),
             proposal_words: format!(
                 "{}; every third candidate moves one coefficient into the tail of its prior",
                 chosen.proposal_words
@@ -453,7 +452,7 @@ impl Begin<'_, '_> {
     }
 }
 
-fn beginning(state: &[f64], proposal: &AnyProposal) -> ChainCheckpoint<Vec<f64>, AnyProposal> {
+fn beginning(state: &[f64], proposal: &StoredProposal) -> ChainCheckpoint<Vec<f64>, StoredProposal> {
     ChainCheckpoint::start(state.to_vec(), proposal.clone())
 }
 

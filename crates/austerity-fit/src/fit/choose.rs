@@ -8,7 +8,8 @@
 use austerity::design::pilot::{Pilot, STEPS, pilot};
 use austerity::design::{Pairs, Steps};
 use austerity::model::Mode;
-use austerity::proposal::{AnyProposal, Laplace};
+use austerity::proposal::Laplace;
+use austerity_glm::proposal::{RegressionProposal, StoredProposal};
 
 use super::Host;
 use super::decide::{Decided, Wanted};
@@ -20,7 +21,7 @@ use crate::output::Failure;
 
 /// A proposal, a rule, and why.
 pub(super) struct Chosen {
-    pub(super) proposal: AnyProposal,
+    pub(super) proposal: StoredProposal,
     pub(super) proposal_words: String,
     pub(super) decided: Decided,
     /// Complete moments of the proposal's moves, where there was a pilot that read rows.
@@ -66,7 +67,13 @@ impl Chooser<'_> {
     pub(super) fn skewed(&self, dimension: usize) -> Result<Chosen, Failure> {
         let (proposal, proposal_words) = ProposalChoice::Adaptive.build(self.mode)?;
         let decided = self.wanted.exact("exact decisions: the posterior is far from normal");
-        Ok(Chosen { proposal, proposal_words, decided, pairs: None, worth: 0.33 / dimension as f64 })
+        Ok(Chosen {
+            proposal: proposal.into(),
+            proposal_words,
+            decided,
+            pairs: None,
+            worth: 0.33 / dimension as f64,
+        })
     }
 
     /// Whether a test may decide; linear models read no row unless one is asked for.
@@ -108,11 +115,17 @@ impl Chooser<'_> {
         let (proposal, proposal_words) = walk.build(self.mode)?;
         let worth = 0.33 / model.names().len() as f64;
         if !self.may_test() {
-            return Ok(Chosen { proposal, proposal_words, decided: self.exact(), pairs: None, worth });
+            return Ok(Chosen {
+                proposal: proposal.into(),
+                proposal_words,
+                decided: self.exact(),
+                pairs: None,
+                worth,
+            });
         }
         let pairs = self.pilot(model, &proposal, STEPS)?.pairs;
         let decided = self.wanted.decide(&pairs, walk.steps())?;
-        Ok(Chosen { proposal, proposal_words, decided, pairs: Some(pairs), worth })
+        Ok(Chosen { proposal: proposal.into(), proposal_words, decided, pairs: Some(pairs), worth })
     }
 
     /// Independent draws with exact decisions, and the share of them that a pilot accepted.
@@ -122,14 +135,17 @@ impl Chooser<'_> {
         let Pilot { pairs, acceptance, .. } = self.pilot(model, &draws.into(), STEPS)?;
         let worth = INDEPENDENT * acceptance / (2.0 - acceptance);
         let pairs = (!pairs.as_slice().is_empty()).then_some(pairs);
-        Ok((Chosen { proposal, proposal_words, decided: self.exact(), pairs, worth }, acceptance))
+        Ok((
+            Chosen { proposal: proposal.into(), proposal_words, decided: self.exact(), pairs, worth },
+            acceptance,
+        ))
     }
 
     /// Exact steps from a typical draw.
     pub(super) fn pilot<M: Sampled>(
         &mut self,
         model: &M,
-        proposal: &AnyProposal,
+        proposal: &RegressionProposal,
         steps: usize,
     ) -> Result<Pilot<Vec<f64>>, Failure> {
         let control = self.host.control();

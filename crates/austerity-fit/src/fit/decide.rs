@@ -12,10 +12,10 @@
 //! of the draws is right with it), unless `--law` or the preset says otherwise.
 
 use austerity::design::{Pairs, Prediction, Steps, choice, choose, compensation, predict};
-use austerity::model::glm::expansion::ExpansionReport;
 use austerity::rule;
 use austerity::rule::bound::Base;
 use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings, Statistic, audit};
+use austerity_glm::glm::expansion::ExpansionReport;
 
 use super::healing::Care;
 use crate::options::{Preset, RuleChoice, ShapeOptions};

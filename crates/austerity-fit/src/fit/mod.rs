@@ -43,8 +43,8 @@ mod tails;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use austerity::model::{DefaultPriors, Prior, Priors, Store};
 use austerity::run::{Ended, Limits, MetropolisSampler, Run, Settings, UNBOUNDED};
+use austerity_glm::{DefaultPriors, Prior, Priors, Store};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
 use austerity_io::store;

@@ -6,17 +6,16 @@
 //! | these | Student t: not log-concave | a search |
 //! | linear or Student with an unknown σ | any | a search |
 //!
-//! A search climbs from dispersed starts ([`austerity::model::dispersed_starts`], and for regressions with heavy-tailed noise the rows of high
+//! A search climbs from dispersed starts ([`austerity_glm::dispersed_starts`], and for regressions with heavy-tailed noise the rows of high
 //! leverage) on few rows that stand for all, then on all rows from every place that differs, and weighs the modes by their Laplace evidence.
 //! A second mode with more than a thousandth of the mass makes a run untrusted, however well its chains agree: chains do not cross.
 //!
 //! Cost: some twenty searches on a thousand rows or so, and a few passes over all rows for every other mode. A search is no proof.
 
-use austerity::model::{
-    Glm, Mode, Prior, Priors, WeighedMode, add_mode, dispersed_starts, distinct_modes, find_mode, weigh,
-};
+use austerity::model::{Mode, find_mode};
 use austerity::rng::{Role, stream};
 use austerity::run::{Control, Hazard, ModeFound};
+use austerity_glm::{Glm, Prior, Priors, WeighedMode, add_mode, dispersed_starts, distinct_modes, weigh};
 use serde::{Deserialize, Serialize};
 
 use super::numeric;
@@ -71,13 +70,13 @@ impl Modes {
     }
 
     /// Looks for others on few rows, then on all.
-    pub(super) fn of_glm<F: austerity::model::glm::Family>(
+    pub(super) fn of_glm<F: austerity_glm::glm::Family>(
         family: Family,
         model: &Glm<F>,
         mode: &Mode,
         width: f64,
     ) -> Result<Self, Failure> {
-        if let Some(proved) = Self::proved(family, austerity::model::WithPriors::priors(model), mode) {
+        if let Some(proved) = Self::proved(family, austerity_glm::WithPriors::priors(model), mode) {
             return Ok(proved);
         }
         let (few, starts) = model.dispersed(mode)?;

@@ -12,10 +12,11 @@
 mod hazard;
 
 use austerity::Error;
-use austerity::model::{Access, Mode, add_mode};
+use austerity::model::{Access, Mode};
 use austerity::population::{Batch, Population as _};
 use austerity::rng::{Role, stream};
 use austerity::run::{Control, Hazard};
+use austerity_glm::add_mode;
 use nalgebra::{DMatrix, DVector};
 use rand_distr::{Distribution as _, StandardNormal};
 

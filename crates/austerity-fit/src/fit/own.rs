@@ -9,14 +9,13 @@
 
 use std::time::Instant;
 
-use austerity::check::SurrogateSettings;
-use austerity::model::glm::expansion::ExpansionReport;
-use austerity::model::row_expansion::RowExpansionSettings;
-use austerity::model::{
-    Access, Derivatives, FromBatches, Mode, Model as _, RowExpansion, Surrogate, find_mode,
-};
+use austerity::model::{Access, Derivatives, FromBatches, Mode, Model as _, find_mode};
 use austerity::population::Population as _;
-use austerity::proposal::Transition;
+use austerity_glm::check::SurrogateSettings;
+use austerity_glm::glm::expansion::ExpansionReport;
+use austerity_glm::proposal::{StoredProposal, Transition};
+use austerity_glm::row_expansion::RowExpansionSettings;
+use austerity_glm::{RowExpansion, Surrogate};
 use austerity_io::design::{Recipe, ResponseCoding};
 
 use super::begin::{Begin, Details};
@@ -55,7 +54,7 @@ pub fn run_own<M: Sampled>(
     let asked = Asked { common, options, table: None };
     in_folder(options, |folder| {
         if options.resume {
-            return resume::own(&asked, folder, model.len(), host)?.go(model, Ok);
+            return resume::own(&asked, folder, model.len(), host)?.go(model, StoredProposal::plain);
         }
         begin(model, own, &asked, folder, host, plain)
     })
@@ -73,7 +72,9 @@ pub fn run_expandable<L: Derivatives>(
     in_folder(options, |folder| {
         if options.resume {
             let resumed = resume::own(&asked, folder, model.len(), host)?;
-            let Some(record) = resumed.run.surrogate.clone() else { return resumed.go(model, Ok) };
+            let Some(record) = resumed.run.surrogate.clone() else {
+                return resumed.go(model, StoredProposal::plain);
+            };
             let how = RowExpansionSettings { order: record.report.order, fixed: true, ..Default::default() };
             model.likelihoods().prepare(&record.start)?;
             let surrogate = Surrogate::new(RowExpansion::new(model, &record.start, &how)?);
@@ -304,7 +305,7 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
 }
 
 /// What the folder keeps of an expansion, in the terms of a regression's.
-fn report(found: &austerity::model::row_expansion::RowExpansionReport) -> ExpansionReport {
+fn report(found: &austerity_glm::row_expansion::RowExpansionReport) -> ExpansionReport {
     let blind = found.predicted.map(|stratum| stratum.blindness);
     ExpansionReport {
         rows: found.rows,

@@ -8,11 +8,12 @@
 //! | `laplace`, `adaptive`, `random-walk:SD` | only with `--surrogate taylor1`, `taylor2`, `taylor3`: weighed by the surrogate | as they are |
 
 use austerity::design::Steps;
-use austerity::model::{CertainSteps, Mode, ResidualGradient, Surrogate};
-use austerity::proposal::{
-    AnyProposal, LangevinPlan, Laplace, Mixture, RandomWalk, RobustAdaptive, TransitionKind, TransitionPlan,
-    adaptive::TARGET_ACCEPTANCE,
-};
+use austerity::model::Mode;
+use austerity::proposal::adaptive::TARGET_ACCEPTANCE;
+use austerity::proposal::{Laplace, Mixture, RandomWalk, RobustAdaptive};
+use austerity_glm::proposal::{LangevinPlan, TransitionKind, TransitionPlan};
+use austerity_glm::proposal::{RegressionProposal, StoredProposal};
+use austerity_glm::{CertainSteps, ResidualGradient, Surrogate};
 
 use crate::output::Failure;
 
@@ -101,7 +102,7 @@ impl ProposalChoice {
     }
 
     /// The proposal without a surrogate, and how to call it.
-    pub(super) fn build(self, mode: &Mode) -> Result<(AnyProposal, String), Failure> {
+    pub(super) fn build(self, mode: &Mode) -> Result<(RegressionProposal, String), Failure> {
         let dimension = mode.state.len();
         let shaped = || RandomWalk::for_posterior(dimension, &mode.covariance);
         Ok(match self {
@@ -137,7 +138,7 @@ impl ProposalChoice {
 /// Candidates on a surrogate.
 pub(super) struct Candidates {
     /// What a checkpoint keeps.
-    pub(super) stored: AnyProposal,
+    pub(super) stored: StoredProposal,
     pub(super) words: String,
     /// Effective draws per draw, roughly.
     pub(super) worth: f64,
@@ -169,18 +170,22 @@ impl Candidates {
                 TransitionKind::Independent => 0.9,
                 TransitionKind::Hamiltonian => 0.2,
             };
-            Ok(Self { words: plan.sentence(), stored: AnyProposal::Transition(plan), worth })
+            Ok(Self { words: plan.sentence(), stored: StoredProposal::Transition(plan), worth })
         };
         match typed {
             ProposalChoice::Auto => transition(None),
             ProposalChoice::SurrogateHmc => transition(Some(TransitionKind::Hamiltonian)),
             ProposalChoice::Langevin(step) => {
                 let plan = LangevinPlan::pilot(surrogate, at.0, at.1, step, seed)?;
-                Ok(Self { words: plan.sentence(), worth: plan.worth(), stored: AnyProposal::Langevin(plan) })
+                Ok(Self {
+                    words: plan.sentence(),
+                    worth: plan.worth(),
+                    stored: StoredProposal::Langevin(plan),
+                })
             }
             plain => {
                 let (stored, words) = plain.build(mode)?;
-                Ok(Self { stored, words, worth: 0.33 / mode.state.len() as f64 })
+                Ok(Self { stored: stored.into(), words, worth: 0.33 / mode.state.len() as f64 })
             }
         }
     }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use austerity::model::{Glm, Prior, Priors};
-use austerity::proposal::AnyProposal;
 use austerity::rule::RuleSettings;
 use austerity::run::{Limits, Sampler, UNBOUNDED};
+use austerity_glm::proposal::StoredProposal;
+use austerity_glm::{Glm, Prior, Priors};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
 use austerity_io::store;
 use serde::Serialize;
@@ -197,10 +197,10 @@ impl Task for Resume<'_> {
     type Output = Overview;
 
     fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
-        self.go(model, Ok)
+        self.go(model, StoredProposal::plain)
     }
 
-    fn run_expandable<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+    fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
         let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
         self.host.note("expanding the likelihood as at the beginning");
         let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });
@@ -214,7 +214,7 @@ impl Resume<'_> {
     pub(super) fn go<M: Sampled, P: Stored>(
         self,
         model: &M,
-        restored: impl FnMut(AnyProposal) -> austerity::Result<P>,
+        restored: impl FnMut(StoredProposal) -> austerity::Result<P>,
     ) -> Result<Overview, Failure> {
         let Self { asked: &Asked { common, options, .. }, folder, mut run, host, lock, begun } = self;
         let names = model.names();

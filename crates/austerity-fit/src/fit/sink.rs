@@ -5,9 +5,10 @@
 
 use std::time::{Duration, Instant};
 
-use austerity::model::{CertainSteps, ResidualGradient};
-use austerity::proposal::{AnyProposal, Transition};
 use austerity::run::{Checkpoint, Ended, Part, Sink};
+use austerity_glm::proposal::Transition;
+use austerity_glm::proposal::{RegressionProposal, StoredProposal};
+use austerity_glm::{CertainSteps, ResidualGradient};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
 
@@ -19,17 +20,17 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// A proposal that a checkpoint file can keep.
 pub(super) trait Stored: austerity::proposal::Proposal<Vec<f64>> + Clone + Send {
-    fn stored(self) -> AnyProposal;
+    fn stored(self) -> StoredProposal;
 }
 
-impl Stored for AnyProposal {
-    fn stored(self) -> AnyProposal {
-        self
+impl Stored for RegressionProposal {
+    fn stored(self) -> StoredProposal {
+        self.into()
     }
 }
 
 impl<E: CertainSteps + ResidualGradient> Stored for Transition<'_, E> {
-    fn stored(self) -> AnyProposal {
+    fn stored(self) -> StoredProposal {
         Transition::stored(self)
     }
 }
@@ -110,7 +111,7 @@ impl<'a> FolderSink<'a> {
     }
 
     /// Where the chains stand, as far as they have handed over.
-    pub(super) fn checkpoint(&self) -> &Checkpoint<Vec<f64>, AnyProposal> {
+    pub(super) fn checkpoint(&self) -> &Checkpoint<Vec<f64>, StoredProposal> {
         &self.saved.checkpoint
     }
 
@@ -124,7 +125,7 @@ impl<'a> FolderSink<'a> {
     /// The last checkpoint, with why the session ended.
     pub(super) fn finish(
         mut self,
-        checkpoint: Checkpoint<Vec<f64>, AnyProposal>,
+        checkpoint: Checkpoint<Vec<f64>, StoredProposal>,
         ended: &Ended,
         seconds: f64,
     ) -> austerity_io::Result<()> {

@@ -4,13 +4,14 @@
 //! starts and steps come of it, so the posterior is not changed. Chains start at draws from a normal distribution twice as
 //! wide (in variance) as the Laplace approximation there, so that R-hat has something to compare.
 
-use austerity::check::{CONFLICT, Conflict, prior_conflicts};
-use austerity::model::glm::expansion::sampled_mode;
-use austerity::model::{Access, Glm, Mode, Model as _, Prior, Store, WeighedMode, find_mode};
+use austerity::model::{Access, Mode, Model as _, find_mode};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::run::Hazard;
+use austerity_glm::check::{CONFLICT, Conflict, prior_conflicts};
+use austerity_glm::glm::expansion::sampled_mode;
+use austerity_glm::{Glm, Prior, Store, WeighedMode};
 use nalgebra::DMatrix;
 
 use super::AskedPriors;
@@ -79,7 +80,7 @@ impl Task for FindMode<'_> {
         self.from(model, &zero, |mode| Ok(Modes::of(family, model, mode, width)))
     }
 
-    fn run_expandable<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Start, Failure> {
+    fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Start, Failure> {
         let hurried = match &self.budget {
             Some(budget) => hurry(model, budget, self.threads)?,
             None => None,

@@ -9,14 +9,13 @@
 //! With a surrogate a decision samples residuals, and candidates come from the surrogate itself, reading no data: independent draws where the posterior is
 //! nearly normal, Hamiltonian steps elsewhere, as a pilot finds; or Langevin steps, which look at some residuals besides ([`Candidates`]).
 
-use austerity::check::blindness::SurrogateSettings;
-use austerity::model::glm::Family;
-use austerity::model::glm::expansion::{
-    CertificateSettings, ExpansionReport, ExpansionSettings, GlmExpansion,
-};
-use austerity::model::{Glm, Mode, Model as _, Parameters as _, Surrogate};
-use austerity::proposal::Transition;
+use austerity::model::{Mode, Model as _, Parameters as _};
 use austerity::rule;
+use austerity_glm::check::blindness::SurrogateSettings;
+use austerity_glm::glm::Family;
+use austerity_glm::glm::expansion::{CertificateSettings, ExpansionReport, ExpansionSettings, GlmExpansion};
+use austerity_glm::proposal::Transition;
+use austerity_glm::{Glm, Surrogate};
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;

@@ -14,8 +14,9 @@
 //!
 //! Cost: nothing without Student priors, otherwise four totals a coefficient, 32 to a pass, and a pass for every free side.
 
-use austerity::model::{FreeTail, Mode, PowerTail, Prior};
-use austerity::proposal::{HeavyCoefficient, TailSteps};
+use austerity::model::Mode;
+use austerity_glm::proposal::{HeavyCoefficient, TailSteps};
+use austerity_glm::{FreeTail, PowerTail, Prior};
 
 use crate::model::{Regression, Task};
 use crate::output::Failure;

@@ -9,7 +9,7 @@
 
 use std::path::PathBuf;
 
-use austerity::model::generate::{self, Generate};
+use austerity_glm::generate::{self, Generate};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 

@@ -3,3 +3,4 @@
 mod browser;
 mod markup;
 mod runs;
+mod studio;

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use austerity::model::{ResponseKind, Store};
+use austerity_glm::{ResponseKind, Store};
 use austerity_io::design::{Recipe, ResponseCoding, Term};
 use austerity_io::text::printable;
 
@@ -160,7 +160,7 @@ pub(crate) fn rounded(prior: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use austerity::model::{Data, ResponseKind};
+    use austerity_glm::{Data, ResponseKind};
 
     #[test]
     fn priors_have_three_digits() {

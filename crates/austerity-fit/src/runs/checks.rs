@@ -15,11 +15,11 @@
 //! An outcome is passed, failed, or *not checked*: nothing that was not looked at counts as passed. Reasons for distrust are in the
 //! [`Verdict`](austerity::run::Verdict); the list shows them beside what speaks for the draws.
 
-use austerity::check::CONFLICT;
-use austerity::diagnostics::tails::TailCheck;
 use austerity::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT};
 use austerity::rule::RuleSettings;
 use austerity::run::Hazard;
+use austerity_glm::check::CONFLICT;
+use austerity_glm::check::tails::TailCheck;
 use serde::Serialize;
 
 use super::Overview;

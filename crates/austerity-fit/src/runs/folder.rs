@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use austerity::design::Prediction;
-use austerity::model::{FreeTail, Prior, Priors};
-use austerity::proposal::AnyProposal;
 use austerity::run::{Checkpoint, Counters, Ended, Hazard, Settings};
+use austerity_glm::proposal::StoredProposal;
+use austerity_glm::{FreeTail, Prior, Priors};
 use austerity_io::design::Recipe;
 use austerity_io::run::DrawsReader;
 use austerity_io::run::checkpoint::{self, Found};
@@ -201,7 +201,7 @@ pub(crate) struct DecisionRecord {
 /// What a checkpoint file holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Saved {
-    pub(crate) checkpoint: Checkpoint<Vec<f64>, AnyProposal>,
+    pub(crate) checkpoint: Checkpoint<Vec<f64>, StoredProposal>,
     /// Wall-clock seconds of the chains, over all sessions.
     pub(crate) seconds: f64,
     /// Seconds of loading, the mode and the pilot, over all sessions.

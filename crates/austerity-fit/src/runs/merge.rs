@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use austerity::proposal::AnyProposal;
 use austerity::run::{ChainCheckpoint, Limits, Settings};
+use austerity_glm::proposal::StoredProposal;
 use austerity_io::run::{DrawsReader, checkpoint, write_file};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -186,7 +186,7 @@ fn write(folder: &Folder, parts: Vec<Part>) -> Result<Overview, Failure> {
     }
     let pairs = parts.iter().map(|part| part.path.join("pairs.csv")).find(|file| file.exists());
     let (mut run, mut saved) = (parts[0].run.clone(), parts[0].saved.clone());
-    let mut chains: BTreeMap<u64, ChainCheckpoint<Vec<f64>, AnyProposal>> = BTreeMap::new();
+    let mut chains: BTreeMap<u64, ChainCheckpoint<Vec<f64>, StoredProposal>> = BTreeMap::new();
     (saved.seconds, saved.preparation) = (0.0, 0.0);
     for part in &parts {
         chains.extend(

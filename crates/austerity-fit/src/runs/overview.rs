@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use austerity::diagnostics::Summary;
-use austerity::proposal::AnyProposal;
 use austerity::rule::{Law, RuleSettings};
 use austerity::run::{Counters, Evidence, Hazard, Reason, UNBOUNDED, Verdict, stuck};
+use austerity_glm::proposal::StoredProposal;
 use austerity_io::text::printable;
 use serde_json::{Value, json};
 
@@ -264,7 +264,7 @@ impl Overview {
 
     fn cost(&self) -> String {
         let gradients = match self.saved.checkpoint.chains.first().map(|chain| &chain.learnt) {
-            Some(AnyProposal::Langevin(plan)) => {
+            Some(StoredProposal::Langevin(plan)) => {
                 format!(
                     " The gradients of a step read {} more rows twice, which are not counted here.",
                     plan.rows

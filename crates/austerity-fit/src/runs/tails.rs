@@ -1,11 +1,11 @@
 //! Tails of a run: whether the draws reached them, and which moments the posterior does not have.
 //!
 //! A fit records on which sides the posterior has the tail of a Student prior (`run.toml`, `model.tails`). The draws there must have that tail
-//! ([`austerity::diagnostics::tails`]); means and standard deviations that do not exist are not shown, since their estimates are numbers without a meaning.
+//! ([`austerity_glm::check::tails`]); means and standard deviations that do not exist are not shown, since their estimates are numbers without a meaning.
 
 use austerity::diagnostics::Summary;
-use austerity::diagnostics::tails::{TailCheck, compare};
 use austerity::run::Reason;
+use austerity_glm::check::tails::{TailCheck, compare};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ fn listed(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use austerity::model::{FreeTail, PowerTail};
+    use austerity_glm::{FreeTail, PowerTail};
 
     fn record(parameter: &str, freedom: f64) -> TailRecord {
         let prior = PowerTail { freedom, location: 0.0, scale: 1.0 };

@@ -6,11 +6,13 @@
 use std::thread;
 
 use austerity::diagnostics::{ess_bulk, mcse_quantile, quantile};
-use austerity::model::surrogate::{CertainSteps, ResidualGradient};
-use austerity::model::{Model as _, Surrogate};
+use austerity::model::Model as _;
 use austerity::population::Population as _;
-use austerity::proposal::{Proposal as _, TransitionKind, TransitionPlan};
+use austerity::proposal::Proposal as _;
 use austerity::rng::{Rng, Role, seek, stream};
+use austerity_glm::Surrogate;
+use austerity_glm::proposal::{TransitionKind, TransitionPlan};
+use austerity_glm::surrogate::{CertainSteps, ResidualGradient};
 use rand::RngExt as _;
 
 /// The quantiles compared.

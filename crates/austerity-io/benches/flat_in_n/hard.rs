@@ -3,10 +3,10 @@
 //! Required: agreement ([`crate::agreement`]) for every seed of the data, and at least 5,000 effective samples per CPU second (bulk, the
 //! smallest of the coefficients).
 
-use austerity::model::glm::Family;
-use austerity::model::glm::expansion::GlmExpansion;
-use austerity::model::{Glm, Logistic, Prior, ResponseKind, Surrogate, generate};
-use austerity::proposal::TransitionPlan;
+use austerity_glm::glm::Family;
+use austerity_glm::glm::expansion::GlmExpansion;
+use austerity_glm::proposal::TransitionPlan;
+use austerity_glm::{Glm, Logistic, Prior, ResponseKind, Surrogate, generate};
 use std::time::{Duration, Instant};
 
 use crate::agreement::Reference;

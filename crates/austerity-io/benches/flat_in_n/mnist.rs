@@ -5,13 +5,15 @@
 //! decided about residuals at least 10 times lower than decided exactly, surrogate transitions 100 times; posterior sds within 1 % of a reference by
 //! importance correction on all rows.
 
-use austerity::check::blindness::SurrogateSettings;
-use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion};
-use austerity::model::{Data, Glm, Logistic, Model, Prior, ResponseKind, Surrogate};
-use austerity::proposal::{Proposal, RandomWalk, TransitionPlan};
+use austerity::model::Model;
+use austerity::proposal::{Proposal, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::rule::RuleSettings;
 use austerity::run::{Audited, Chain, ChainCheckpoint, Settings};
+use austerity_glm::check::blindness::SurrogateSettings;
+use austerity_glm::glm::expansion::{ExpansionSettings, GlmExpansion};
+use austerity_glm::proposal::TransitionPlan;
+use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind, Surrogate};
 
 use crate::agreement::Reference;
 use crate::rate::{cpu_time, expansion_settings, residual_rule, residual_rule_until};

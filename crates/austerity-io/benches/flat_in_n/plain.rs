@@ -1,10 +1,11 @@
 //! A design without surprises: the posterior is nearly normal, so the proposal is nearly the posterior.
 
-use austerity::model::glm::expansion::GlmExpansion;
-use austerity::model::{Glm, Logistic, Prior, ResponseKind, Surrogate, generate};
-use austerity::proposal::{CrankNicolson, Proposal, TransitionPlan};
+use austerity::proposal::Proposal;
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::RuleSettings;
+use austerity_glm::glm::expansion::GlmExpansion;
+use austerity_glm::proposal::{CrankNicolson, TransitionPlan};
+use austerity_glm::{Glm, Logistic, Prior, ResponseKind, Surrogate, generate};
 use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 
 use crate::rate::{MEASURED, Rate, cpu_time, expansion_settings, measure, residual_rule};

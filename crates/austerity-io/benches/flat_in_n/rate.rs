@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use austerity::diagnostics::{ess_bulk, ess_tail};
 use austerity::model::Model;
-use austerity::model::glm::expansion::{ExpansionReport, ExpansionSettings};
 use austerity::proposal::Proposal;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
+use austerity_glm::glm::expansion::{ExpansionReport, ExpansionSettings};
 
 /// Time that a rate is measured for.
 pub(crate) const MEASURED: Duration = Duration::from_secs(3);

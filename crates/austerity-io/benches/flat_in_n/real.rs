@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use austerity::model::{Data, Glm, Logistic, ResponseKind};
-use austerity::proposal::CrankNicolson;
 use austerity::rule::RuleSettings;
+use austerity_glm::proposal::CrankNicolson;
+use austerity_glm::{Data, Glm, Logistic, ResponseKind};
 use austerity_io::table::{Column, open};
 
 use crate::hard::report;

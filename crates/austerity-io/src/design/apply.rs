@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use austerity::model::ResponseKind;
+use austerity_glm::ResponseKind;
 
 use super::response::{Named, check_counts};
 use super::terms::unseen;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use austerity::model::data::summary::{ColumnSummary, Summarizer, row_weight};
+use austerity_glm::data::summary::{ColumnSummary, Summarizer, row_weight};
 
 use super::choice::{self, Choice, absent};
 use super::role;

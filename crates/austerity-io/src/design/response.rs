@@ -15,8 +15,8 @@
 
 use std::path::Path;
 
-use austerity::model::ResponseKind;
-use austerity::model::data::{SidePlan, SideSurvey, Sides};
+use austerity_glm::ResponseKind;
+use austerity_glm::data::{SidePlan, SideSurvey, Sides};
 use serde::{Deserialize, Serialize};
 
 use super::choice::{self, Choice, absent};

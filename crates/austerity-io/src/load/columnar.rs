@@ -3,9 +3,9 @@
 //! Side columns and levels come first: they say how wide a block is. A numeric column that turns out to be constant has
 //! its place until the end, when it is cut out of the blocks.
 
-use austerity::model::ResponseKind;
-use austerity::model::data::summary::ColumnSummary;
-use austerity::model::store::{Blueprint, Order, ShuffledColumn, Shuffler, StoreBuilder};
+use austerity_glm::ResponseKind;
+use austerity_glm::data::summary::ColumnSummary;
+use austerity_glm::store::{Blueprint, Order, ShuffledColumn, Shuffler, StoreBuilder};
 
 use super::Loaded;
 use super::intake::{Assembly, Intake, beside, changed, kind_wanted, nothing_left, success, wish};

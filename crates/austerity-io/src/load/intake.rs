@@ -1,9 +1,9 @@
 //! The first pass over a table, which decides everything, and the second, which hands over what is stored.
 
-use austerity::model::data::Sides;
-use austerity::model::data::summary::{ColumnSummary, Summarizer};
-use austerity::model::store::{Blueprint, Order};
-use austerity::model::{ResponseKind, Store};
+use austerity_glm::data::Sides;
+use austerity_glm::data::summary::{ColumnSummary, Summarizer};
+use austerity_glm::store::{Blueprint, Order};
+use austerity_glm::{ResponseKind, Store};
 
 use super::Loaded;
 use crate::design::feature::{self, Filled, Filling, Made, Wish};

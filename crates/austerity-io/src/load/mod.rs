@@ -11,7 +11,7 @@
 //! thread in double precision and 4 bytes per row of every categorical column.
 //!
 //! ```no_run
-//! use austerity::model::ResponseKind;
+//! use austerity_glm::ResponseKind;
 //! use austerity_io::design::DesignOptions;
 //! use austerity_io::load::{LoadOptions, load};
 //!
@@ -26,8 +26,8 @@ pub(crate) mod intake;
 
 use std::path::PathBuf;
 
-use austerity::model::store::{Order, StoreBuilder};
-use austerity::model::{ResponseKind, Store};
+use austerity_glm::store::{Order, StoreBuilder};
+use austerity_glm::{ResponseKind, Store};
 
 use crate::design::feature::Filled;
 use crate::design::{DesignOptions, Recipe};

@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use austerity::model::Fingerprint;
-use austerity::model::glm::blocks::{BLOCK, sample_stride};
-use austerity::model::store::Description;
+use austerity_glm::glm::blocks::{BLOCK, sample_stride};
+use austerity_glm::store::Description;
 
 use super::map::START;
 use super::pieces::{self, ROWS_IN_PIECE, Sums, block_bytes, blocks_in_piece};

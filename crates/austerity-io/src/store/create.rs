@@ -7,10 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use austerity::model::ResponseKind;
-use austerity::model::data::shuffle_keys;
-use austerity::model::glm::blocks::BLOCK;
-use austerity::model::store::{Blueprint, Order};
+use austerity::model::shuffle_keys;
+use austerity_glm::ResponseKind;
+use austerity_glm::glm::blocks::BLOCK;
+use austerity_glm::store::{Blueprint, Order};
 
 use super::Shard;
 use super::blocks::{About, BlockWriter, PartFolder};

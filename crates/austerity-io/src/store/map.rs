@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use austerity::model::glm::blocks::Line;
+use austerity_glm::glm::blocks::Line;
 use memmap2::Mmap;
 
 use super::bus::Watch;

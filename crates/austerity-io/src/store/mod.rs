@@ -33,9 +33,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use austerity::model::Store;
-use austerity::model::glm::blocks::BLOCK;
-use austerity::model::store::Description;
+use austerity_glm::Store;
+use austerity_glm::glm::blocks::BLOCK;
+use austerity_glm::store::Description;
 use serde::{Deserialize, Serialize};
 
 use crate::design::Recipe;

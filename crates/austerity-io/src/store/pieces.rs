@@ -6,9 +6,10 @@
 //!
 //! Cost: 4 bytes per piece, and a pass at the speed of the processor's own instruction for CRC-32C, in parallel.
 
-use austerity::model::glm::blocks::{BLOCK, Line};
-use austerity::model::{Fingerprint, Store};
+use austerity::model::Fingerprint;
 use austerity::parallel;
+use austerity_glm::Store;
+use austerity_glm::glm::blocks::{BLOCK, Line};
 
 /// Bytes of a piece, about.
 const PIECE: usize = 1 << 16;

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use austerity::model::glm::blocks::BLOCK;
+use austerity_glm::glm::blocks::BLOCK;
 
 use super::pieces::{self, ROWS_IN_PIECE, block_bytes, blocks_in_piece};
 use super::{BLOCKS, CHECKSUMS, META, REMEDY, ROWS, StoreOnDisk, Sums, open};

@@ -5,11 +5,11 @@
 //! form of the conditionals.
 
 use austerity::diagnostics::{Risk, risk};
-use austerity::kernel::{Gibbs, GibbsSettings};
-use austerity::model::field::Field;
-use austerity::rng::{Role, Streams, stream};
+use austerity::rng::{Role, stream};
 use austerity::rule::RuleSettings;
 use austerity::run::{Chain, Counters};
+use austerity_models::field::Field;
+use austerity_models::{Gibbs, GibbsSettings};
 use rand::RngExt as _;
 use rand::seq::index::sample;
 

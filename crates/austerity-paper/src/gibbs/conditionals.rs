@@ -4,13 +4,12 @@
 //! by the paper's test, u running through an even grid and the order of the pairs drawn afresh, so that the only noise left
 //! is that of the test. Beside it stands what the theory predicts from the mean and spread of the pairs.
 
-use austerity::kernel::{Gibbs, GibbsSettings};
-use austerity::model::field::{Field, Neighbourhood};
 use austerity::population::{BlockOrder, BlockReveal, Moments, Population as _};
-use austerity::rng::Streams;
 use austerity::rule::{DecideAt as _, Law, Sequential};
 use austerity::run::Chain;
 use austerity::theory::{Accuracy, ErrorTable, Plan as Looks, RandomWalk, kappa};
+use austerity_models::field::{Field, Neighbourhood};
+use austerity_models::{Gibbs, GibbsSettings};
 
 use super::plan::Plan;
 use crate::context::Context;

@@ -19,8 +19,8 @@ mod figures;
 mod plan;
 mod race;
 
-use austerity::model::field::generate::complete_builder;
 use austerity::rule::{Law, RuleSettings};
+use austerity_models::field::generate::complete_builder;
 use serde_json::json;
 
 use crate::context::Context;

@@ -1,11 +1,11 @@
 //! Variables of four values: the race on Gumbel-perturbed sums, checked against the exact conditional probabilities.
 
-use austerity::kernel::{Gibbs, GibbsSettings};
-use austerity::model::field::Field;
-use austerity::model::field::generate::complete;
 use austerity::rng::Streams;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::Chain;
+use austerity_models::field::Field;
+use austerity_models::field::generate::complete;
+use austerity_models::{Gibbs, GibbsSettings};
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 
 use super::plan::Plan;

@@ -16,12 +16,12 @@ pub mod stationary;
 use austerity::design::{Pairs, evaluate, pilot};
 use austerity::kernel::Metropolis;
 use austerity::model::Model as _;
-use austerity::model::ica::amari_distance;
 use austerity::population::BlockOrder;
-use austerity::proposal::Stiefel;
 use austerity::rng::Streams;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
+use austerity_models::Stiefel;
+use austerity_models::ica::amari_distance;
 
 use crate::context::Context;
 use crate::curves::{Point, risk_curve};
@@ -175,12 +175,12 @@ fn arm(epsilon: f64, chains: &[Trajectory], truth: &Stationary, pairs: &Pairs) -
         total(&|chain| chain.checkpoints.last().map_or(f64::NAN, |at| at.means[place])) / chains.len() as f64
     };
     let [delta, predicted_share] = match rule(epsilon) {
-        RuleSettings::Exact { .. } | RuleSettings::Certified { .. } => [0.0, 1.0],
         RuleSettings::Sequential(settings) => {
             let plan = Plan::of_settings(&settings, pairs.rows())?;
             let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
             evaluate(&table, pairs, Law::Metropolis)?
         }
+        _ => [0.0, 1.0],
     };
     let mean = last(0);
     Ok(Arm {

@@ -4,10 +4,11 @@
 //! a generalised normal law p(s) ∝ exp(−|s/a|^b) with the same kurtosis (all its moments exist, unlike Student's). Two sources are
 //! Gaussian. All have variance 1; the mixing matrix is standard normal.
 
-use austerity::model::ica::Whitening;
-use austerity::model::{Ica, Model as _};
+use austerity::model::Model as _;
 use austerity::rng::{Rng, Role, stream};
 use austerity_io::table::{Column, open};
+use austerity_models::Ica;
+use austerity_models::ica::Whitening;
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 use rand_distr::{Distribution as _, Gamma, StandardNormal};

@@ -7,13 +7,13 @@
 
 use austerity::diagnostics::ess_mean;
 use austerity::kernel::{Kernel as _, Metropolis};
-use austerity::model::ica::amari_distance;
 use austerity::model::{Access, Model as _};
 use austerity::population::{BlockOrder, Population as _};
-use austerity::proposal::Stiefel;
-use austerity::proposal::stiefel::nearest_frame;
 use austerity::rng::Streams;
 use austerity::rule::Exact;
+use austerity_models::Stiefel;
+use austerity_models::ica::amari_distance;
+use austerity_models::stiefel::nearest_frame;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -121,6 +121,18 @@ enum Inner<'m, M: BatchGradient> {
     Scoring(FisherScoring<'m, M>),
 }
 
+/// By hand: a derived one would ask the model to be cloned.
+impl<M: BatchGradient> Clone for Watched<'_, M> {
+    fn clone(&self) -> Self {
+        let inner = match &self.inner {
+            Inner::Walk(walk) => Inner::Walk(walk.clone()),
+            Inner::Langevin(langevin) => Inner::Langevin(langevin.clone()),
+            Inner::Scoring(scoring) => Inner::Scoring(scoring.clone()),
+        };
+        Self { inner, candidate: self.candidate }
+    }
+}
+
 impl<'m, M: BatchGradient> Watched<'m, M> {
     fn new(target: &'m Target<M>, step: Step, variance: f64) -> austerity::Result<Self> {
         let rows = target.model.len();

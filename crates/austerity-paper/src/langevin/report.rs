@@ -1,7 +1,8 @@
 //! Figures and claims of section 6.4.
 
 use austerity::Result;
-use austerity::model::{Gradient as _, Lasso};
+use austerity::model::Gradient as _;
+use austerity_models::Lasso;
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale};
 
 use super::chains::{ROWS, Step};

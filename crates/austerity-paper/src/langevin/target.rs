@@ -4,8 +4,10 @@
 //! deviations, has it by quadrature (trapezoids a hundredth of an sd wide, error below 1e-5).
 
 use austerity::Result;
-use austerity::model::{Curvature, Data, Glm, Gradient, Lasso, Logistic, Prior, ResponseKind};
+use austerity::model::{Curvature, Gradient};
 use austerity::rng::{Role, stream};
+use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind};
+use austerity_models::Lasso;
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 

@@ -115,7 +115,7 @@ pub(super) fn run(context: &Context, problem: &Problem, truth: &Truth, plan: &Pl
 
 /// A kernel at its start, with its streams.
 struct Begun<'a> {
-    kernel: Metropolis<'a, austerity::model::Glm<austerity::model::Logistic>, RandomWalk, AnyRule>,
+    kernel: Metropolis<'a, austerity_glm::Glm<austerity_glm::Logistic>, RandomWalk, AnyRule>,
     state: Vec<f64>,
     streams: Streams,
 }

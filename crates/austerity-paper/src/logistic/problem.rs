@@ -4,8 +4,9 @@
 //! independent normal columns whose variances fall like 2/j, as those of principal components do, and coefficients drawn from
 //! the prior; the walk of the paper then accepts about as often as on the digits.
 
-use austerity::model::{Data, Glm, Logistic, Model as _, Prior, ResponseKind};
+use austerity::model::Model as _;
 use austerity::rng::{Role, stream};
+use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind};
 use austerity_io::table::{Column, open};
 use rand::RngExt as _;
 use rand_distr::StandardNormal;

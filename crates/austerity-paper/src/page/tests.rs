@@ -1,12 +1,16 @@
 //! The pages in a real browser: nothing is wider than the screen, every figure and claim is seen, nothing is fetched.
 
-use austerity_browser::{Found, Studio};
 use serde_json::json;
 
+use self::studio::{Found, Studio};
 use super::{experiment, index};
 use crate::context::Size;
 use crate::design::tests::tiny;
 use crate::outcome::Verdict;
+
+#[path = "../../../austerity-fit/src/report/tests/studio.rs"]
+#[allow(dead_code, reason = "these pages are not printed")]
+mod studio;
 
 /// Measures the page once it is loaded.
 const PROBE: &str = r#"<script>

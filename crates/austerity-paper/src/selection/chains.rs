@@ -1,11 +1,12 @@
 //! Chains of the experiment: starts, rules, long exact runs, and what is seen of each step.
 
 use austerity::kernel::{Kernel, Metropolis};
-use austerity::model::{Model as _, Selection, VariableSelection};
+use austerity::model::Model as _;
 use austerity::population::BlockOrder;
-use austerity::proposal::{Jump, JumpTally};
 use austerity::rng::Streams;
 use austerity::rule::{AnyRule, Decision, RuleSettings, SequentialSettings};
+use austerity_models::{Jump, JumpTally};
+use austerity_models::{Selection, VariableSelection};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -95,6 +96,11 @@ struct Watched<'m> {
 
 impl Kernel for Watched<'_> {
     type State = Selection;
+    type Learnt = Jump;
+
+    fn learnt(&self) -> Jump {
+        self.kernel.learnt()
+    }
 
     fn step(&mut self, state: &mut Selection, streams: &mut Streams) -> austerity::Result<Decision> {
         let decision = self.kernel.step(state, streams)?;

@@ -3,7 +3,7 @@
 //! Claims about how chains behave get a verdict on every data set. Numbers that the paper gives for the complete MiniBooNE are compared
 //! too, but where they differ the verdict is open: these are other data.
 
-use austerity::proposal::JumpMove;
+use austerity_models::JumpMove;
 
 use super::chains::{Found, Group, update_sd};
 use super::data::Problem;
@@ -93,11 +93,11 @@ pub(super) fn risk(problem: &Problem, found: &Found) -> Vec<Check> {
 /// Acceptance, sizes, errors.
 pub(super) fn moves(problem: &Problem, found: &Found) -> Vec<Check> {
     let (early, late) = found.groups[0].early_and_late();
-    let both = |tally: &austerity::proposal::JumpTally| {
-        let sum = |of: fn(&austerity::proposal::JumpTally, JumpMove) -> u64| {
+    let both = |tally: &austerity_models::JumpTally| {
+        let sum = |of: fn(&austerity_models::JumpTally, JumpMove) -> u64| {
             (of(tally, JumpMove::Birth) + of(tally, JumpMove::Death)) as f64
         };
-        sum(austerity::proposal::JumpTally::accepted) / sum(austerity::proposal::JumpTally::proposed)
+        sum(austerity_models::JumpTally::accepted) / sum(austerity_models::JumpTally::proposed)
     };
     let (first, last) = (both(&early), both(&late));
     let rates =

@@ -1,11 +1,11 @@
 //! The data sets: 80 % of the rows to train on, columns standardised by their training rows, up to 2,000 of the others to predict.
 
-use austerity::model::data::storage_order;
-use austerity::model::{
-    Data, Glm, Logistic, Prior, ResponseKind, Selection, SelectionPrior, VariableSelection, find_mode,
-};
+use austerity::model::find_mode;
+use austerity::model::storage_order;
 use austerity::rng::{Role, stream};
+use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind};
 use austerity_io::table::{Column, open};
+use austerity_models::{Selection, SelectionPrior, VariableSelection};
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 

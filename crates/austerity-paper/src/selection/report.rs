@@ -1,6 +1,6 @@
 //! Figures and tables of one data set.
 
-use austerity::proposal::JumpMove;
+use austerity_models::JumpMove;
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale};
 
 use super::chains::{Found, Group, Phase};

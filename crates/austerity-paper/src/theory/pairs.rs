@@ -3,11 +3,12 @@
 //! The data are MNIST 7 against 9 on 50 principal components, prior precision 10, no constant (section 6.1); a generated regression
 //! of the same shape stands in where they are missing. A state is a draw around the mode, a candidate one step of the random walk away.
 
-use austerity::model::{Access, Glm, Logistic, Mode, Model as _, Prior, ResponseKind, find_mode, generate};
+use austerity::model::{Access, Mode, Model as _, find_mode};
 use austerity::population::{Moments, Population as _};
 use austerity::proposal::{Laplace, Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::theory::kappa;
+use austerity_glm::{Glm, Logistic, Prior, ResponseKind, generate};
 use austerity_io::design::DesignOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::open;

@@ -193,27 +193,4 @@ mod tests {
         assert!(plain.sd_inflation.unwrap() > 1.02 && (compensated.sd_inflation.unwrap() - 1.0).abs() < 1e-3);
         assert_eq!(predict(&settings, &pairs, Steps::Other).unwrap().sd_inflation, None);
     }
-
-    #[test]
-    fn a_pilot_records_complete_moments_and_accepts_exactly() {
-        use crate::design::pilot::pilot;
-        use crate::model::{Glm, Logistic, ResponseKind, find_mode, generate};
-        use crate::proposal::RandomWalk;
-        use crate::run::Control;
-        let data = generate::logistic(3_000, 4).build().unwrap().data.check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &data, data.default_priors()).unwrap();
-        let mode = find_mode(&model, &[0.0; 5]).unwrap();
-        let mut walk = RandomWalk::for_posterior(5, &mode.covariance).unwrap();
-        let mut heard = 0;
-        let control = Control::new();
-        let seen = pilot(&model, &mut walk, &mode.state, (200, 1), &control, &mut |_| heard += 1).unwrap();
-        assert_eq!((heard, seen.pairs.as_slice().len()), (200, 200));
-        // κ of a step of 2.38/√d posterior sds is about 2.38 (the information equality), 234–440 ‰ are accepted.
-        let kappa = typical_kappa(&seen.pairs).unwrap();
-        assert!((1.8..3.0).contains(&kappa), "{kappa}");
-        assert!((0.15..0.5).contains(&seen.acceptance), "{}", seen.acceptance);
-        control.stop();
-        let none = pilot(&model, &mut walk, &mode.state, (200, 1), &control, &mut |_| {}).unwrap();
-        assert!(none.pairs.as_slice().is_empty());
-    }
 }

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use rustfft::{FftPlanner, num_complex::Complex};
 
 use super::chains::mean;
-use crate::simd::dot;
+use crate::dot::dot;
 
 thread_local! {
     // A plan (twiddle factors) costs as much as a transform, and diagnostics ask for the same length

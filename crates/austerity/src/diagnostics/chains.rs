@@ -11,7 +11,7 @@
 pub const MINIMUM_DRAWS: usize = 4;
 
 /// Cuts all chains to the length of the shortest.
-pub(crate) fn trim<'a>(chains: &[&'a [f64]]) -> Vec<&'a [f64]> {
+pub fn trim<'a>(chains: &[&'a [f64]]) -> Vec<&'a [f64]> {
     let shortest = chains.iter().map(|chain| chain.len()).min().unwrap_or(0);
     chains.iter().map(|chain| &chain[..shortest]).collect()
 }
@@ -25,7 +25,7 @@ pub(crate) fn check<'a>(chains: &[&'a [f64]], minimum_chains: usize) -> Option<V
 }
 
 /// Draws of all chains in one vector, chain after chain.
-pub(crate) fn pool(chains: &[&[f64]]) -> Vec<f64> {
+pub fn pool(chains: &[&[f64]]) -> Vec<f64> {
     trim(chains).concat()
 }
 
@@ -52,14 +52,14 @@ pub(crate) fn map(chains: &[&[f64]], transform: impl Fn(f64) -> f64) -> Vec<Vec<
 }
 
 /// Borrows owned chains in the form the diagnostics take.
-pub(crate) fn borrow(chains: &[Vec<f64>]) -> Vec<&[f64]> {
+pub fn borrow(chains: &[Vec<f64>]) -> Vec<&[f64]> {
     chains.iter().map(Vec::as_slice).collect()
 }
 
 /// Arithmetic mean; NaN without values.
 ///
 /// The second pass removes the rounding of the first, so that draws far from zero keep their digits.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let rough = values.iter().sum::<f64>() / count;
     rough + values.iter().map(|value| value - rough).sum::<f64>() / count

@@ -9,7 +9,6 @@
 //! | [`autocorrelation`](mod@autocorrelation) | autocovariance and autocorrelation | how slowly does it mix? |
 //! | [`rank`] | average ranks, normal scores | what the above are built on |
 //! | [`summary`] | one line per parameter | tables |
-//! | [`tails`] | mean depth of the draws in a prior's tail | was the tail reached? |
 //! | [`risk`](mod@risk) | mean squared error of several chains, as bias² and variance | which sampler is better? |
 //! | [`streaming`] | running mean, sd, ESS and R-hat in constant memory | progress display |
 //!
@@ -31,7 +30,7 @@
 //! Monte Carlo*, Statistical Science 7.
 
 pub mod autocorrelation;
-mod chains;
+pub mod chains;
 pub mod ess;
 pub mod interval;
 pub mod mcse;
@@ -42,7 +41,6 @@ pub mod risk;
 mod simulate;
 pub mod streaming;
 pub mod summary;
-pub mod tails;
 
 pub use autocorrelation::{autocorrelation, autocovariance};
 pub use chains::MINIMUM_DRAWS;
@@ -54,4 +52,3 @@ pub use rhat::{rhat, rhat_bulk, rhat_folded, split_rhat};
 pub use risk::{Risk, risk};
 pub use streaming::{RunningSummary, Streaming, combine};
 pub use summary::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
-pub use tails::TailCheck;

@@ -110,15 +110,17 @@ impl Summary {
 }
 
 /// Numbers that may be undefined: `None` on paper, NaN in memory.
-pub(crate) mod nullable {
+pub mod nullable {
     use super::{Deserialize, Deserializer, Serialize, Serializer};
 
+    /// For `#[serde(with = "…")]`.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde fixes the signature
-    pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(serializer)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    /// For `#[serde(with = "…")]`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
     }
 }

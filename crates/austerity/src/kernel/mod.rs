@@ -2,11 +2,9 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`gibbs`] | [`Gibbs`]: one variable of a discrete field from its conditional, by any rule |
 //! | [`metropolis`] | [`Metropolis`]: propose, compare, decide; the pairs that are to be audited |
 //! | [`uncorrected`] | [`Uncorrected`]: propose and take it, without a test; biased |
 
-pub mod gibbs;
 pub mod metropolis;
 pub mod uncorrected;
 
@@ -15,7 +13,6 @@ use crate::rng::Streams;
 use crate::rule::{Audit, Decision};
 use crate::run::{Ledger, Tightened};
 
-pub use gibbs::{Gibbs, GibbsSettings, Scan};
 pub use metropolis::{AuditedPair, Metropolis};
 pub use uncorrected::Uncorrected;
 

@@ -8,8 +8,8 @@
 //! the last bit, which is all that a proposal made of it needs to have a density. Where the log density has a kink
 //! (a Laplace prior at 0) the subgradient 0 of that part is taken.
 //!
-//! Cost: n rows, about two multiply-adds per column each. [`Glm`](crate::model::Glm), [`Linear`](crate::model::Linear),
-//! [`Lasso`](crate::model::Lasso) have it; a user's own model gets it from [`with_gradient`](crate::model::with_gradient()).
+//! Cost: n rows, about two multiply-adds per column each. The regressions of `austerity_glm` and `austerity_models::Lasso`
+//! have it; a user's own model gets it from [`with_gradient`](crate::model::with_gradient()).
 
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -52,7 +52,7 @@ pub trait BatchGradient: Model<State = Vec<f64>> {
 }
 
 /// Refuses a state, a gradient or a batch that does not fit the model.
-pub(crate) fn check_request<M: BatchGradient>(
+pub fn check_request<M: BatchGradient>(
     model: &M,
     state: &[f64],
     batch: Batch<'_>,
@@ -65,6 +65,3 @@ pub(crate) fn check_request<M: BatchGradient>(
     fits("gradient", model.dimension(), gradient.len())?;
     fits("rows of the population that the mini-batch was drawn from", model.len(), batch.population)
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,9 +13,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::model::data::{check_rows, check_state};
 use crate::model::known_rows::{KnownRows, check_value};
 use crate::model::{Access, Model, Parameters};
+use crate::model::{check_rows, check_state};
 use crate::population::moments::sum;
 use crate::population::{Batch, Moments, Population, RowCost, merge_batch};
 

@@ -25,9 +25,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result, panic_message, setting};
-use crate::model::data::{check_rows, check_state, storage_order};
 use crate::model::known_rows::{KnownRows, check_value};
 use crate::model::{Access, Model, Parameters};
+use crate::model::{check_rows, check_state, storage_order};
 use crate::population::{Population, RowCost};
 
 /// A model made of two closures; see [`from_fn`].

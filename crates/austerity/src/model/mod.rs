@@ -5,20 +5,6 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`data`] | [`Data`]: named columns and a response, checked, scaled and shuffled once |
-//! | [`store`] | [`Store`]: rows ready for sampling, in f32 blocks; filled from memory, streamed, or mapped |
-//! | [`prior`] | [`Prior`]: normal, Laplace, Student t or flat, of one coefficient; half-normal and others of a positive parameter |
-//! | [`priors`] | [`Priors`]: the prior of a whole state, that of the intercept at the column means |
-//! | [`mod@default_priors`] | the priors of a user who named none, in the units of the data |
-//! | [`tail`] | [`PowerTail`], [`FreeTail`]: tails that fall like a power, and which moments a posterior has |
-//! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
-//! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
-//! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
-//! | [`ica`] | [`Ica`]: independent components, an orthonormal unmixing matrix of whitened samples |
-//! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
-//! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs, for Gibbs sampling |
-//! | [`surrogate`] | [`Surrogate`]: the same posterior, its decisions about what a cheap approximation leaves |
-//! | [`row_expansion`] | [`RowExpansion`]: a surrogate of a user's own model, by the derivatives of its rows |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@from_batches`] | [`from_batches()`]: the same, of many rows at once |
 //! | `known_rows` | which numbers such functions may return, and those already known of a state |
@@ -26,32 +12,16 @@
 //! | [`mod@with_curvature`] | [`with_curvature()`]: a model and the Hessian of its rows, as closures |
 //! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
 //! | [`log_density`] | [`LogDensity`]: what leapfrog paths need, of a model or a surrogate |
+//! | [`rows`] | rows as a user gives them: what is refused, and the order they are stored in |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
-//! | [`modes`] | every mode that matters, from dispersed starts, weighed by Laplace evidence |
-//! | [`generate`] | synthetic data with known coefficients |
 
 pub mod batch_gradient;
-pub mod data;
-pub mod default_priors;
-pub mod field;
 pub mod from_batches;
 pub mod from_fn;
-pub mod generate;
-pub mod glm;
-pub mod ica;
 mod known_rows;
-pub mod lasso;
-pub mod linear;
 pub mod log_density;
 pub mod mode;
-pub mod modes;
-pub mod prior;
-pub mod priors;
-pub mod row_expansion;
-pub mod selection;
-pub mod store;
-pub mod surrogate;
-pub mod tail;
+pub mod rows;
 pub mod with_curvature;
 pub mod with_gradient;
 
@@ -60,25 +30,11 @@ use crate::population::{Moments, Population, together};
 
 pub use crate::population::Access;
 pub use batch_gradient::BatchGradient;
-pub use data::{CheckedData, Data, ResponseKind};
-pub use default_priors::{DefaultPriors, NoiseTails};
-pub use field::{Field, FieldBuilder};
 pub use from_batches::{Derivatives, FromBatches, Likelihoods, from_batches};
 pub use from_fn::{FromFn, from_fn};
-pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
-pub use ica::Ica;
-pub use lasso::Lasso;
-pub use linear::{Linear, Noise};
-pub use log_density::{LogDensity, SurrogateDensity};
+pub use log_density::LogDensity;
 pub use mode::{Mode, find_mode};
-pub use modes::{WeighedMode, add_mode, dispersed_starts, distinct_modes, weigh};
-pub use prior::Prior;
-pub use priors::{Priors, WithPriors};
-pub use row_expansion::{Certainty, RowExpansion, RowExpansionSettings};
-pub use selection::{Selection, SelectionPrior, VariableSelection};
-pub use store::{Store, StoreBuilder};
-pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
-pub use tail::{FreeTail, PowerTail};
+pub use rows::{check_length, check_rows, check_state, shuffle_keys, storage_order};
 pub use with_curvature::{RowCurvature, WithCurvature, with_curvature};
 pub use with_gradient::{WithGradient, with_gradient};
 
@@ -202,7 +158,7 @@ impl Fingerprint {
 }
 
 /// The [`Fingerprint`] of some words.
-pub(crate) fn fingerprint(words: impl Iterator<Item = u32>) -> u64 {
+pub fn fingerprint(words: impl Iterator<Item = u32>) -> u64 {
     let mut fingerprint = Fingerprint::default();
     fingerprint.push(words);
     fingerprint.finish()

@@ -124,7 +124,7 @@ impl Point {
 }
 
 /// Gradient of the log posterior density at `state`, and the inverse of the negative Hessian, d × d row by row, where there is one.
-pub(crate) fn laplace<M>(model: &M, state: &[f64]) -> Result<(Vec<f64>, Option<Vec<f64>>)>
+pub fn laplace<M>(model: &M, state: &[f64]) -> Result<(Vec<f64>, Option<Vec<f64>>)>
 where
     M: Model<State = Vec<f64>> + Curvature,
 {
@@ -136,12 +136,17 @@ where
 /// Climbs from `start` to a mode of `model`.
 ///
 /// ```
-/// use austerity::model::{Data, Linear, Noise, ResponseKind, find_mode};
-/// let data = Data::new(["x"], vec![vec![0.0, 1.0, 2.0, 4.0]], vec![1.1, 2.9, 5.2, 8.8]);
-/// let data = data.check(ResponseKind::Real)?;
-/// let model = Linear::new(&data, &data.default_priors(), Noise::default())?;
-/// let mode = find_mode(&model, &[0.0, 0.0, 0.0])?;
-/// assert!((mode.state[1] - 1.9).abs() < 0.1);
+/// use austerity::model::{find_mode, from_fn, with_curvature, with_gradient};
+/// // Exponential waiting times and a flat prior on their log rate.
+/// let waits = [0.7, 1.9, 0.2, 1.1];
+/// let rows = |state: &[f64], row: usize| state[0] - state[0].exp() * waits[row];
+/// let model = from_fn(4, 1, |_: &[f64]| 0.0, rows)?;
+/// let slope = |state: &[f64], row: usize, to: &mut [f64]| to[0] += 1.0 - state[0].exp() * waits[row];
+/// let model = with_gradient(model, 1, |_: &[f64], _: &mut [f64]| {}, slope)?;
+/// let curve = |state: &[f64], row: usize, to: &mut [f64]| to[0] -= state[0].exp() * waits[row];
+/// let model = with_curvature(model, |_: &[f64], _: &mut [f64]| {}, curve);
+/// let mode = find_mode(&model, &[0.0])?;
+/// assert!((mode.state[0].exp() - 4.0 / 3.9).abs() < 1e-6 && (mode.covariance[0] - 0.25).abs() < 1e-6);
 /// # Ok::<(), austerity::Error>(())
 /// ```
 pub fn find_mode<M>(model: &M, start: &[f64]) -> Result<Mode>
@@ -221,6 +226,3 @@ fn no_mode(iterations: usize, change: f64) -> Error {
                 .into(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! What can be said about a total for certain before its rows are read.
 //!
 //! Some populations know more than a sample tells: the residuals of an expansion have a bound, row by row, that no state nearby passes
-//! ([`crate::model::glm::expansion::bound`]). A [`Certificate`] says that the total lies within `bound` of `estimate`; no probability is involved.
+//! (`austerity_glm::glm::expansion::bound`). A [`Certificate`] says that the total lies within `bound` of `estimate`; no probability is involved.
 //! [`crate::rule::Certified`] asks for narrower and narrower ones until the sign of what it compares is beyond doubt.
 
 /// |total − estimate| ≤ bound, where total is what [`crate::population::Population::total`] computes, its rounding included.

@@ -123,7 +123,7 @@ pub trait Population {
 }
 
 /// Merges `values`, refusing NaN and +∞; their row is counted from `start`.
-pub(crate) fn merge_checked(values: &[f64], start: usize, moments: &mut Moments) -> Result<()> {
+pub fn merge_checked(values: &[f64], start: usize, moments: &mut Moments) -> Result<()> {
     let part = Moments::of(values);
     if part.m2.is_finite() {
         moments.merge(&part);
@@ -135,7 +135,7 @@ pub(crate) fn merge_checked(values: &[f64], start: usize, moments: &mut Moments)
 }
 
 /// Merges the numbers of a batch, as [`Population::summarize`] does on its own; errors name the row that `row_of` tells of a position.
-pub(crate) fn merge_batch(
+pub fn merge_batch(
     values: &[f64],
     batch: Batch<'_>,
     moments: &mut Moments,
@@ -154,7 +154,7 @@ pub(crate) fn merge_batch(
 }
 
 /// Refuses NaN and +∞; their row is counted from `start`.
-pub(crate) fn refuse(values: &[f64], start: usize) -> Result<()> {
+pub fn refuse(values: &[f64], start: usize) -> Result<()> {
     for (row, &value) in (start..).zip(values) {
         if value.is_nan() {
             return Err(Error::NotANumber { row });
@@ -167,13 +167,13 @@ pub(crate) fn refuse(values: &[f64], start: usize) -> Result<()> {
 }
 
 /// The storage positions of `blocks`, one by one; `rows` is N.
-pub(crate) fn positions(blocks: &[u32], block_rows: usize, rows: usize) -> impl Iterator<Item = usize> + '_ {
+pub fn positions(blocks: &[u32], block_rows: usize, rows: usize) -> impl Iterator<Item = usize> + '_ {
     let first = move |block: u32| block as usize * block_rows;
     blocks.iter().flat_map(move |&block| first(block)..(first(block) + block_rows).min(rows))
 }
 
 /// An error about a row, with the row replaced.
-pub(crate) fn relocated(error: Error, row_of: impl Fn(usize) -> usize) -> Error {
+pub fn relocated(error: Error, row_of: impl Fn(usize) -> usize) -> Error {
     match error {
         Error::NotANumber { row } => Error::NotANumber { row: row_of(row) },
         Error::InfiniteRatio { row } => Error::InfiniteRatio { row: row_of(row) },

@@ -25,7 +25,7 @@ use nalgebra::DMatrix;
 
 use crate::error::{Error, Result, setting};
 use crate::model::BatchGradient;
-use crate::model::data::check_length;
+use crate::model::check_length;
 use crate::population::Batch;
 use crate::proposal::random_walk::pack;
 use crate::proposal::{Langevin, Proposal, Shape};
@@ -199,6 +199,3 @@ impl<M: BatchGradient> Proposal<Vec<f64>> for FisherScoring<'_, M> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

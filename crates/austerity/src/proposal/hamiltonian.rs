@@ -116,17 +116,24 @@ impl Point {
 /// Leapfrog paths of one density.
 ///
 /// ```
-/// use austerity::model::{Glm, Logistic, Prior, ResponseKind, find_mode, generate};
+/// use austerity::model::{from_fn, with_gradient};
 /// use austerity::proposal::{Hamiltonian, Path, RandomWalk};
 /// use austerity::run::{Control, Sampler, Settings, Silent};
 ///
-/// let data = generate::logistic(400, 3).build()?.data.check(ResponseKind::Binary)?;
-/// let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 4])?;
-/// let mode = find_mode(&model, &[0.0; 4])?;
-/// let shape = RandomWalk::dense(4, &mode.covariance)?;
+/// // Exponential waiting times, a normal prior on their log rate.
+/// let waits: Vec<f64> = (0..400).map(|i| -((f64::from(i) + 0.5) / 400.0).ln() / 3.0).collect();
+/// let prior = |state: &[f64]| -0.5 * state[0] * state[0];
+/// let model = from_fn(400, 1, prior, |state: &[f64], row| state[0] - state[0].exp() * waits[row])?;
+/// let model = with_gradient(
+///     model,
+///     1,
+///     |state: &[f64], to: &mut [f64]| to[0] -= state[0],
+///     |state: &[f64], row, to: &mut [f64]| to[0] += 1.0 - state[0].exp() * waits[row],
+/// )?;
+/// let shape = RandomWalk::isotropic(1, 0.05)?;
 /// let paths = Hamiltonian::new(&model, &shape, Path::default())?;
 /// let settings = Settings { warmup: 100, draws: 200, ..Settings::default() };
-/// let run = Sampler::new(&model, &settings, &paths, &[mode.state])?.run(&Control::new(), &mut Silent);
+/// let run = Sampler::new(&model, &settings, &paths, &[vec![1.0]])?.run(&Control::new(), &mut Silent);
 /// assert!(run.counters().acceptance() > 0.5);
 /// # Ok::<(), austerity::Error>(())
 /// ```

@@ -29,8 +29,6 @@
 //!
 //! [`LangevinPlan`] says how long steps on a surrogate are and how many rows they look at.
 
-mod plan;
-
 use std::fmt;
 
 use rand::RngExt as _;
@@ -38,12 +36,10 @@ use rand_distr::StandardNormal;
 
 use crate::error::{Error, Result, setting};
 use crate::model::BatchGradient;
-use crate::population::MiniBatch;
+use crate::population::{Batch, MiniBatch};
 use crate::proposal::random_walk::factor_of;
 use crate::proposal::{Proposal, Shape};
 use crate::rng::Rng;
-
-pub use plan::{Drifts, LangevinPlan};
 
 /// A normal step about the gradient of a mini-batch. Resume a stored run with a proposal made anew from the same settings: it
 /// never changes.
@@ -105,7 +101,7 @@ impl<'m, M: BatchGradient> Langevin<'m, M> {
     }
 
     /// Steps L(z + c Lᵀ g) with `shape` for L and `drift` for c.
-    pub(super) fn shaped(model: &'m M, shape: Shape, drift: f64, rows: usize) -> Result<Self> {
+    pub fn shaped(model: &'m M, shape: Shape, drift: f64, rows: usize) -> Result<Self> {
         let zeros = vec![0.0; model.dimension()];
         Ok(Self {
             model,
@@ -143,6 +139,12 @@ impl<'m, M: BatchGradient> Langevin<'m, M> {
     #[must_use]
     pub fn batch_rows(&self) -> usize {
         self.batch.rows()
+    }
+
+    /// The mini-batch of the last step.
+    #[must_use]
+    pub fn last_batch(&self) -> Batch<'_> {
+        self.batch.last()
     }
 
     /// The model whose gradient it follows.
@@ -188,7 +190,7 @@ impl<'m, M: BatchGradient> Langevin<'m, M> {
 }
 
 /// v ← c Lᵀ v.
-fn turn(shape: &Shape, factor: f64, v: &mut [f64]) {
+pub fn turn(shape: &Shape, factor: f64, v: &mut [f64]) {
     match shape {
         Shape::Isotropic { sd } => v.iter_mut().for_each(|v| *v *= factor * sd),
         Shape::Diagonal { sd } => v.iter_mut().zip(sd).for_each(|(v, sd)| *v *= factor * sd),
@@ -244,6 +246,3 @@ impl<M: BatchGradient> Proposal<Vec<f64>> for Langevin<'_, M> {
         Err(Error::Gradient { parameter, value: to[parameter] })
     }
 }
-
-#[cfg(test)]
-mod tests;

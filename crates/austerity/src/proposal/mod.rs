@@ -4,57 +4,34 @@
 //! |---|---|
 //! | [`random_walk`] | [`RandomWalk`]: Gaussian steps, isotropic, diagonal or dense |
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
-//! | [`crank_nicolson`] | [`CrankNicolson`]: steps that leave a normal distribution as it is, independent draws among them |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
 //! | [`hamiltonian`] | [`Hamiltonian`]: leapfrog paths along the gradient of all the data, for differentiable models |
-//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise; [`LangevinPlan`]: on a surrogate |
+//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
 //! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
-//! | [`stiefel`] | [`Stiefel`]: symmetric walk on orthonormal frames |
-//! | [`jump`] | [`Jump`]: update, birth and death, between models of different size |
-//! | [`surrogate_step`] | [`SurrogateStep`]: steps reversible for a surrogate posterior, touching no data |
-//! | [`sweeps`] | [`Sweeps`]: exact steps of single coefficients that only the certainty stratum knows |
-//! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
-//! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
-//! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
-pub mod crank_nicolson;
 pub mod fisher_scoring;
 pub mod hamiltonian;
-pub mod heavy;
-pub mod jump;
 pub mod langevin;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
-pub mod stiefel;
-pub mod surrogate_step;
-pub mod sweeps;
-pub mod tail_steps;
-pub mod transition;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, setting};
+use crate::error::Result;
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
-pub use crank_nicolson::CrankNicolson;
 pub use fisher_scoring::{FisherScoring, empirical_information};
 pub use hamiltonian::{Hamiltonian, Path};
-pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
-pub use langevin::{Langevin, LangevinPlan};
+pub use langevin::Langevin;
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
-pub use stiefel::Stiefel;
-pub use surrogate_step::SurrogateStep;
-pub use sweeps::Sweeps;
-pub use tail_steps::{HeavyCoefficient, TailSteps};
-pub use transition::{ANTITHETIC_CORRELATION, Transition, TransitionKind, TransitionPlan};
 
 /// Proposes a candidate.
 pub trait Proposal<S> {
@@ -86,7 +63,10 @@ pub trait Proposal<S> {
     fn learn(&mut self, _accepted: bool, _step: u64) {}
 }
 
-/// Any proposal of the library for vector states, chosen at run time and stored in checkpoints.
+/// Any proposal of this crate for vector states that learns nothing of the model, chosen at run time and stored in checkpoints.
+///
+/// A checkpoint keeps whatever proposal its sampler has ([`Checkpoint`](crate::run::Checkpoint) takes its type as a parameter), so a crate with proposals of its
+/// own has a type of its own for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnyProposal {
@@ -94,20 +74,10 @@ pub enum AnyProposal {
     RandomWalk(RandomWalk),
     /// Robust adaptive Metropolis.
     Adaptive(RobustAdaptive),
-    /// Steps that leave a normal distribution as it is.
-    CrankNicolson(CrankNicolson),
     /// Independent draws around the mode.
     Laplace(Laplace),
-    /// Walk on orthonormal frames.
-    Stiefel(Stiefel),
-    /// Single coefficients into the tails of their priors.
-    Tails(TailSteps),
     /// A random choice among several.
     Mixture(Mixture<AnyProposal>),
-    /// The plan of a transition on a surrogate, as stored; only together with its surrogate it makes candidates ([`Transition`]).
-    Transition(TransitionPlan),
-    /// The plan of Langevin steps on a surrogate, likewise.
-    Langevin(LangevinPlan),
 }
 
 impl Proposal<Vec<f64>> for AnyProposal {
@@ -115,28 +85,14 @@ impl Proposal<Vec<f64>> for AnyProposal {
         match self {
             Self::RandomWalk(walk) => walk.propose(from, to, rng),
             Self::Adaptive(walk) => walk.propose(from, to, rng),
-            Self::CrankNicolson(steps) => steps.propose(from, to, rng),
             Self::Laplace(draws) => draws.propose(from, to, rng),
-            Self::Stiefel(walk) => walk.propose(from, to, rng),
-            Self::Tails(steps) => steps.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
-            Self::Transition(_) | Self::Langevin(_) => Err(setting(
-                "proposal",
-                "a plan for a surrogate",
-                "one that needs no surrogate, or `Transition::restored`",
-            )),
         }
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::RandomWalk(_)
-            | Self::CrankNicolson(_)
-            | Self::Laplace(_)
-            | Self::Stiefel(_)
-            | Self::Tails(_)
-            | Self::Transition(_)
-            | Self::Langevin(_) => {}
+            Self::RandomWalk(_) | Self::Laplace(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }
@@ -155,27 +111,9 @@ impl From<RobustAdaptive> for AnyProposal {
     }
 }
 
-impl From<CrankNicolson> for AnyProposal {
-    fn from(steps: CrankNicolson) -> Self {
-        Self::CrankNicolson(steps)
-    }
-}
-
 impl From<Laplace> for AnyProposal {
     fn from(draws: Laplace) -> Self {
         Self::Laplace(draws)
-    }
-}
-
-impl From<Stiefel> for AnyProposal {
-    fn from(walk: Stiefel) -> Self {
-        Self::Stiefel(walk)
-    }
-}
-
-impl From<TailSteps> for AnyProposal {
-    fn from(steps: TailSteps) -> Self {
-        Self::Tails(steps)
     }
 }
 

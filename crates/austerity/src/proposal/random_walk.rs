@@ -9,10 +9,10 @@ use rand::RngExt as _;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
+use crate::dot::dot;
 use crate::error::{Error, Result, setting};
 use crate::proposal::Proposal;
 use crate::rng::Rng;
-use crate::simd::dot;
 
 /// The shape of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ fn positive(sd: f64) -> Result<()> {
 }
 
 /// The packed factor L of the d × d covariance L·Lᵀ, given row by row, which must be positive definite.
-pub(super) fn factor_of(dimension: usize, covariance: &[f64]) -> Result<Vec<f64>> {
+pub fn factor_of(dimension: usize, covariance: &[f64]) -> Result<Vec<f64>> {
     if covariance.len() != dimension * dimension {
         return Err(Error::Dimension {
             what: "covariance of the proposal".into(),

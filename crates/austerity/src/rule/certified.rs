@@ -17,7 +17,7 @@
 //!
 //! A share of the order of 1/N of the decisions reads N rows, so the mean cost does not grow with N. Idea of deterministic bounds on residuals: Maclaurin & Adams
 //! (2014), Bardenet, Doucet & Holmes (2017). Populations without a certificate are read whole: use it with a surrogate that carries one
-//! ([`crate::model::glm::expansion::GlmExpansion::with_certificate`]).
+//! (`austerity_glm::glm::expansion::GlmExpansion::with_certificate`).
 //!
 //! [`Certificate`]: crate::population::Certificate
 //! [`Exact`]: crate::rule::Exact

@@ -167,7 +167,7 @@ pub trait Rule<P: ?Sized> {
 }
 
 /// A rule that can also decide at a threshold from outside, for callers whose decisions share their randomness: the race of
-/// [`crate::kernel::Gibbs`] compares several values of a variable, each with one noise of its own.
+/// `austerity_models::Gibbs` compares several values of a variable, each with one noise of its own.
 pub trait DecideAt<P: ?Sized>: Rule<P> {
     /// Whether Σ l_i + `offset` exceeds `threshold`.
     fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision>;
@@ -227,7 +227,8 @@ impl RuleSettings {
             Self::Certified { law } => ThresholdRule::Certified(Certified::new(*law)?),
             Self::Sequential(settings) => ThresholdRule::Sequential(Sequential::new(settings, rows)?),
             Self::Own(own) => {
-                let allowed = "exact, certified or sequential: this kernel compares with thresholds of its own";
+                let allowed =
+                    "exact, certified or sequential: this kernel compares with thresholds of its own";
                 return Err(setting("rule", own.name(), allowed));
             }
         })

@@ -108,7 +108,11 @@ impl Own {
         }
         match &self.rule {
             Some(rule) => Ok(OwnRule(rule.copied())),
-            None => Err(setting("rule", &self.name, "the rule itself: a checkpoint keeps only its name, so hand it over again in the settings")),
+            None => Err(setting(
+                "rule",
+                &self.name,
+                "the rule itself: a checkpoint keeps only its name, so hand it over again in the settings",
+            )),
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct SequentialSettings {
     pub law: Law,
     /// τ: decide once the standard error of the total log ratio is below this.
     pub stop_at: Option<f64>,
-    /// What rows that a first look typically misses can add to the total log ratio, known beforehand ([`crate::check::blindness`]). It is part of every claimed
+    /// What rows that a first look typically misses can add to the total log ratio, known beforehand (`austerity_glm::check::blindness`). It is part of every claimed
     /// standard error, falling like 1/n: a sample that has not met the heavy rows must not claim to know the total better than that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<f64>,
@@ -75,7 +75,7 @@ impl SequentialSettings {
     }
 
     /// The defaults for residuals of a surrogate: looks at `first` rows, × 1.5, …, Wang–Tsiatis bounds with α = ¾ and ε = 0.01, an absolute stop at
-    /// τ = 0.03, no guard, since residuals are guarded beforehand ([`crate::check::blindness`]).
+    /// τ = 0.03, no guard, since residuals are guarded beforehand (`austerity_glm::check::blindness`).
     #[must_use]
     pub fn residuals_from(first: usize) -> Self {
         Self {

@@ -92,8 +92,7 @@ impl<'m, M: Model, P: Proposal<M::State> + Clone> Audited<'m, M, P> {
         if next == self.rule.tightened(self.tightened.len()) {
             return Ok(());
         }
-        self.tightened
-            .push(Tightened { step: ledger.steps(), why: audits.sentence().unwrap_or_default() });
+        self.tightened.push(Tightened { step: ledger.steps(), why: audits.sentence().unwrap_or_default() });
         ledger.last_phase().audits = Tally::default();
         self.kernel.replace_rule(next.build(self.rows)?);
         self.auditor.follow(next);

@@ -16,19 +16,14 @@ use crate::run::{Audited, ChainCheckpoint, Counters, Ledger, Settings, Tightened
 /// [`Sampler`](crate::run::Sampler) runs several with limits, checkpoints and storage. Stepped by hand, a chain without warm-up:
 ///
 /// ```
-/// use austerity::kernel::{Gibbs, GibbsSettings};
-/// use austerity::model::field::generate::complete;
+/// use austerity::kernel::Uncorrected;
+/// use austerity::proposal::RandomWalk;
 /// use austerity::run::Chain;
 ///
-/// let field = complete(6, 2, 3, 0.5, 1)?;
-/// let kernel = Gibbs::new(&field, &GibbsSettings::default())?;
-/// let mut chain = Chain::start(kernel, vec![0; 6], (1, 0));
-/// let mut ones = 0;
-/// for _ in 0..1000 {
-///     chain.advance(6)?; // a sweep
-///     ones += u64::from(chain.state()[0]);
-/// }
-/// assert!(ones > 0 && ones < 1000);
+/// let kernel = Uncorrected::new(RandomWalk::isotropic(1, 0.5)?, &vec![0.0]);
+/// let mut chain = Chain::start(kernel, vec![0.0], (1, 0));
+/// chain.advance(1000)?;
+/// assert_eq!((chain.steps(), chain.sampling().accepted), (1000, 1000));
 /// # Ok::<(), austerity::Error>(())
 /// ```
 pub struct Chain<K: Kernel> {

@@ -119,13 +119,7 @@ impl Ledger {
 
     /// The ledger of a chain without warm-up whose every step is a draw.
     pub(super) fn plain() -> Self {
-        Self {
-            step: 0,
-            warmup_steps: 0,
-            thin: 1,
-            warmup: Counters::default(),
-            sampling: Counters::default(),
-        }
+        Self { step: 0, warmup_steps: 0, thin: 1, warmup: Counters::default(), sampling: Counters::default() }
     }
 
     /// Counts a step.

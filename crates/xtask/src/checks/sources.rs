@@ -9,8 +9,8 @@ const LONG_FILE: usize = 500;
 
 /// Files that may hold unsafe code, each with the reason why it cannot do without.
 const UNSAFE_ALLOWED: &[(&str, &str)] = &[
-    ("crates/austerity/src/memory.rs", "advice about memory exists only as an unsafe call"),
-    ("crates/austerity/src/simd/prefetch.rs", "prefetch instructions exist only as unsafe intrinsics"),
+    ("crates/austerity-glm/src/memory.rs", "advice about memory exists only as an unsafe call"),
+    ("crates/austerity-glm/src/simd/prefetch.rs", "prefetch instructions exist only as unsafe intrinsics"),
     (
         "crates/austerity-io/src/store/map.rs",
         "a memory map, and its bytes as numbers, exist only as unsafe calls",
@@ -19,7 +19,7 @@ const UNSAFE_ALLOWED: &[(&str, &str)] = &[
     ("crates/austerity-cli/src/hangup.rs", "how a signal is handled can be asked only by an unsafe call"),
     ("crates/austerity-py/src/native.rs", "a user's compiled function is called by its address"),
     ("crates/austerity-py/src/lock.rs", "keeping a thread known to Python exists only as unsafe calls"),
-    ("crates/austerity/tests/allocation.rs", "an allocator that counts is an unsafe trait"),
+    ("crates/austerity-glm/tests/allocation.rs", "an allocator that counts is an unsafe trait"),
 ];
 
 /// Warns of long files; never fails.

@@ -10,12 +10,13 @@
 use std::time::Instant;
 
 use austerity::design::budget::{Effort, Estimates, Prices, Setting, plan, walks};
-use austerity::model::glm::expansion::ExpansionReport;
-use austerity::proposal::{AnyProposal, Laplace, RandomWalk, RobustAdaptive};
+use austerity::proposal::{Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
 use austerity::theory::{noise_bias, noise_inflation, spread_at};
+use austerity_glm::glm::expansion::ExpansionReport;
+use austerity_glm::proposal::RegressionProposal;
 
 use super::super::choose::{Chooser, Chosen};
 use super::super::decide::{Decided, Wanted};
@@ -273,7 +274,7 @@ pub(in super::super) fn on_rows<M: Sampled>(
         prediction: candidate.prediction,
         reason: format!("of {} rules and lengths of steps the one with the least predicted risk", all.len()),
     };
-    Ok((Chosen { proposal, proposal_words, decided, pairs: None, worth }, plan))
+    Ok((Chosen { proposal: proposal.into(), proposal_words, decided, pairs: None, worth }, plan))
 }
 
 /// The proposal, and how to call it.
@@ -281,7 +282,7 @@ fn proposal(
     scale: Option<f64>,
     chooser: &Chooser<'_>,
     acceptance: f64,
-) -> Result<(AnyProposal, String), Failure> {
+) -> Result<(RegressionProposal, String), Failure> {
     let Some(scale) = scale else { return ProposalChoice::Laplace.build(chooser.mode) };
     if scale == 1.0 {
         return ProposalChoice::Adaptive.build(chooser.mode);
@@ -297,7 +298,7 @@ fn proposal(
 
 /// Share of independent draws that are accepted, and what a likelihood evaluation costs.
 fn pilot<M: Sampled>(model: &M, chooser: &mut Chooser<'_>, budget: &Budget) -> Result<(f64, f64), Failure> {
-    let draws: AnyProposal = Laplace::new(&chooser.mode.state, &chooser.mode.covariance)?.into();
+    let draws: RegressionProposal = Laplace::new(&chooser.mode.state, &chooser.mode.covariance)?.into();
     let counted = budget.unit == Unit::Evaluations;
     let mut steps = if counted { MOST_STEPS } else { FIRST_STEPS };
     loop {

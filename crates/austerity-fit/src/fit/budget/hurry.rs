@@ -6,10 +6,11 @@
 
 use std::time::Instant;
 
-use austerity::model::glm::Family;
-use austerity::model::glm::expansion::{sampled, sampled_mode};
-use austerity::model::{Access, Glm, Mode, Model as _, find_mode};
+use austerity::model::{Access, Mode, Model as _, find_mode};
 use austerity::population::{Moments, Population as _};
+use austerity_glm::Glm;
+use austerity_glm::glm::Family;
+use austerity_glm::glm::expansion::{sampled, sampled_mode};
 
 use super::{Budget, Unit, least_budget};
 use crate::output::Failure;

@@ -1,6 +1,7 @@
 //! Differences against derivatives, and searches that must give up.
 
-use austerity::model::{Glm, Logistic, ResponseKind, find_mode, from_fn, generate};
+use austerity::model::{find_mode, from_fn};
+use austerity_glm::{Glm, Logistic, ResponseKind, generate};
 
 use super::*;
 

@@ -1,8 +1,7 @@
 //! The page in a real browser: no errors, nothing wider than the screen, the script does what it promises.
 
-use austerity_browser::{Found, Studio};
-
 use super::runs::{logistic, noise, of_draws};
+use super::studio::{Found, Studio};
 use crate::report::{Report, page};
 
 /// Records errors from the first line on; measures and plays with the page once it is loaded.

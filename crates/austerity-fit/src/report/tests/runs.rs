@@ -1,12 +1,13 @@
 //! Reports to test with: of real, short runs.
 
 use austerity::diagnostics::Summary;
-use austerity::model::glm::{Glm, Logistic};
-use austerity::model::{ResponseKind, find_mode, generate};
+use austerity::model::find_mode;
 use austerity::proposal::{AnyProposal, RandomWalk};
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Sampler, Settings, Silent};
 use austerity::theory::Plan;
+use austerity_glm::glm::{Glm, Logistic};
+use austerity_glm::{ResponseKind, generate};
 
 use crate::report::{Meaning, ParameterDraws, PlannedTest, Report, Verdict};
 

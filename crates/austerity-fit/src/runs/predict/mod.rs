@@ -24,8 +24,8 @@ mod row;
 
 use std::time::Instant;
 
-use austerity::model::ResponseKind;
 use austerity::run::Control;
+use austerity_glm::ResponseKind;
 use austerity_io::design::{NewRows, Piece};
 use austerity_io::table::{OpenOptions, Source, open_with};
 use austerity_io::write::{Field, TableWriter};

@@ -1,4 +1,4 @@
-//! Derivatives of a model that comes in batches: what [`find_mode`](crate::model::find_mode) and [`RowExpansion`](crate::model::RowExpansion) ask for.
+//! Derivatives of a model that comes in batches: what [`find_mode`](crate::model::find_mode) and `austerity_glm::RowExpansion` ask for.
 //!
 //! Sums over all rows are asked for as such, since a device adds them faster than it answers row by row. Gradients and Hessians of single
 //! rows are only ever asked for at one state, the centre of an expansion, which is announced first: [`Derivatives::prepare`].

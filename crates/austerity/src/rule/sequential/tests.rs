@@ -194,8 +194,11 @@ fn an_impossible_row_is_a_rejection_and_a_nan_an_error_with_its_row() {
         let mut order = BlockOrder::new(300, 32, 1, 0).unwrap();
         let mut rng = stream(1, 0, Role::Decision);
         let mut cursor = BlockReveal::new(&mut population, &mut order, 0);
-        let error =
-            RuleSettings::default().build_threshold(300).unwrap().decide(&mut cursor, 0.0, &mut rng).unwrap_err();
+        let error = RuleSettings::default()
+            .build_threshold(300)
+            .unwrap()
+            .decide(&mut cursor, 0.0, &mut rng)
+            .unwrap_err();
         assert!(error.to_string().contains(word), "{error}");
     }
 }

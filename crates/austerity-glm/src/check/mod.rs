@@ -1,0 +1,21 @@
+//! Are the assumptions sound here? Asked of a regression: before a run from its data, after it from its draws.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`leverage`] | which rows can do most, and how concentrated that is |
+//! | [`blindness`] | can a test stop without having met the rows that matter, and believe its own standard error? |
+//! | [`prior_conflict`] | do the prior and the data contradict each other? |
+//! | [`replication`] | how often heavy rows must be stored for that, where too many matter to be always read |
+//! | [`tails`] | mean depth of the draws in a prior's tail: was the tail reached? |
+
+pub mod blindness;
+pub mod leverage;
+pub mod prior_conflict;
+pub mod replication;
+pub mod tails;
+
+pub use blindness::{Blindness, RawBlindness, Stratum, SurrogateBlindness, SurrogateSettings};
+pub use leverage::{Leverage, check_leverage};
+pub use prior_conflict::{CONFLICT, Conflict, prior_conflicts};
+pub use replication::{Replication, replicate};
+pub use tails::TailCheck;

@@ -1,0 +1,445 @@
+//! From a model to its expansion: centre, scores, stratum, sums of the rest, and what is sampled.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+
+use super::cubic::{Cubic, LARGEST};
+use super::limit::Collected;
+use super::scores;
+use super::{CertainRows, ExpansionReport, GlmExpansion, Limit, Line, centre};
+use crate::check::blindness::{Falling, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
+use crate::check::replication::{Replication, replicate};
+use crate::glm::blocks::{BLOCK, Blocks};
+use crate::glm::derivative;
+use crate::glm::{Family, Glm};
+use crate::memory::filled;
+use crate::simd::eight::strips;
+use austerity::error::{Result, setting};
+use austerity::population::relocated;
+use austerity::rng::{Role, stream};
+
+/// Decisions that read no more rows than this are cheap enough without copies, which would cost certain coefficients their own exact steps.
+const WORTH: f64 = 30_000.0;
+
+/// A walk's steps have more energy along steep directions than on average, and so have rows that lie there.
+const STEEP: f64 = 2.0;
+
+/// Decisions that a pass for a term of the third order may cost.
+const DECISIONS: f64 = 20_000.0;
+
+/// The same of a pass for a limit of the third order.
+const SETTLED: f64 = 100_000.0;
+
+/// How an expansion is built.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpansionSettings {
+    /// 1, 2 or 3; 3 for families without extra parameters.
+    pub order: u8,
+    /// Whether an expansion of the second order gets a term of the third where decisions would read much fewer rows for it.
+    pub raise: bool,
+    /// The test that the stratum is made for.
+    pub stratum: SurrogateSettings,
+    /// The sd of the isotropic random walk whose steps are decided about, instead of independent draws: residuals change less, and fewer rows need to be apart.
+    pub walk: Option<f64>,
+    /// How many rows the stratum has, instead of the number found best. 0 switches it off: for tests and teaching.
+    pub stratum_rows: Option<usize>,
+    /// Copies of heavy rows, as a share of all rows, that the sampled storage may hold where no stratum within its limit serves, or copies
+    /// halve the cost of a decision. 0 switches them off, and so does a given `stratum_rows`.
+    pub extra_rows: f64,
+    /// Whether the start is the centre, as it is; otherwise the mode is looked for from there.
+    pub fixed: bool,
+    /// Threads for the passes. Nothing depends on them but the time.
+    pub threads: usize,
+}
+
+impl Default for ExpansionSettings {
+    fn default() -> Self {
+        Self {
+            order: 2,
+            raise: false,
+            stratum: SurrogateSettings::default(),
+            walk: None,
+            stratum_rows: None,
+            extra_rows: 0.5,
+            fixed: false,
+            threads: std::thread::available_parallelism().map_or(1, Into::into),
+        }
+    }
+}
+
+impl<F: Family> GlmExpansion<F> {
+    /// Expands `model`, looking for its mode from `start`.
+    ///
+    /// ```
+    /// use austerity_glm::glm::expansion::{ExpansionSettings, GlmExpansion};
+    /// use austerity_glm::{Glm, Logistic, Prior, ResponseKind, Surrogate, generate};
+    /// use austerity::model::Model;
+    ///
+    /// let data = generate::logistic(20_000, 5).build()?.data.check(ResponseKind::Binary)?;
+    /// let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 6])?;
+    /// let expansion = GlmExpansion::new(&model, &[0.0; 6], &ExpansionSettings::default())?;
+    /// assert!(!expansion.report().is_blind());
+    /// let surrogate = Surrogate::new(expansion);
+    /// assert_eq!(surrogate.len(), 20_000);
+    /// # Ok::<(), austerity::Error>(())
+    /// ```
+    pub fn new(model: &Glm<F>, start: &[f64], settings: &ExpansionSettings) -> Result<Self> {
+        let begun = Instant::now();
+        if !(1..=3).contains(&settings.order) {
+            return Err(setting("order of the expansion", settings.order, "1, 2 or 3"));
+        }
+        let third_exists = F::EXTRA.is_empty() && model.family.row_bounds(0.0, 1.0, 0.0).is_some();
+        if settings.order == 3 && !(third_exists && model.parameters() <= LARGEST) {
+            return Err(setting(
+                "order of the expansion",
+                format!("3, {} with {} parameters", F::NAME, model.parameters()),
+                "3 for logistic, binomial and poisson with at most 64 parameters",
+            ));
+        }
+        let threads = settings.threads.max(1);
+        let centre = centre::find(model, start, settings.fixed, threads)?;
+        let settings = &ExpansionSettings { stratum: moved(settings, &centre), ..settings.clone() };
+        let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
+        let weighed = |third: bool| -> Result<_> {
+            let (scores, collected) = scores::of_all(model, &centre, third, settings.order > 1, threads)?;
+            let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first / 2);
+            let found = surrogate(&falling, &settings.stratum)?;
+            let copies = copies(&scores[..model.blocks().rows()], &found, settings)?;
+            Ok((scores, falling, found, copies, collected))
+        };
+        let (mut order, mut all) = (settings.order, weighed(settings.order == 3)?);
+        if order == 2 && settings.raise && third_exists && model.parameters() <= LARGEST {
+            let cost = cost_of(&all.2, all.3.as_ref(), settings);
+            let (rows, d) = (model.blocks().rows(), model.parameters());
+            // Decisions that read a first look and no more gain where a limit settles them without.
+            let left = cost * left_open(all.4.as_ref());
+            if cost > worth_raising(rows, d, settings) {
+                let raised = weighed(true)?;
+                // A term of the third order costs about as much as reading d²/12 rows more.
+                let term = (d * d) as f64 / 12.0;
+                if 2.0 * (cost_of(&raised.2, raised.3.as_ref(), settings) + term) < cost {
+                    (order, all) = (3, raised);
+                }
+            } else if cost <= 2.0 * settings.stratum.first as f64 && left > worth_settling(rows, d) {
+                let raised = weighed(true)?;
+                let cost = cost_of(&raised.2, raised.3.as_ref(), settings);
+                if 2.0 * cost * left_open(raised.4.as_ref()) < left {
+                    (order, all) = (3, raised);
+                }
+            }
+        }
+        let (scores, falling, found, copies, collected) = all;
+        // Blind within the limits: the largest stratum is the best there is, and the report says what it is worth.
+        let chosen = match (settings.stratum_rows, &copies, found.chosen) {
+            (Some(rows), ..) => falling.stratum(rows, &settings.stratum)?,
+            (None, Some(copies), _) => copies.stratum,
+            (None, None, Some(chosen)) => chosen,
+            (None, None, None) => falling.stratum(largest, &settings.stratum)?,
+        };
+        let mut apart = heaviest(&scores[..model.blocks().rows()], chosen.rows);
+        if settings.stratum_rows.is_none() && copies.is_none() {
+            apart = completed(model, apart);
+        }
+        let mut report = ExpansionReport {
+            rows: model.blocks().rows(),
+            order,
+            stratum: apart.len(),
+            passes: centre.passes + 1,
+            replicated: copies.map_or(0, |copies| copies.replicated),
+            extra_rows: copies.map_or(0, |copies| copies.extra),
+            first_look: match copies {
+                None => first_look(&falling, chosen.rows, &settings.stratum)?,
+                Some(_) => settings.stratum.first,
+            },
+            ..ExpansionReport::of(&chosen, &found.without)
+        };
+        let typical =
+            copies.map_or_else(|| falling.root_mean_square(chosen.rows), |copies| copies.root_mean_square);
+        let scale = power_of_two(if order == 1 { typical.cbrt() } else { typical });
+        let sampled = copies.map(|copies| Sampled::new(&scores[..model.blocks().rows()], &apart, &copies));
+        let mut expansion = assemble(model, centre, apart, sampled, collected, order, scale)?;
+        if order == 3 {
+            expansion.cubic = Some(Cubic::new(&expansion, threads)?.into());
+        }
+        report.sampled_columns = expansion.columns.len();
+        report.limit = expansion.limit.as_deref().map(Limit::typical);
+        report.passes +=
+            u32::from(expansion.compact) + u32::from(order == 3) + u32::from(order > settings.order);
+        report.seconds = begun.elapsed().as_secs_f64();
+        expansion.report = report;
+        Ok(expansion)
+    }
+}
+
+/// The test as the moves that are decided about have it.
+fn moved(settings: &ExpansionSettings, centre: &centre::Centre) -> SurrogateSettings {
+    let Some(sd) = settings.walk else { return settings.stratum };
+    settings.stratum.for_walk(STEEP * sd * sd * centre.mean_precision)
+}
+
+/// Half the usual first look where that is predicted to reach the tolerance and misses nothing that matters.
+fn first_look(falling: &Falling, apart: usize, settings: &SurrogateSettings) -> Result<usize> {
+    let half = SurrogateSettings { first: settings.first / 2, ..*settings };
+    if half.first == 0 {
+        return Ok(settings.first);
+    }
+    let found = falling.stratum(apart, &half)?;
+    let serves = found.standard_error <= half.tolerance && !found.blindness.is_blind();
+    Ok(if serves { half.first } else { settings.first })
+}
+
+/// Rows read per decision.
+fn cost_of(found: &SurrogateBlindness, copies: Option<&Replication>, settings: &ExpansionSettings) -> f64 {
+    let chosen = copies.map(|copies| copies.stratum).or(found.chosen);
+    chosen.map_or(f64::INFINITY, |chosen| chosen.cost(&settings.stratum))
+}
+
+/// Rows read per decision from which a term of the third order is worth looking at: twice the first look, and as many as tens of thousands of decisions
+/// need to pay for the pass that makes it, d²/12 rows' worth of each row.
+fn worth_raising(rows: usize, d: usize, settings: &ExpansionSettings) -> f64 {
+    let pass = rows as f64 * (d * d) as f64 / 12.0;
+    (2.0 * settings.stratum.first as f64).max(pass / DECISIONS)
+}
+
+/// Share of the decisions that a limit leaves open.
+fn left_open(collected: Option<&Collected>) -> f64 {
+    collected.map_or(1.0, |collected| -(-collected.typical()).exp_m1())
+}
+
+/// Rows read per decision from which it is worth to settle decisions by a limit of the third order: those whose reading takes as long as the term of the
+/// third order, besides its pass, which takes a row as long and may cost a hundred thousand decisions.
+fn worth_settling(rows: usize, d: usize) -> f64 {
+    let d = d as f64;
+    let term = 4.0 + d * d / 80.0 + d * d * d / 3000.0;
+    term * (1.0 + rows as f64 / SETTLED)
+}
+
+/// Copies of heavy rows, where they are needed or halve the cost of a decision.
+fn copies(
+    scores: &[f32],
+    found: &SurrogateBlindness,
+    settings: &ExpansionSettings,
+) -> Result<Option<Replication>> {
+    let share = settings.extra_rows;
+    if !(share >= 0.0 && share.is_finite()) {
+        return Err(setting("extra rows of an expansion", share, "a finite share of the rows, 0 or more"));
+    }
+    let cost = found.chosen.map_or(f64::INFINITY, |chosen| chosen.cost(&settings.stratum));
+    let room = (share * scores.len() as f64) as usize;
+    let room = room.min((u32::MAX as usize).saturating_sub(scores.len()));
+    if settings.stratum_rows.is_some() || room == 0 || cost <= WORTH {
+        return Ok(None);
+    }
+    let copies = replicate(scores, &settings.stratum, room)?;
+    Ok(copies.filter(|copies| 2.0 * copies.stratum.cost(&settings.stratum) < cost))
+}
+
+/// What a number of this size is multiplied by to be about 1, exactly.
+fn power_of_two(size: f64) -> f32 {
+    if !(size > 0.0 && size.is_finite()) {
+        return 1.0;
+    }
+    (-size.log2().round()).clamp(-60.0, 60.0).exp2() as f32
+}
+
+fn assemble<F: Family>(
+    model: &Glm<F>,
+    centre: centre::Centre,
+    apart: Vec<u32>,
+    sampled: Option<Sampled>,
+    collected: Option<Collected>,
+    order: u8,
+    scale: f32,
+) -> Result<GlmExpansion<F>> {
+    let d = model.parameters();
+    let centre::Centre { state, mut gradient, mut hessian, mut eta, covariance, mode, .. } = centre;
+    let limit;
+    let stratum = if apart.is_empty() {
+        limit = collected.map(|collected| collected.finish::<F>(None)).transpose()?.flatten();
+        None
+    } else {
+        let sorted = by_pattern(model, &apart);
+        let part = model.subset(&sorted, None)?;
+        // Its own sums are taken out of those of all rows.
+        let (mut g, mut h) = (vec![0.0; d], vec![0.0; d * d]);
+        derivative::of_likelihood(&part, &state, &mut g, &mut h)
+            .map_err(|error| relocated(error, |position| model.original(position)))?;
+        gradient.iter_mut().zip(&g).for_each(|(all, own)| *all -= own);
+        hessian.iter_mut().zip(&h).for_each(|(all, own)| *all -= own);
+        let mut own: Vec<f32> = sorted.iter().map(|&p| eta[p as usize]).collect();
+        own.resize(part.blocks().count() * BLOCK, 0.0);
+        limit = collected.map(|collected| collected.finish(Some((&part, &own)))).transpose()?.flatten();
+        Some(CertainRows::new(part, own, &state))
+    };
+    let kept = kept_columns(model, &apart);
+    let compact = kept.len() < model.transform.len() || sampled.is_some();
+    let (blocks, eta) = if let Some(sampled) = &sampled {
+        let Sampled { places, weights } = sampled;
+        let blocks = model.blocks().gather(places.iter().copied(), places.len(), &kept).weighted(weights);
+        let mut own = filled(blocks.count() * BLOCK, 0.0);
+        own.iter_mut().zip(places).for_each(|(slot, &p)| *slot = eta[p as usize]);
+        (blocks, own)
+    } else if compact {
+        let rest = Rest { rows: model.blocks().rows(), apart: &apart };
+        let blocks = model.blocks().gather(rest.positions(), rest.len(), &kept);
+        let mut own = filled(blocks.count() * BLOCK, 0.0);
+        own.iter_mut().zip(rest.positions()).for_each(|(slot, p)| *slot = eta[p as usize]);
+        (blocks, own)
+    } else {
+        apart.iter().for_each(|&position| eta[position as usize] = f32::NAN);
+        (model.blocks().clone(), eta)
+    };
+    let first = usize::from(model.intercept);
+    let active: Vec<u32> = (0..d as u32)
+        .filter(|&i| {
+            let column = (i as usize).checked_sub(first).filter(|&j| j < model.transform.len());
+            column.is_none_or(|j| kept.binary_search(&(j as u32)).is_ok())
+        })
+        .collect();
+    let linear = active.iter().map(|&i| gradient[i as usize]).collect();
+    let entry = |i: u32, k: u32| if order >= 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
+    let quadratic = strips(active.len(), active.len(), |i, k| entry(active[i], active[k]));
+    Ok(GlmExpansion {
+        model: model.clone(),
+        order,
+        centre: state,
+        mode,
+        covariance,
+        active,
+        linear,
+        quadratic,
+        cubic: None,
+        stratum,
+        apart,
+        blocks,
+        compact,
+        places: sampled.map(|sampled| sampled.places.into()),
+        columns: kept,
+        eta: Arc::new(eta),
+        scale,
+        limit: limit.map(Arc::new),
+        bounds: None,
+        report: ExpansionReport::default(),
+    })
+}
+
+/// The rows that are sampled, heavy ones several times.
+struct Sampled {
+    /// Where they stand in the model's storage.
+    places: Vec<u32>,
+    /// The share of its row's weight that each has.
+    weights: Vec<f64>,
+}
+
+impl Sampled {
+    /// Rows keep their order, which is random, and copies go to random places between them: copies of one row must not share a block.
+    fn new(scores: &[f32], apart: &[u32], copies: &Replication) -> Self {
+        let rest = Rest { rows: scores.len(), apart };
+        let count = |place: u32| copies.copies(scores[place as usize]);
+        let mut further: Vec<u32> = Vec::with_capacity(copies.extra);
+        for place in rest.positions() {
+            further.extend(std::iter::repeat_n(place, count(place) as usize - 1));
+        }
+        let mut rng = stream(0, 2, Role::Shuffle);
+        further.shuffle(&mut rng);
+        let total = rest.len() + further.len();
+        let (mut places, mut weights) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let mut rows = rest.positions();
+        while places.len() < total {
+            let left = total - places.len();
+            let copy = if rng.random_range(0..left) < further.len() { further.pop() } else { rows.next() };
+            let Some(place) = copy else { break };
+            places.push(place);
+            weights.push(1.0 / f64::from(count(place)));
+        }
+        Self { places, weights }
+    }
+}
+
+/// The rows that are not in the stratum.
+struct Rest<'a> {
+    rows: usize,
+    apart: &'a [u32],
+}
+
+impl Rest<'_> {
+    fn len(&self) -> usize {
+        self.rows - self.apart.len()
+    }
+
+    fn positions(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut apart = self.apart.iter().peekable();
+        (0..self.rows as u32).filter(move |position| apart.next_if_eq(&position).is_none())
+    }
+}
+
+/// Rows outside the stratum in which a column is not zero, at most `most`; `None` where there are more, or where the column is
+/// centred, so that its zeros are not stored as such.
+fn strays<F: Family>(model: &Glm<F>, apart: &[u32], j: usize, most: usize) -> Option<Vec<u32>> {
+    if model.transform[j].0 != 0.0 {
+        return None;
+    }
+    let view = model.blocks().view();
+    let mut found = Vec::new();
+    let mut masked = apart.iter().copied().peekable();
+    for block in 0..view.count() {
+        let end = ((block + 1) * BLOCK) as u32;
+        let lines = &view.block(block)[2 * j..2 * j + 2];
+        let empty = |line: &Line| line.0.iter().all(|&x| x == 0.0);
+        if lines.iter().all(empty) {
+            while masked.next_if(|&p| p < end).is_some() {}
+            continue;
+        }
+        for i in 0..view.rows_in(block) {
+            let position = (block * BLOCK + i) as u32;
+            let inside = masked.next_if_eq(&position).is_some();
+            if !inside && lines[i / 16].0[i % 16] != 0.0 {
+                if found.len() == most {
+                    return None;
+                }
+                found.push(position);
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Columns that are not zero outside the stratum.
+fn kept_columns<F: Family>(model: &Glm<F>, apart: &[u32]) -> Vec<u32> {
+    let vanishes = |j: usize| !apart.is_empty() && strays(model, apart, j, 0).is_some();
+    (0..model.transform.len()).filter(|&j| !vanishes(j)).map(|j| j as u32).collect()
+}
+
+/// The stratum with the last rows of features that it has nearly all rows of, those with the fewest first, up to a quarter more rows in all: a few rows
+/// outside would keep a column in the sample, and its coefficient from steps of its own.
+fn completed<F: Family>(model: &Glm<F>, mut apart: Vec<u32>) -> Vec<u32> {
+    let mut room = apart.len() / 4;
+    let outside = |j: usize| strays(model, &apart, j, room).filter(|rows| !rows.is_empty());
+    let mut nearly: Vec<Vec<u32>> = (0..model.transform.len()).filter_map(outside).collect();
+    nearly.sort_by_key(Vec::len);
+    for rows in nearly {
+        if rows.len() <= room {
+            room -= rows.len();
+            apart.extend(rows);
+        }
+    }
+    apart.sort_unstable();
+    apart.dedup();
+    apart
+}
+
+/// The positions sorted by which sparse columns they have, so that neighbours share their zeros.
+fn by_pattern<F: Family>(model: &Glm<F>, positions: &[u32]) -> Vec<u32> {
+    let sparse: Vec<usize> = (0..model.transform.len()).filter(|&j| model.transform[j].0 == 0.0).collect();
+    let blocks: &Blocks = model.blocks();
+    let pattern = |&position: &u32| -> Vec<u32> {
+        let present = sparse.iter().filter(|&&j| blocks.value(position as usize, j) != 0.0);
+        present.map(|&j| j as u32).collect()
+    };
+    let mut sorted = positions.to_vec();
+    sorted.sort_by_cached_key(|position| (pattern(position), *position));
+    sorted
+}

@@ -1,0 +1,228 @@
+//! The centre of an expansion: about the mode, found with two passes over the data instead of ten.
+//!
+//! Newton's method runs on a sample first: the first rows of the storage, which is shuffled, each standing for N/n rows, and *all* rows of
+//! thin columns, whose coefficients a sample could not know. From there a full Newton step, with gradient and Hessian of all rows, lands within a
+//! fraction of a posterior sd of the mode, since the curvature changes little over the way. The next pass confirms that and
+//! leaves what an expansion needs anyway: gradient, Hessian and η̂ at the centre. The centre need not be the mode exactly: the
+//! gradient there is kept.
+//!
+//! Kinks of Laplace priors are rounded while searching ([`Prior::smooth`](crate::Prior::smooth)): only the centre comes of it, never the posterior.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::passes::in_pieces;
+use crate::glm::blocks::BLOCK;
+use crate::glm::derivative::{self, Sums};
+use crate::glm::{Family, Glm};
+use crate::memory::filled;
+use austerity::error::{Error, Result};
+use austerity::model::{Mode, find_mode};
+use austerity::population::relocated;
+
+/// Rows of the sample.
+const SAMPLE: usize = 1 << 16;
+/// Of few rows a quarter is looked at first, but at least so many per parameter.
+const PER_PARAMETER: usize = 64;
+/// A column with fewer non-zeros than this in a sample of that size is thin: all its rows are taken.
+const THIN: f64 = 500.0;
+/// Full passes at most.
+const PASSES: u32 = 4;
+/// Squared distance to the mode, in posterior sds, that a centre may have.
+const CLOSE: f64 = 0.1;
+
+/// An expansion point and what all rows say there.
+pub(super) struct Centre {
+    pub(super) state: Vec<f64>,
+    /// Of the log-likelihood.
+    pub(super) gradient: Vec<f64>,
+    /// Of the log-likelihood, d × d.
+    pub(super) hessian: Vec<f64>,
+    /// η̂ of every row of the storage, filled up to whole blocks.
+    pub(super) eta: Vec<f32>,
+    /// Inverse of the negative Hessian with the (smoothed) prior.
+    pub(super) covariance: Vec<f64>,
+    /// Mean of the diagonal of the negative Hessian.
+    pub(super) mean_precision: f64,
+    /// The mode as the expansion sees it: a Newton step from the centre.
+    pub(super) mode: Vec<f64>,
+    /// Full passes made.
+    pub(super) passes: u32,
+}
+
+/// The mode as a sample of about `rows` rows sees it, by Newton's method from `start`: off by √(N/n) posterior sds, at a fraction of the cost. All rows
+/// of thin columns are taken besides, the priors are as they are, and the covariance is that of all rows, roughly.
+///
+/// For starts, and for knowing what derivatives cost; not for centres of expansions, which need gradient and Hessian of all rows. With `rows` of
+/// half the data or more it is [`find_mode`].
+pub fn sampled_mode<F: Family>(model: &Glm<F>, start: &[f64], rows: usize) -> Result<Mode> {
+    // Rows of the sample are named by their place in the model's storage.
+    let found = find_mode(&sampled(model, rows)?, start);
+    found.map_err(|error| relocated(error, |position| model.original(position)))
+}
+
+/// Finds a centre from `start`; exactly there when `fixed`.
+pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, threads: usize) -> Result<Centre> {
+    let mut smoothed = model.clone();
+    smoothed.priors = model.priors.smooth();
+    let mut state = start.to_vec();
+    if !fixed {
+        state = if model.blocks().rows() > 2 * SAMPLE {
+            sampled_mode(&smoothed, start, SAMPLE)?.state
+        } else {
+            mode_of_few(&smoothed, start)?.state
+        };
+    }
+    snap(model, &mut state);
+    let mut eta = filled(model.blocks().count() * BLOCK, 0.0);
+    let mut passes = 0;
+    loop {
+        passes += 1;
+        let (gradient, hessian) = all_rows(model, &state, threads, &mut eta)?;
+        let finite = gradient.iter().chain(&hessian).all(|value| value.is_finite());
+        if !finite {
+            return Err(Error::ImpossibleStart {
+                density: "not a number".into(),
+                why: "a derivative of the log-likelihood is not finite at the centre of the expansion".into(),
+            });
+        }
+        let (covariance, mean_precision, step) = newton(&smoothed, &state, &gradient, &hessian)?;
+        let mut slope = gradient.clone();
+        smoothed.priors.add_gradient(&state, &mut slope);
+        let gain: f64 = slope.iter().zip(&step).map(|(g, s)| g * s).sum();
+        let mode: Vec<f64> = state.iter().zip(&step).map(|(s, d)| s + d).collect();
+        if fixed || gain <= CLOSE || passes == PASSES {
+            return Ok(Centre { state, gradient, hessian, eta, covariance, mean_precision, mode, passes });
+        }
+        state = mode;
+        snap(model, &mut state);
+    }
+}
+
+/// The mode of few rows: all of them are climbed on, from where a quarter has its mode. A quarter may be separable, miss events, or have none; then from `start`.
+fn mode_of_few<F: Family>(model: &Glm<F>, start: &[f64]) -> Result<Mode> {
+    let some = (model.blocks().rows() / 4).max(PER_PARAMETER * model.parameters());
+    let near = sampled_mode(model, start, some).map_or_else(|_| start.to_vec(), |mode| mode.state);
+    find_mode(model, &near).or_else(|_| find_mode(model, start))
+}
+
+/// Gradient and Hessian of the log-likelihood of all rows, in the user's coefficients; η goes to `eta`.
+fn all_rows<F: Family>(
+    model: &Glm<F>,
+    state: &[f64],
+    threads: usize,
+    eta: &mut [f32],
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let predictor = derivative::stored(model, state);
+    let columns = model.transform.len();
+    let parts = in_pieces(model.blocks().count(), threads, eta, |range, eta| {
+        let mut sums = Sums::new(columns, false, true);
+        (F::compiled().derivatives)(model, range, &predictor, model.extra(state), eta, &mut sums)?;
+        Ok(sums)
+    })?;
+    let mut sums = Sums::new(columns, false, true);
+    parts.iter().for_each(|part| sums.add(part));
+    let d = state.len();
+    let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
+    derivative::to_user(model, &sums, &mut gradient, Some(&mut hessian));
+    Ok((gradient, hessian))
+}
+
+/// Covariance, mean precision and Newton step, of likelihood and prior. A prior that curves upwards (the flanks of a Student t) counts as flat.
+fn newton<F: Family>(
+    model: &Glm<F>,
+    state: &[f64],
+    gradient: &[f64],
+    hessian: &[f64],
+) -> Result<(Vec<f64>, f64, Vec<f64>)> {
+    let d = state.len();
+    let (mut hessian, mut slope) = (hessian.to_vec(), DVector::from_column_slice(gradient));
+    model.priors.add_hessian(state, &mut hessian, |second| second.min(0.0));
+    model.priors.add_gradient(state, slope.as_mut_slice());
+    let matrix = DMatrix::from_fn(d, d, |i, j| -hessian[i * d + j]);
+    // A unit diagonal keeps columns of different units apart from singular ones.
+    let unit = matrix.diagonal().map(|a| if a > 0.0 { 1.0 / a.sqrt() } else { 1.0 });
+    let scaled = DMatrix::from_fn(d, d, |i, j| matrix[(i, j)] * unit[i] * unit[j]);
+    let inverse = scaled.cholesky().map(|factor| factor.inverse());
+    let inverse =
+        inverse.filter(|m| m.iter().all(|v| v.is_finite())).ok_or_else(|| Error::NotPositiveDefinite {
+            what: "the negative Hessian at the centre of the expansion".into(),
+            remedy: "the data and the prior leave some direction free; give every coefficient a proper prior"
+                .into(),
+        })?;
+    let covariance = DMatrix::from_fn(d, d, |i, j| inverse[(i, j)] * unit[i] * unit[j]);
+    let step = &covariance * slope;
+    let precision = matrix.trace() / d as f64;
+    Ok((covariance.transpose().as_slice().to_vec(), precision, step.as_slice().to_vec()))
+}
+
+/// Moves a state to the nearest one whose coefficients, in the units of the storage, are f32: η̂ is then that of the centre itself.
+fn snap<F: Family>(model: &Glm<F>, state: &mut [f64]) {
+    let first = usize::from(model.intercept);
+    let mut constant = model.side_constant;
+    for (&(shift, scale), beta) in model.transform.iter().zip(&mut state[first..]) {
+        let rounded = f64::from((*beta * scale) as f32) / scale;
+        if rounded.is_finite() {
+            *beta = rounded;
+        }
+        constant += *beta * shift;
+    }
+    if model.intercept {
+        state[0] = f64::from((constant + state[0]) as f32) - constant;
+    }
+}
+
+/// A part of the rows that stands for all: the first `size` of the storage, which is shuffled, and all rows of columns that are thin among them. All
+/// rows where they are fewer than twice as many.
+pub fn sampled<F: Family>(model: &Glm<F>, size: usize) -> Result<Glm<F>> {
+    sampled_with(model, size, &[])
+}
+
+/// The same with other rows that are taken for certain.
+pub(in crate::glm) fn sampled_with<F: Family>(model: &Glm<F>, size: usize, more: &[u32]) -> Result<Glm<F>> {
+    let size = size.max(1);
+    if model.blocks().rows() <= 2 * size {
+        return Ok(model.clone());
+    }
+    let view = model.blocks().view();
+    let (rows, width) = (view.rows(), view.layout().columns);
+    let rate = size as f64 / rows as f64;
+    let few = THIN * (size as f64 / SAMPLE as f64).min(1.0);
+    // Only columns that are not centred can have zeros.
+    let sparse: Vec<usize> = (0..width).filter(|&j| model.transform[j].0 == 0.0).collect();
+    let has = |block: usize, j: usize| {
+        let lines = &view.block(block)[2 * j..2 * j + 2];
+        lines.iter().any(|line| line.0.iter().any(|&x| x != 0.0))
+    };
+    let value = |position: usize, j: usize| {
+        let i = position % BLOCK;
+        view.block(position / BLOCK)[2 * j + i / 16].0[i % 16]
+    };
+    let mut counts = vec![0u64; width];
+    for block in 0..view.count() {
+        for &j in sparse.iter().filter(|&&j| has(block, j)) {
+            let lines = &view.block(block)[2 * j..2 * j + 2];
+            counts[j] += lines.iter().flat_map(|line| line.0).filter(|&x| x != 0.0).count() as u64;
+        }
+    }
+    let thin: Vec<usize> = sparse.into_iter().filter(|&j| (counts[j] as f64) * rate < few).collect();
+    let mut positions: Vec<u32> = Vec::new();
+    for block in 0..if thin.is_empty() { 0 } else { view.count() } {
+        if !thin.iter().any(|&j| has(block, j)) {
+            continue;
+        }
+        let start = block * BLOCK;
+        let found =
+            (start..start + view.rows_in(block)).filter(|&p| thin.iter().any(|&j| value(p, j) != 0.0));
+        positions.extend(found.map(|p| p as u32));
+    }
+    positions.extend_from_slice(more);
+    positions.sort_unstable();
+    positions.dedup();
+    let whole = positions.len();
+    let certain: std::collections::HashSet<u32> = positions.iter().copied().collect();
+    positions.extend((0..size as u32).filter(|p| !certain.contains(p)));
+    let sampled = positions.len() - whole;
+    let each = (rows - whole) as f64 / sampled.max(1) as f64;
+    let weights: Vec<f64> = (0..positions.len()).map(|i| if i < whole { 1.0 } else { each }).collect();
+    model.subset(&positions, Some(&weights))
+}

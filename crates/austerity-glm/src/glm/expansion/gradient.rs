@@ -1,0 +1,129 @@
+//! The gradient of a batch of residuals, for control-variate Langevin steps.
+//!
+//! With h = x·(θ − θ̂), and for an extra parameter s moved by Δ,
+//!
+//! ```text
+//! ∇R_i = [ℓ'(η̂ + h) − ℓ'(η̂) − ℓ''(η̂)·h − ∂ℓ'/∂s·Δ]·x        (first order: without the last two terms; third: less ℓ'''(η̂)·h²/2)
+//! ```
+//!
+//! is of the order of h², so that the gradient of the surrogate plus N/n times a batch of these has a noise N^{−1/2} times that of a plain mini-batch
+//! (Baker, Fearnhead, Fox & Nemeth 2019). At a fixed batch it is a function of the state to the last bit, which is all that the correction of
+//! [`Langevin`](austerity::proposal::Langevin) asks for: exact with an exact rule.
+//!
+//! Derivatives are differences of f32 numbers, with an absolute error of about 6e-8·|ℓ'| a row; in posterior standard deviations that is
+//! 6e-8·√(N/n), nothing to notice below N ≈ 10¹². Sums in f32 over four blocks, then in f64. Cost: d multiply-adds for h, d for the sums, and two sets of
+//! derivatives a row; no allocation.
+
+use fearless_simd::{Simd, prelude::*};
+
+use super::GlmExpansion;
+use crate::glm::Family;
+use crate::glm::blocks::BLOCK;
+use crate::glm::gradient::{Panel, Workspace, within};
+use crate::glm::kernel::{self, Pair, Rows};
+use crate::simd::Lanes;
+use crate::surrogate::ResidualGradient;
+use austerity::error::Result;
+use austerity::population::Batch;
+
+/// Sums over the rows of `batch`, into the workspace; `extra` is that of the state.
+#[inline(always)]
+pub(in crate::glm) fn pass<S: Simd, F: Family>(
+    simd: S,
+    expansion: &GlmExpansion<F>,
+    batch: Batch<'_>,
+    extra: &[f64],
+    workspace: &mut Workspace,
+) {
+    let Workspace { coefficients, constant, sums } = workspace;
+    let (model, second_order) = (&expansion.model, expansion.order >= 2);
+    let base = model.extra(&expansion.centre);
+    let change = extra.iter().zip(base).map(|(to, from)| to - from).sum::<f64>();
+    let change = Lanes::splat(simd, change as f32);
+    let view = expansion.blocks.view();
+    let layout = view.layout();
+    let zero = Lanes::splat(simd, 0.0);
+    let (sums, extra_sum) = sums.split_at_mut(coefficients.len() + 1);
+    let mut panel = Panel::new(simd);
+    for range in batch.ranges().filter(|range| !range.is_empty()) {
+        for index in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            let lines = view.block(index);
+            let column = |place: Option<usize>, missing: f32| match place {
+                Some(place) => kernel::column(simd, lines, place),
+                None => [Lanes::splat(simd, missing); 2],
+            };
+            let start = [0.0, *constant];
+            let (_, h) = kernel::dots::<S, false>(simd, lines, coefficients, start, kernel::Ahead::default());
+            let eta = &expansion.eta[index * BLOCK..][..BLOCK];
+            let eta = [Lanes::from_slice(simd, &eta[..16]), Lanes::from_slice(simd, &eta[16..])];
+            let weight = within(column(layout.weight, 1.0), &range, index);
+            // Rows of the stratum, and those that are not wanted, must not bring ∞·0.
+            let counted = |half: usize| eta[half].simd_eq(eta[half]) & !weight[half].simd_eq(zero);
+            let counted = [counted(0), counted(1)];
+            let weighted = |value: Lanes<S>, half: usize| counted[half].select(value * weight[half], zero);
+            let (response, trials) = (column(Some(layout.response), 0.0), column(layout.trials, 0.0));
+            let centre = Rows { eta, response, trials };
+            let moved = Rows { eta: [eta[0] + h[0], eta[1] + h[1]], response, trials };
+            let known = model.family.derivatives(simd, base, &centre);
+            let there = model.family.derivatives(simd, extra, &moved);
+            let third = if expansion.order == 3 { model.family.third(simd, &centre) } else { [zero; 2] };
+            let half_of = Lanes::splat(simd, 0.5);
+            let mut first: Pair<S> = [zero; 2];
+            for half in 0..2 {
+                let mut value = there.first[half] - known.first[half];
+                if second_order {
+                    value -= (third[half] * half_of).mul_add(h[half], known.second[half]) * h[half];
+                }
+                if let (Some(there), Some([slope, cross, curve])) = (there.extra, known.extra) {
+                    let mut own = there[0][half] - slope[half];
+                    if second_order {
+                        value -= cross[half] * change;
+                        own -= cross[half].mul_add(h[half], curve[half] * change);
+                    }
+                    extra_sum[0] += f64::from(weighted(own, half).reduce_sum());
+                }
+                first[half] = weighted(value, half);
+            }
+            panel.push(simd, lines, first, sums);
+        }
+    }
+    panel.add_to(simd, sums);
+}
+
+impl<F: Family> ResidualGradient for GlmExpansion<F> {
+    type Memory = Workspace;
+
+    fn add_residual_gradient(
+        &self,
+        state: &[f64],
+        batch: Batch<'_>,
+        workspace: &mut Workspace,
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        let model = &self.model;
+        let first = usize::from(model.intercept);
+        let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
+        workspace.coefficients.clear();
+        for &column in &self.columns {
+            let (place, (shift, scale)) = (first + column as usize, model.transform[column as usize]);
+            let h = state[place] - self.centre[place];
+            constant += h * shift;
+            workspace.coefficients.push([0.0, (h * scale) as f32]);
+        }
+        workspace.constant = constant as f32;
+        workspace.sums.clear();
+        workspace.sums.resize(self.columns.len() + 1 + F::EXTRA.len(), 0.0);
+        (F::compiled().residual_gradient)(self, batch, model.extra(state), workspace);
+        let sums = &workspace.sums;
+        if model.intercept {
+            gradient[0] += sums[0];
+        }
+        for (&column, sum) in self.columns.iter().zip(&sums[1..]) {
+            let (shift, scale) = model.transform[column as usize];
+            gradient[first + column as usize] += shift * sums[0] + scale * sum;
+        }
+        let extra = gradient[first + model.transform.len()..].iter_mut();
+        extra.zip(&sums[self.columns.len() + 1..]).for_each(|(slot, sum)| *slot += sum);
+        Ok(())
+    }
+}

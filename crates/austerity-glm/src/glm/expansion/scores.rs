@@ -1,0 +1,276 @@
+//! How much every row can leave of a second-order expansion: one pass after centre and covariance, in f32 over blocks.
+//!
+//! With C Cᵀ the covariance of the coefficients, lev = |Cᵀx| is the posterior sd of a row's linear predictor, and
+//!
+//! ```text
+//! score = w · max |ℓ'''(η̂ + s)| over |s| ≤ 2·lev · lev³/6
+//! ```
+//!
+//! and of an expansion of the third order w · max |ℓ''''| · lev⁴/24 · √(192/30), the last factor so that both mean the same spread: the squared difference of h³ at two
+//! states has the expectation 30·lev⁶, that of h⁴ 192·lev⁸. As in [`crate::glm::influence`], which looks at points in f64 where this takes the largest in the range. Every row is scored, since
+//! a sample cannot tell which rows it has missed. Cost: d²/2 multiply-adds and one third derivative a row.
+
+use std::ops::Range;
+
+use fearless_simd::{Simd, prelude::*};
+use nalgebra::DMatrix;
+
+use super::centre::Centre;
+use super::limit::{Collected, Collector};
+use super::passes::in_pieces;
+use super::tensor::PANEL;
+
+use crate::glm::blocks::BLOCK;
+use crate::glm::kernel::{Pair, Rows, column};
+use crate::glm::{Family, Glm};
+use crate::simd::{Lanes, dispatched};
+use austerity::error::{Error, Result};
+
+/// Derivatives are looked at within so many posterior sds.
+const REACH: f32 = 2.0;
+/// Directions whose sums are kept in registers together.
+pub(super) const GROUP: usize = 4;
+
+/// The factor C in the units of the storage, in groups of directions.
+#[derive(Debug)]
+pub struct Spread {
+    /// Of every group: the constants, then the entries of every column.
+    groups: Vec<(Lead, Vec<[f32; GROUP]>)>,
+    /// sds within which the derivatives are bounded.
+    reach: f32,
+}
+
+/// √(192/30).
+const FOURTH: f64 = 2.529_822_128_134_703_5;
+
+/// What a group begins with: its constants and its first column that is not zero.
+type Lead = ([f32; GROUP], usize);
+
+impl Spread {
+    /// Of the covariance of all parameters of `model`, d × d row by row.
+    pub fn new<F: Family>(model: &Glm<F>, covariance: &[f64], reach: f32) -> Result<Self> {
+        let (size, first) = (model.parameters(), usize::from(model.intercept));
+        let count = first + model.transform.len();
+        let lower = factor(&DMatrix::from_fn(count, count, |i, j| covariance[i * size + j]))?;
+        Ok(Self::of(&lower, model.intercept, &model.transform, reach))
+    }
+
+    /// Of the lower factor of the covariance of an intercept (if there is one) and of columns with these shifts and scales.
+    pub(super) fn of(lower: &DMatrix<f64>, intercept: bool, transform: &[(f64, f64)], reach: f32) -> Self {
+        let (count, first) = (lower.nrows(), usize::from(intercept));
+        let groups = (0..count).step_by(GROUP).map(|start| {
+            let entry = |row: usize, c: usize| {
+                let direction = start + c;
+                if direction < count { lower[(row, direction)] } else { 0.0 }
+            };
+            let mut constants = [0.0; GROUP];
+            for (c, constant) in constants.iter_mut().enumerate() {
+                let own = if first == 1 { entry(0, c) } else { 0.0 };
+                let shifts = transform.iter().enumerate();
+                *constant = own + shifts.map(|(j, &(shift, _))| shift * entry(first + j, c)).sum::<f64>();
+            }
+            // C is lower triangular: directions from `start` on are moved by columns from `start` on.
+            let begin = start.saturating_sub(first);
+            let columns = transform.iter().enumerate().skip(begin);
+            let columns =
+                columns.map(|(j, &(_, scale))| std::array::from_fn(|c| (scale * entry(first + j, c)) as f32));
+            ((constants.map(|c| c as f32), begin), columns.collect())
+        });
+        Self { groups: groups.collect(), reach }
+    }
+
+    /// Directions, filled up to whole groups.
+    pub(super) fn directions(&self) -> usize {
+        GROUP * self.groups.len()
+    }
+
+    /// |Cᵀx| of the constant part of every row.
+    pub(super) fn constant(&self) -> f32 {
+        let constants = self.groups.iter().flat_map(|((constants, _), _)| constants);
+        constants.map(|c| c * c).sum::<f32>().sqrt()
+    }
+
+    /// lev² of 32 rows.
+    #[inline(always)]
+    fn squares<S: Simd>(&self, simd: S, lines: &[super::Line]) -> Pair<S> {
+        let mut total = [Lanes::splat(simd, 0.0); 2];
+        self.project(simd, lines, |_, low, high| {
+            for c in 0..GROUP {
+                total[0] = low[c].mul_add(low[c], total[0]);
+                total[1] = high[c].mul_add(high[c], total[1]);
+            }
+        });
+        total
+    }
+
+    /// Gives Cᵀx of 32 rows to `take`, a group of directions at a time, each beginning with the direction given.
+    #[inline(always)]
+    pub(super) fn project<S: Simd>(
+        &self,
+        simd: S,
+        lines: &[super::Line],
+        mut take: impl FnMut(usize, [Lanes<S>; GROUP], [Lanes<S>; GROUP]),
+    ) {
+        for (group, ((constants, begin), columns)) in self.groups.iter().enumerate() {
+            let mut low = constants.map(|c| Lanes::splat(simd, c));
+            let mut high = low;
+            for (j, entries) in columns.iter().enumerate() {
+                let x = column(simd, lines, begin + j);
+                for c in 0..GROUP {
+                    let entry = Lanes::splat(simd, entries[c]);
+                    low[c] = x[0].mul_add(entry, low[c]);
+                    high[c] = x[1].mul_add(entry, high[c]);
+                }
+            }
+            take(GROUP * group, low, high);
+        }
+    }
+}
+
+/// The lower factor of a covariance at the centre.
+pub(super) fn factor(covariance: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+    let lower = covariance.clone().cholesky().map(nalgebra::Cholesky::unpack);
+    lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(not_definite)
+}
+
+/// What there is to say of a covariance at the centre that has no factor, or one that cannot be inverted.
+pub(super) fn not_definite() -> Error {
+    Error::NotPositiveDefinite {
+        what: "the covariance at the centre".into(),
+        remedy: "give every coefficient a proper prior".into(),
+    }
+}
+
+/// Writes the leverages of the rows of some blocks to `out`, which holds those rows only.
+#[inline(always)]
+fn leverages<S: Simd>(
+    simd: S,
+    view: &crate::glm::blocks::View<'_>,
+    range: Range<usize>,
+    spread: &Spread,
+    out: &mut [f32],
+) {
+    for (place, index) in range.enumerate() {
+        let [low, high] = spread.squares(simd, view.block(index)).map(SimdFloat::sqrt);
+        low.store_slice(&mut out[place * BLOCK..][..16]);
+        high.store_slice(&mut out[place * BLOCK + 16..][..16]);
+    }
+}
+
+/// Writes the scores of the rows of some blocks; `eta` and `out` hold those rows only. Rows missing from the last block score 0.
+#[inline(always)]
+pub fn pass<S: Simd, F: Family>(
+    simd: S,
+    model: &Glm<F>,
+    range: Range<usize>,
+    spread: &Spread,
+    extra: &[f64],
+    eta: &[f32],
+    out: &mut [f32],
+) {
+    let view = model.blocks().view();
+    let layout = view.layout();
+    let sixth = Lanes::splat(simd, 1.0 / 6.0);
+    for (place, index) in range.enumerate() {
+        let lines = view.block(index);
+        let eta = &eta[place * BLOCK..][..BLOCK];
+        let eta = [Lanes::from_slice(simd, &eta[..16]), Lanes::from_slice(simd, &eta[16..])];
+        let side = |place: Option<usize>, missing: f32| match place {
+            Some(place) => column(simd, lines, place),
+            None => [Lanes::splat(simd, missing); 2],
+        };
+        let rows =
+            Rows { eta, response: column(simd, lines, layout.response), trials: side(layout.trials, 0.0) };
+        let squares = spread.squares(simd, lines);
+        let leverage = squares.map(SimdFloat::sqrt);
+        let reach = leverage.map(|lev| lev * Lanes::splat(simd, spread.reach));
+        let third = model.family.largest_third(simd, extra, &rows, reach);
+        let weight = side(layout.weight, 1.0);
+        let out = &mut out[place * BLOCK..][..BLOCK];
+        for half in 0..2 {
+            let score = weight[half] * third[half] * squares[half] * leverage[half] * sixth;
+            score.store_slice(&mut out[16 * half..16 * (half + 1)]);
+        }
+        let count = view.rows_in(index);
+        for score in out.iter_mut() {
+            // An infinite or undefined score is as heavy as scores can be; its square must stay a number.
+            *score = if score.is_nan() { LARGEST } else { score.min(LARGEST) };
+        }
+        out[count..].fill(0.0);
+    }
+}
+
+/// Scores of all rows, filled up to whole blocks, and what a limit of the second order needs, where that is wanted and exists.
+pub(super) fn of_all<F: Family>(
+    model: &Glm<F>,
+    centre: &Centre,
+    third: bool,
+    limited: bool,
+    threads: usize,
+) -> Result<(Vec<f32>, Option<Collected>)> {
+    let spread = Spread::new(model, &centre.covariance, REACH)?;
+    let collector = if limited { Collector::new(model, &centre.covariance, third)? } else { None };
+    let count = model.blocks().count();
+    let mut scores = vec![0.0; count * BLOCK];
+    let (eta, extra) = (&centre.eta, model.extra(&centre.state));
+    let parts = in_pieces(count, threads, &mut scores, |range, out| {
+        let eta = &eta[range.start * BLOCK..range.end * BLOCK];
+        let score = |range: Range<usize>, eta: &[f32], out: &mut [f32]| match third {
+            true => by_fourth(model, range, &spread, FOURTH, eta, out),
+            false => (F::compiled().scores)(model, range, &spread, extra, eta, out),
+        };
+        let Some(collector) = &collector else {
+            score(range, eta, out);
+            return Ok(None);
+        };
+        let (mut panel, mut totals) = (collector.panel(), collector.totals());
+        // A few blocks at a time, which are in the cache when they are needed again.
+        let pieces = eta.chunks(PANEL * BLOCK).zip(out.chunks_mut(PANEL * BLOCK)).enumerate();
+        for (k, (eta, out)) in pieces {
+            let first = range.start + k * PANEL;
+            score(first..first + eta.len() / BLOCK, eta, out);
+            collector.take(model, first, eta, &mut panel, &mut totals);
+        }
+        Ok(Some(totals))
+    })?;
+    let collected = collector.map(|collector| {
+        let mut totals = collector.totals();
+        parts.iter().flatten().for_each(|part| totals.add(part));
+        Collected { collector, totals }
+    });
+    Ok((scores, collected))
+}
+
+/// Scores by the fourth derivative, times `factor`; 0 of a family without bounds.
+pub(super) fn by_fourth<F: Family>(
+    model: &Glm<F>,
+    range: Range<usize>,
+    spread: &Spread,
+    factor: f64,
+    eta: &[f32],
+    out: &mut [f32],
+) {
+    let view = model.blocks().view();
+    let layout = view.layout();
+    dispatched!(model.level, simd => leverages(simd, &view, range.clone(), spread, out));
+    for (i, (score, &eta)) in out.iter_mut().zip(eta).enumerate() {
+        let (block, lane) = (range.start + i / BLOCK, i % BLOCK);
+        let side = |place: Option<usize>| {
+            place.map_or(1.0, |p| f64::from(view.block(block)[2 * p + lane / 16].0[lane % 16]))
+        };
+        let leverage = f64::from(*score);
+        let reach = f64::from(spread.reach) * leverage;
+        let bounds = model.family.row_bounds(f64::from(eta), side(layout.trials), reach);
+        *score = match bounds.filter(|_| lane < view.rows_in(block)) {
+            Some([.., largest]) => {
+                let score = side(layout.weight) * largest * leverage.powi(4) / 24.0 * factor;
+                // An undefined score is as heavy as scores can be.
+                (score as f32).min(LARGEST)
+            }
+            None => 0.0,
+        };
+    }
+}
+
+/// Scores beyond this are all alike.
+const LARGEST: f32 = 1e18;

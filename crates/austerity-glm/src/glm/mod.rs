@@ -1,0 +1,434 @@
+//! Generalised linear models on f32 blocks: η_i = offset_i + β_0 + Σ_j β_j x_ij, one [`Family`] per likelihood.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`logistic`] | Bernoulli responses 0 and 1 |
+//! | [`binomial`] | successes out of trials |
+//! | [`poisson`] | counts, log link |
+//! | [`student`] | real responses with Student t errors, log σ sampled too |
+//! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
+//! | [`kernel`] | the hot loops over blocks |
+//! | [`compiled`] | those loops as plain functions, compiled once with their family |
+//! | `batch`, `rows`, [`list`] | moments of sixteen blocks at once; single rows; which blocks to read |
+//! | [`remainder`], [`residual`] | what a second-order expansion leaves of rows, and its moments |
+//! | [`ratio`] | the population of a move, and a chain's working memory |
+//! | [`derivative`] | gradient and Hessian |
+//! | [`precise`] | double precision where single precision is too coarse for the posterior |
+//! | [`expansion`] | second-order surrogate: centre, certainty stratum, residuals of the rest |
+//! | [`gradient`] | the gradient of a batch of blocks |
+//! | [`influence`] | what each row can do: its leverage, spread and third-order score |
+//! | `dispersed` | few rows that show every mode, and starts that rows of high leverage suggest |
+//! | `start` | whether a state gives every row a probability |
+//!
+//! States are on the scale of the user's columns. The storage holds (x − shift)/scale, so inside γ_j = β_j·scale_j
+//! and the constant is β_0 + Σ β_j·shift_j; nothing of it shows outside. Side columns are centred too: where only
+//! y − η matters (Student), y − offset less its mean is stored and no offset; elsewhere the offset less its mean. The
+//! means join the constant in f64. Frequency weights multiply a row's
+//! log-likelihood.
+//!
+//! Where the posterior is narrower than f32 can place it, double precision takes over ([`precise`]). Elsewhere exact up to f32: a difference l carries a relative error of about 2e-7 given η and δ, mostly of random sign; the
+//! total log ratio of 10⁷ rows is off by about 5e-6 for a full random-walk step, and by less for smaller ones. Do not use for data that f32 cannot hold after shift and scale.
+
+pub mod batch;
+pub mod binomial;
+pub mod blocks;
+pub mod compiled;
+pub mod derivative;
+mod dispersed;
+pub mod expansion;
+pub mod gradient;
+pub mod influence;
+pub mod kernel;
+pub mod list;
+pub mod logistic;
+pub mod poisson;
+pub mod precise;
+pub mod ratio;
+pub mod remainder;
+pub mod residual;
+pub mod rows;
+mod start;
+pub mod student;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+
+use fearless_simd::Simd;
+use fearless_simd::prelude::*;
+
+use crate::simd::{self, Lanes, Level};
+use crate::{CheckedData, Priors, ResponseKind, Store, WithPriors};
+use austerity::error::{Error, Result};
+use austerity::model::check_length;
+use austerity::model::{Access, Curvature, Gradient, Model, Parameters, fingerprint};
+
+pub use binomial::Binomial;
+pub use blocks::Blocks;
+pub use compiled::Compiled;
+pub use influence::Influence;
+pub use kernel::{Displaced, Pair, Rows};
+pub use logistic::Logistic;
+pub use poisson::Poisson;
+pub use ratio::{Ratio, Scratch};
+pub use student::Student;
+
+/// Derivatives of the log-likelihood of 32 rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Derivatives<S: Simd> {
+    /// In η.
+    pub first: Pair<S>,
+    /// Twice in η.
+    pub second: Pair<S>,
+    /// In the extra parameter; in η and the extra parameter; twice in the extra parameter.
+    pub extra: Option<[Pair<S>; 3]>,
+}
+
+/// The likelihood of a response given its linear predictor.
+///
+/// `response` is always the stored one (see [`ResponseKind::stored`]). Log-likelihoods are up to a constant that does not
+/// depend on the parameters.
+pub trait Family: Clone + Debug + Send + Sync + 'static {
+    /// Name, as in messages.
+    const NAME: &'static str;
+    /// Names of the parameters that follow the coefficients; at most one. Positive: a state holds their logarithm.
+    const EXTRA: &'static [&'static str] = &[];
+    /// Which responses it explains.
+    const KIND: ResponseKind;
+    /// Whether the family needs binomial trials.
+    const TRIALS: bool = matches!(Self::KIND, ResponseKind::CountOfTrials);
+    /// Whether only response − η matters, so that y − offset is stored centred in place of both.
+    const LOCATION: bool = matches!(Self::KIND, ResponseKind::Real);
+    /// What a pair of extra parameters comes to, computed once per move.
+    type Step: Copy + Debug + Send;
+
+    /// What residuals need of the extra parameters at the centre and at two states, computed once per move.
+    type Expanded: Copy + Debug + Send;
+
+    /// The hot loops, kept in a `static` beside the family: [`Compiled::of`].
+    fn compiled() -> &'static Compiled<Self>;
+
+    /// Refuses parameters of the family outside their range.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// What responses are allowed, in words, when this one is not.
+    fn refuses(&self, response: f64, trials: f64) -> Option<&'static str>;
+
+    /// Every |η| up to this gives every allowed response a finite log-likelihood.
+    fn finite_within(&self, _extra: &[f64]) -> f32 {
+        logistic::ETA
+    }
+
+    /// The step between extra parameters.
+    fn step(&self, from: &[f64], to: &[f64]) -> Self::Step;
+
+    /// log p(y|η + δ) − log p(y|η) of 32 rows; `None` where f32 does not hold it.
+    fn differences<S: Simd>(simd: S, step: &Self::Step, rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>>;
+
+    /// [`Family::differences`] of two blocks, to the same bits.
+    #[inline(always)]
+    fn differences_of_two<S: Simd>(
+        simd: S,
+        step: &Self::Step,
+        rows: [&Rows<S>; 2],
+        delta: [Pair<S>; 2],
+    ) -> [Option<Pair<S>>; 2] {
+        [Self::differences(simd, step, rows[0], delta[0]), Self::differences(simd, step, rows[1], delta[1])]
+    }
+
+    /// The same of one row in f64, accurate for every η and δ.
+    fn difference(step: &Self::Step, eta: f64, delta: f64, response: f64, trials: f64) -> f64;
+
+    /// Log-likelihood of one row.
+    fn log_likelihood(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> f64;
+
+    /// Derivatives of the log-likelihood of 32 rows.
+    fn derivatives<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>) -> Derivatives<S>;
+
+    /// First, second and third derivative in η of the log-likelihood of one row, in f64.
+    fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3];
+
+    /// Derivatives of one row twice in η, in η and the extra parameter, and twice in the extra parameter, in f64.
+    fn row_second_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
+        [self.row_derivatives(extra, eta, response, trials)[1], 0.0, 0.0]
+    }
+
+    /// Derivative of one row in the extra parameter, in f64.
+    fn row_extra_slope(&self, _extra: &[f64], _eta: f64, _response: f64, _trials: f64) -> f64 {
+        0.0
+    }
+
+    /// The largest |third derivative in η| of 32 rows within `reach` of their η.
+    fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S>;
+
+    /// The third derivative in η of one row, and bounds of the absolute third and fourth derivative within `reach` of η, in f64. `None` for a family
+    /// that has none, or whose extra parameters move rows too.
+    fn row_bounds(&self, _eta: f64, _trials: f64, _reach: f64) -> Option<[f64; 3]> {
+        None
+    }
+
+    /// The third derivative in η of 32 rows, of a family with [`Family::row_bounds`].
+    #[inline(always)]
+    fn third<S: Simd>(&self, simd: S, _rows: &Rows<S>) -> Pair<S> {
+        [Lanes::splat(simd, 0.0); 2]
+    }
+
+    /// What residuals need of the extra parameters at the centre, the current state and the candidate.
+    fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Self::Expanded;
+
+    /// What an expansion of the second (or, of a family with [`Family::row_bounds`], the `third`) order at η̂ = `rows.eta` leaves of the move from
+    /// η̂ + `from` to η̂ + `to`, of 32 rows; `None` where f32 does not hold it. See [`remainder`].
+    fn residuals<S: Simd>(
+        simd: S,
+        expanded: &Self::Expanded,
+        rows: &Rows<S>,
+        moved: Displaced<S>,
+        third: bool,
+    ) -> Option<Pair<S>>;
+
+    /// The same of one row in f64, accurate for every move: `moved` is `[from, to]`.
+    fn residual(
+        expanded: &Self::Expanded,
+        eta: f64,
+        moved: [f64; 2],
+        response: f64,
+        trials: f64,
+        third: bool,
+    ) -> f64;
+}
+
+/// A generalised linear model: N rows, a family, a prior per parameter.
+#[derive(Clone, Debug)]
+pub struct Glm<F: Family> {
+    family: F,
+    store: Store,
+    /// Shift and scale of every column.
+    transform: Vec<(f64, f64)>,
+    /// What the centred side columns leave to the constant of the linear predictor.
+    side_constant: f64,
+    intercept: bool,
+    names: Vec<String>,
+    priors: Priors,
+    level: Level,
+    /// Whether totals, derivatives and the certainty stratum are computed in double precision.
+    precise: bool,
+}
+
+impl<F: Family> Glm<F> {
+    /// Stores `data` in blocks. `priors` has one entry per parameter: the intercept (if there is one), the columns,
+    /// then the extra parameters of the family.
+    pub fn new(family: F, data: &CheckedData, priors: impl Into<Priors>) -> Result<Self> {
+        let priors = priors.into();
+        check_parameters(&family, data.coefficients(), &priors)?;
+        let empty = Vec::new();
+        let trials = data.trials.as_ref().unwrap_or(&empty);
+        if F::TRIALS {
+            check_length("trials", data.rows(), trials.len())?;
+        }
+        for (row, &value) in data.response.iter().enumerate() {
+            let trials = trials.get(row).copied().unwrap_or(1.0);
+            if let Some(allowed) = family.refuses(value, trials) {
+                return Err(Error::OutOfRange {
+                    what: format!("response of the {} family", F::NAME),
+                    row,
+                    value,
+                    allowed: allowed.into(),
+                });
+            }
+        }
+        Self::from_store(family, Store::new(data, F::KIND)?, priors)
+    }
+
+    /// The model of rows that are stored already, as responses of the kind that the family explains. `priors` as in
+    /// [`Glm::new`].
+    pub fn from_store(family: F, store: Store, priors: impl Into<Priors>) -> Result<Self> {
+        let priors = priors.into();
+        check_parameters(&family, store.coefficients(), &priors)?;
+        store.check_kind(F::NAME, F::KIND)?;
+        let description = store.description();
+        let mut names = store.coefficient_names();
+        names.extend(F::EXTRA.iter().map(|&name| name.into()));
+        Ok(Self {
+            family,
+            transform: description.columns.iter().map(|c| (c.transform.shift, c.transform.scale)).collect(),
+            side_constant: description.side_constant(),
+            intercept: description.intercept,
+            names,
+            priors,
+            level: simd::detected(),
+            precise: precise::is_needed(&store),
+            store,
+        })
+    }
+
+    /// The same model on another instruction set: for tests and comparisons.
+    #[must_use]
+    pub fn with_level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// The same model in double precision, or in single precision whatever it costs in accuracy: see [`precise`].
+    #[must_use]
+    pub fn with_precision(mut self, double: bool) -> Self {
+        self.precise = double;
+        self
+    }
+
+    /// Whether totals, derivatives and the certainty stratum are computed in double precision.
+    #[must_use]
+    pub fn is_precise(&self) -> bool {
+        self.precise
+    }
+
+    /// The family.
+    #[must_use]
+    pub fn family(&self) -> &F {
+        &self.family
+    }
+
+    /// The storage.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        self.store.blocks()
+    }
+
+    /// The rows, prepared.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Number of parameters.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The model of some of the rows, each standing for so many of its kind.
+    pub(crate) fn subset(&self, positions: &[u32], weights: Option<&[f64]>) -> Result<Self> {
+        Ok(Self { store: self.store.subset(positions, weights), ..self.clone() })
+    }
+
+    /// γ of every stored column and its constant, last, of a state.
+    fn exact_predictor(&self, state: &[f64]) -> Vec<f64> {
+        let mut constant = self.side_constant + if self.intercept { state[0] } else { 0.0 };
+        let mut gamma = Vec::with_capacity(self.transform.len() + 1);
+        for (&(shift, scale), &beta) in self.transform.iter().zip(&state[usize::from(self.intercept)..]) {
+            constant += beta * shift;
+            gamma.push(beta * scale);
+        }
+        gamma.push(constant);
+        gamma
+    }
+
+    /// The extra parameters of a state.
+    fn extra<'a>(&self, state: &'a [f64]) -> &'a [f64] {
+        &state[usize::from(self.intercept) + self.transform.len()..]
+    }
+
+    /// Where a storage position stood in the user's data.
+    fn original(&self, position: usize) -> usize {
+        self.store.original_row(position)
+    }
+}
+
+fn check_parameters<F: Family>(family: &F, coefficients: usize, priors: &Priors) -> Result<()> {
+    family.check()?;
+    priors.check(coefficients + F::EXTRA.len())
+}
+
+impl<F: Family> Model for Glm<F> {
+    type State = Vec<f64>;
+    type Scratch = Scratch;
+    type Ratio<'a> = Ratio<'a, F>;
+
+    fn len(&self) -> usize {
+        self.blocks().rows()
+    }
+
+    fn scratch(&self, access: Access) -> Scratch {
+        Scratch::new(self.blocks(), access == Access::Scan)
+    }
+
+    /// Refuses a wrong length, and a state at which a row has no probability or none that is a number. Reads all data.
+    fn check_state(&self, state: &Vec<f64>) -> Result<()> {
+        check_length("state", self.parameters(), state.len())?;
+        start::check(self, state)
+    }
+
+    fn log_prior(&self, state: &Vec<f64>) -> f64 {
+        self.priors.log_density(state)
+    }
+
+    /// The cache in `scratch` is keyed by the coefficients of `from`, so it needs no word of acceptance.
+    fn compare<'a>(&'a self, from: &'a Vec<f64>, to: &'a Vec<f64>, scratch: &'a mut Scratch) -> Ratio<'a, F> {
+        Ratio::new(self, from, to, scratch)
+    }
+
+    fn original_row(&self, position: usize) -> usize {
+        self.original(position)
+    }
+
+    fn data_bytes(&self) -> usize {
+        self.blocks().bytes()
+    }
+
+    /// Of at most 4,096 blocks spread over the storage, the names and the priors.
+    fn fingerprint(&self) -> u64 {
+        let words = format!("{} {:?} {:?} {}", F::NAME, self.names, self.priors, self.blocks().rows());
+        fingerprint(self.blocks().sample().chain(words.bytes().map(u32::from)))
+    }
+
+    fn scratch_bytes(&self, access: Access) -> usize {
+        Scratch::bytes(self.blocks(), access == Access::Scan)
+    }
+}
+
+impl<F: Family> WithPriors for Glm<F> {
+    fn priors(&self) -> &Priors {
+        &self.priors
+    }
+
+    fn with_priors(&self, priors: Priors) -> Result<Self> {
+        priors.check(self.parameters())?;
+        Ok(Self { priors, ..self.clone() })
+    }
+}
+
+impl<F: Family> Parameters for Glm<F> {
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
+        out.copy_from_slice(state);
+        for extra in out.iter_mut().rev().take(F::EXTRA.len()) {
+            *extra = extra.exp();
+        }
+    }
+}
+
+impl<F: Family> Gradient for Glm<F> {
+    fn log_density_gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
+        derivative::evaluate(self, state, gradient, None, true)
+    }
+
+    fn gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<()> {
+        derivative::evaluate(self, state, gradient, None, false).map(drop)
+    }
+}
+
+impl<F: Family> Curvature for Glm<F> {
+    fn log_density_hessian(
+        &self,
+        state: &Vec<f64>,
+        gradient: &mut [f64],
+        hessian: &mut [f64],
+    ) -> Result<f64> {
+        derivative::evaluate(self, state, gradient, Some(hessian), true)
+    }
+}

@@ -1,0 +1,210 @@
+//! The hot loops of a surrogate: what the expansion leaves of blocks of 32 rows, and its moments.
+//!
+//! For a block, b = x·(θ − θ̂) and c = x·(θ' − θ̂) are two chains of multiply-adds as in [`super::kernel`]; η̂ of every row is kept, 4 bytes
+//! each, and the family turns (η̂, b, c) into r = R(c) − R(b) without cancelling ([`super::remainder`]). For an expansion of the first order
+//! the quadratic term ℓ''(c² − b²)/2 is added to r. Rows whose η̂ is NaN belong to the certainty stratum, which is exact elsewhere: their residual is 0.
+//!
+//! Residuals shrink like N^{−3/2}, and with them their fourth powers, beyond the range of f32: all numbers here are multiplied
+//! by a power of two that makes them about 1, and [`Moments::scaled`] takes it back.
+//!
+//! Cost: 2·d multiply-adds per row, one exp, a division and two polynomials.
+
+use fearless_simd::{Simd, prelude::*};
+
+use super::Family;
+use super::batch::{Batch, PAIRS};
+use super::blocks::{BLOCK, View};
+use super::kernel::{Ahead, NEAR, Pair, Rows, array, column, dots, dots_of_two, weighted};
+use super::list::List;
+use crate::simd::Lanes;
+use austerity::error::Result;
+use austerity::population::{Moments, merge_checked};
+
+/// A move in the units of the storage.
+#[derive(Debug)]
+pub struct Task<'a, F: Family> {
+    /// θ − θ̂ and θ' − θ̂ of every stored column.
+    pub coefficients: &'a [[f32; 2]],
+    /// Their constant parts.
+    pub constants: [f32; 2],
+    /// What the family keeps of its extra parameters.
+    pub expanded: F::Expanded,
+    /// η̂ of every row of the storage, filled up to whole blocks; NaN for the stratum.
+    pub eta: &'a [f32],
+    /// What residuals are multiplied by.
+    pub scale: f32,
+    /// Whether the expansion has a term of the third order.
+    pub third: bool,
+    /// Where an expansion of the first order needs the second derivative: the family and its extra parameters at the centre, and
+    /// their changes to the two states.
+    pub first_order: Option<(&'a F, &'a [f64], [f64; 2])>,
+}
+
+impl<F: Family> Clone for Task<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Family> Copy for Task<'_, F> {}
+
+/// The rows of a block at the centre, and which of them are in the population.
+#[inline(always)]
+fn centre<S: Simd, F: Family>(
+    simd: S,
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    block: usize,
+) -> (Rows<S>, Pair<S>) {
+    let (layout, lines) = (blocks.layout(), blocks.block(block));
+    let eta = &task.eta[block * BLOCK..][..BLOCK];
+    let eta = [Lanes::from_slice(simd, &eta[..16]), Lanes::from_slice(simd, &eta[16..])];
+    let known = [eta[0].simd_eq(eta[0]), eta[1].simd_eq(eta[1])];
+    let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, task.scale));
+    let eta = [known[0].select(eta[0], zero), known[1].select(eta[1], zero)];
+    let factor = [known[0].select(one, zero), known[1].select(one, zero)];
+    let trials = match layout.trials {
+        Some(place) if F::TRIALS => column(simd, lines, place),
+        _ => [zero; 2],
+    };
+    (Rows { eta, response: column(simd, lines, layout.response), trials }, factor)
+}
+
+/// The scaled, weighted residuals of a block in f32, when f32 can serve it.
+#[inline(always)]
+fn fast<S: Simd, F: Family>(
+    simd: S,
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    block: usize,
+    (from, to): (Pair<S>, Pair<S>),
+) -> Option<Pair<S>> {
+    let (rows, factor) = centre(simd, blocks, task, block);
+    // A stratum row may be anywhere: its h must not send the block to the slow path.
+    let zero = Lanes::splat(simd, 0.0);
+    let outside = [factor[0].simd_eq(zero), factor[1].simd_eq(zero)];
+    let from = [outside[0].select(zero, from[0]), outside[1].select(zero, from[1])];
+    let to = [outside[0].select(zero, to[0]), outside[1].select(zero, to[1])];
+    let mut values = F::residuals(simd, &task.expanded, &rows, [from, to], task.third)?;
+    if let Some((family, extra, [before, after])) = task.first_order {
+        let all = family.derivatives(simd, extra, &rows);
+        let half = Lanes::splat(simd, 0.5);
+        for i in 0..2 {
+            let squares = (to[i] - from[i]) * (to[i] + from[i]);
+            values[i] = (all.second[i] * half).mul_add(squares, values[i]);
+            if let Some([_, cross, second]) = all.extra {
+                let splat = |value: f64| Lanes::splat(simd, value as f32);
+                let mixed = to[i] * splat(after) - from[i] * splat(before);
+                values[i] = cross[i].mul_add(mixed, values[i]);
+                values[i] = second[i].mul_add(splat(0.5 * (after * after - before * before)), values[i]);
+            }
+        }
+    }
+    let values = [values[0] * factor[0], values[1] * factor[1]];
+    Some(weighted(simd, blocks.layout(), blocks.block(block), values))
+}
+
+/// The scaled residuals of a block in f64, row by row.
+#[cold]
+#[inline(never)]
+fn slow<F: Family>(
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    block: usize,
+    from: &[f32; BLOCK],
+    to: &[f32; BLOCK],
+) -> [f64; BLOCK] {
+    let (layout, lines) = (blocks.layout(), blocks.block(block));
+    std::array::from_fn(|i| {
+        let side = |place: Option<usize>, missing: f64| {
+            place.map_or(missing, |p| f64::from(lines[2 * p + i / 16].0[i % 16]))
+        };
+        let eta = f64::from(task.eta[block * BLOCK + i]);
+        let (response, trials) = (side(Some(layout.response), 0.0), side(layout.trials, 0.0));
+        let weight = side(layout.weight, 1.0);
+        if weight == 0.0 || eta.is_nan() {
+            return 0.0;
+        }
+        let (b, c) = (f64::from(from[i]), f64::from(to[i]));
+        let mut value = F::residual(&task.expanded, eta, [b, c], response, trials, task.third);
+        if let Some((family, extra, [before, after])) = task.first_order {
+            let row = family.row_second_derivatives(extra, eta, response, trials);
+            value += 0.5 * row[0] * (c - b) * (c + b)
+                + row[1] * (c * after - b * before)
+                + 0.5 * row[2] * (after * after - before * before);
+        }
+        f64::from(task.scale) * weight * value
+    })
+}
+
+/// Adds the scaled residuals of storage blocks `list` to `moments`. Errors name storage positions.
+#[inline(always)]
+pub fn summarize<S: Simd, F: Family>(
+    simd: S,
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    list: List<'_>,
+    moments: &mut Moments,
+) -> Result<()> {
+    let (blocks, task) = (&{ *blocks }, &{ *task });
+    let near = blocks.bytes() <= NEAR;
+    let mut list = list;
+    let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
+    let again = |block| values_of::<S, F>(simd, blocks, task, block);
+    let mut batch = Batch::new(simd);
+    let mut upcoming = [list.next(), list.next()];
+    while let [Some(block), second] = upcoming {
+        upcoming = [list.next(), list.next()];
+        let Some(other) = second else {
+            let values = again(block);
+            merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
+            break;
+        };
+        let mut ahead = [Ahead::default(); 2];
+        if !near {
+            ahead = upcoming.map(|block| Ahead { next: memory(block), far: &[] });
+        }
+        let lines = [blocks.block(block), blocks.block(other)];
+        let rounding = (task.coefficients, task.constants);
+        let dots = dots_of_two::<S, true>(simd, lines, [rounding; 2], ahead);
+        let values = fast(simd, blocks, task, block, dots[0]);
+        let others = fast(simd, blocks, task, other, dots[1]);
+        let whole = blocks.rows_in(block) == BLOCK && blocks.rows_in(other) == BLOCK;
+        if let (true, Some([a, b]), Some([c, d])) = (whole, values, others) {
+            batch.push(simd, [block, other], [a, b, c, d]);
+            if batch.pairs == PAIRS {
+                batch.flush(simd, moments, again)?;
+            }
+            continue;
+        }
+        batch.flush(simd, moments, again)?;
+        for block in [block, other] {
+            merge_checked(&again(block)[..blocks.rows_in(block)], block * BLOCK, moments)?;
+        }
+    }
+    batch.flush(simd, moments, again)
+}
+
+/// The scaled residuals of `block` as f64.
+#[inline(never)]
+pub(super) fn values_of<S: Simd, F: Family>(
+    simd: S,
+    blocks: &View<'_>,
+    task: &Task<'_, F>,
+    block: usize,
+) -> [f64; BLOCK] {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let lines = blocks.block(block);
+            let (from, to) =
+                dots::<S, true>(simd, lines, task.coefficients, task.constants, Ahead::default());
+            if let Some(values) = fast(simd, blocks, task, block, (from, to)).map(array)
+                && values.iter().all(|r| r.is_finite())
+            {
+                return values.map(f64::from);
+            }
+            slow(blocks, task, block, &array(from), &array(to))
+        },
+    )
+}

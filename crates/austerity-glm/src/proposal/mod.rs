@@ -1,0 +1,29 @@
+//! Where to go next: proposals that know a surrogate, the tails of priors, or a normal approximation.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`crank_nicolson`] | [`CrankNicolson`]: steps that leave a normal distribution as it is, independent draws among them |
+//! | [`surrogate_step`] | [`SurrogateStep`]: steps reversible for a surrogate posterior, touching no data |
+//! | [`sweeps`] | [`Sweeps`]: exact steps of single coefficients that only the certainty stratum knows |
+//! | [`langevin`] | [`LangevinPlan`]: steps up the gradient of a surrogate, corrected by some residual gradients |
+//! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
+//! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
+//! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
+//! | [`stored`] | [`RegressionProposal`], [`StoredProposal`]: any of these and of the core's, chosen at run time and kept in checkpoints |
+
+pub mod crank_nicolson;
+pub mod heavy;
+pub mod langevin;
+pub mod stored;
+pub mod surrogate_step;
+pub mod sweeps;
+pub mod tail_steps;
+pub mod transition;
+
+pub use crank_nicolson::CrankNicolson;
+pub use langevin::LangevinPlan;
+pub use stored::{RegressionProposal, StoredProposal};
+pub use surrogate_step::SurrogateStep;
+pub use sweeps::Sweeps;
+pub use tail_steps::{HeavyCoefficient, TailSteps};
+pub use transition::{ANTITHETIC_CORRELATION, Transition, TransitionKind, TransitionPlan};

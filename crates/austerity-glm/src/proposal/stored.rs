@@ -1,0 +1,124 @@
+//! Proposals chosen at run time, as plain data that a checkpoint keeps.
+//!
+//! | type | what it holds | makes candidates |
+//! |---|---|---|
+//! | [`RegressionProposal`] | the core's [`AnyProposal`], and those of this crate that need no surrogate | by itself |
+//! | [`StoredProposal`] | the same, and the plans of transitions on a surrogate | together with its surrogate ([`Transition::restored`](super::Transition::restored)) |
+//!
+//! Every kind is stored under a name of its own, whatever type of the two holds it.
+
+use austerity::error::{Result, setting};
+use austerity::proposal::{AnyProposal, Laplace, Mixture, Proposal, RandomWalk, RobustAdaptive};
+use austerity::rng::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{CrankNicolson, LangevinPlan, TailSteps, TransitionPlan};
+
+/// Any proposal for a regression that needs no surrogate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegressionProposal {
+    /// Steps that leave a normal distribution as it is.
+    CrankNicolson(CrankNicolson),
+    /// Single coefficients into the tails of their priors.
+    Tails(TailSteps),
+    /// A random choice among several.
+    Mixture(Mixture<RegressionProposal>),
+    /// One of the core.
+    #[serde(untagged)]
+    Plain(AnyProposal),
+}
+
+impl Proposal<Vec<f64>> for RegressionProposal {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+        match self {
+            Self::CrankNicolson(steps) => steps.propose(from, to, rng),
+            Self::Tails(steps) => steps.propose(from, to, rng),
+            Self::Mixture(mixture) => mixture.propose(from, to, rng),
+            Self::Plain(proposal) => proposal.propose(from, to, rng),
+        }
+    }
+
+    fn learn(&mut self, accepted: bool, step: u64) {
+        match self {
+            Self::CrankNicolson(_) | Self::Tails(_) => {}
+            Self::Mixture(mixture) => mixture.learn(accepted, step),
+            Self::Plain(proposal) => proposal.learn(accepted, step),
+        }
+    }
+}
+
+impl From<AnyProposal> for RegressionProposal {
+    fn from(proposal: AnyProposal) -> Self {
+        Self::Plain(proposal)
+    }
+}
+
+impl From<RandomWalk> for RegressionProposal {
+    fn from(walk: RandomWalk) -> Self {
+        Self::Plain(walk.into())
+    }
+}
+
+impl From<RobustAdaptive> for RegressionProposal {
+    fn from(walk: RobustAdaptive) -> Self {
+        Self::Plain(walk.into())
+    }
+}
+
+impl From<Laplace> for RegressionProposal {
+    fn from(draws: Laplace) -> Self {
+        Self::Plain(draws.into())
+    }
+}
+
+impl From<CrankNicolson> for RegressionProposal {
+    fn from(steps: CrankNicolson) -> Self {
+        Self::CrankNicolson(steps)
+    }
+}
+
+impl From<TailSteps> for RegressionProposal {
+    fn from(steps: TailSteps) -> Self {
+        Self::Tails(steps)
+    }
+}
+
+impl From<Mixture<RegressionProposal>> for RegressionProposal {
+    fn from(mixture: Mixture<RegressionProposal>) -> Self {
+        Self::Mixture(mixture)
+    }
+}
+
+/// What a checkpoint of a regression keeps of a proposal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoredProposal {
+    /// The plan of a transition on a surrogate.
+    Transition(TransitionPlan),
+    /// The plan of Langevin steps on a surrogate.
+    Langevin(LangevinPlan),
+    /// A proposal that needs no surrogate.
+    #[serde(untagged)]
+    Plain(RegressionProposal),
+}
+
+impl StoredProposal {
+    /// The proposal itself, where it needs no surrogate.
+    pub fn plain(self) -> Result<RegressionProposal> {
+        match self {
+            Self::Plain(proposal) => Ok(proposal),
+            Self::Transition(_) | Self::Langevin(_) => Err(setting(
+                "proposal",
+                "a plan for a surrogate",
+                "one that needs no surrogate, or `Transition::restored`",
+            )),
+        }
+    }
+}
+
+impl<P: Into<RegressionProposal>> From<P> for StoredProposal {
+    fn from(proposal: P) -> Self {
+        Self::Plain(proposal.into())
+    }
+}

@@ -1,0 +1,344 @@
+//! Rows ready for sampling: f32 blocks in shuffled order, and what they are, as plain data.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `mod` | [`Store`] and its [`Description`] |
+//! | [`blueprint`] | how every column is going to be stored, decided from one pass over it; the checks |
+//! | [`builder`] | [`StoreBuilder`]: fills the blocks column by column or piece by piece |
+//!
+//! A store is what remains of the data when the user's columns are gone: 4 bytes per value. It comes from
+//! [`CheckedData`], from a [`StoreBuilder`] that a reader of files fills, or from a memory map; all give the same bits for
+//! the same rows and order. Models take it whole: [`crate::Glm::from_store`], [`crate::Linear::from_store`].
+//! A clone shares the memory.
+
+pub mod blueprint;
+pub mod builder;
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Transform;
+use crate::data::summary::ColumnSummary;
+use crate::default_priors::{ColumnFacts, ResponseFacts, ResponseRow, default_priors};
+use crate::glm::blocks::{Blocks, Layout, Memory};
+use crate::{CheckedData, DefaultPriors, NoiseTails, Priors, ResponseKind};
+use austerity::error::{Error, Result};
+use austerity::model::{check_length, storage_order};
+
+pub use blueprint::Blueprint;
+pub use builder::{ShuffledColumn, Shuffler, StoreBuilder};
+
+/// How a column is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredColumn {
+    /// Its name.
+    pub name: String,
+    /// Stored value = (value − shift)/scale.
+    #[serde(flatten)]
+    pub transform: Transform,
+    /// Standard deviation on the user's scale (divisor N): the default prior follows from it.
+    pub sd: f64,
+    /// Mean on the user's scale. Of stores made before it was kept the shift stands for it: rare columns have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// Half the distance of the values of a column that has two, which then takes the place of `sd` there. Unknown of
+    /// stores made before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_range: Option<f64>,
+}
+
+impl StoredColumn {
+    fn new(name: &str, transform: Transform, summary: &ColumnSummary) -> Self {
+        Self {
+            name: name.into(),
+            transform,
+            sd: summary.sd,
+            mean: Some(summary.mean),
+            half_range: summary.half_range(),
+        }
+    }
+}
+
+/// In which order the rows are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// As they were given.
+    AsGiven,
+    /// Shuffled: see [`storage_order`].
+    Shuffled {
+        /// Seed of the shuffle.
+        seed: u64,
+    },
+    /// As a list kept beside the store says.
+    Listed {
+        /// Seed that the list was made with.
+        seed: u64,
+    },
+}
+
+impl Order {
+    /// The order of a seed, or as given.
+    #[must_use]
+    pub fn new(seed: Option<u64>) -> Self {
+        seed.map_or(Self::AsGiven, |seed| Self::Shuffled { seed })
+    }
+
+    /// The permutation for `rows` rows; the identity where nothing else is known.
+    #[must_use]
+    pub fn list(self, rows: usize) -> Vec<u32> {
+        let seed = if let Self::Shuffled { seed } = self { Some(seed) } else { None };
+        storage_order(rows, seed)
+    }
+}
+
+/// What the blocks of a [`Store`] hold, as plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// N.
+    pub rows: usize,
+    /// The columns, in order.
+    pub columns: Vec<StoredColumn>,
+    /// Whether the first coefficient is an intercept.
+    pub intercept: bool,
+    /// Which responses are stored.
+    pub kind: ResponseKind,
+    /// Whether binomial trials are stored.
+    pub trials: bool,
+    /// Whether an offset is stored (that of real responses is taken off the response).
+    pub offset: bool,
+    /// Whether frequency weights are stored.
+    pub weights: bool,
+    /// Real responses are stored as y − offset less this; see [`crate::data::sides`].
+    pub response_shift: f64,
+    /// The offset is stored less this.
+    pub offset_shift: f64,
+    /// In which order the rows are.
+    pub order: Order,
+    /// Sentences about what looked odd but is no error.
+    pub warnings: Vec<String>,
+    /// Other rows would almost surely have another: of at most 4,096 blocks spread over the storage, and the names.
+    pub fingerprint: u64,
+}
+
+impl Description {
+    /// Where the columns of a block are.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        Layout::new(self.columns.len(), self.trials, self.offset, self.weights)
+    }
+
+    /// What the centred side columns leave to the constant of the linear predictor: the mean of the offset, and for
+    /// real responses −(the mean of y − offset).
+    #[must_use]
+    pub fn side_constant(&self) -> f64 {
+        self.offset_shift - self.response_shift
+    }
+
+    /// The words of the fingerprint that follow those of the blocks.
+    #[must_use]
+    pub fn fingerprint_words(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        format!("{names:?} {} {}", self.rows, self.kind)
+    }
+}
+
+/// The original row of every storage position, where no seed tells it.
+pub type RowList = Arc<dyn AsRef<[u32]> + Send + Sync>;
+
+/// Rows ready for sampling.
+#[derive(Clone)]
+pub struct Store {
+    description: Arc<Description>,
+    blocks: Blocks,
+    list: Option<RowList>,
+    mapped: bool,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { description, blocks, mapped, .. } = self;
+        f.debug_struct("Store")
+            .field("description", description)
+            .field("blocks", blocks)
+            .field("mapped", mapped)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Stores `data` for families that explain `kind`.
+    pub fn new(data: &CheckedData, kind: ResponseKind) -> Result<Self> {
+        StoreBuilder::of_checked(data, kind)
+    }
+
+    /// Rows stored elsewhere, such as in a memory map, with the original row of every position.
+    pub fn mapped(description: Description, memory: Memory, list: RowList) -> Result<Self> {
+        let blocks = Blocks::new(memory, description.layout(), description.rows)?;
+        check_length("row numbers of the store", description.rows, (*list).as_ref().len())?;
+        Ok(Self { description: Arc::new(description), blocks, list: Some(list), mapped: true })
+    }
+
+    /// Some of the rows, in the order of `positions`, each standing for so many of its kind.
+    pub(crate) fn subset(&self, positions: &[u32], weights: Option<&[f64]>) -> Self {
+        let columns: Vec<u32> = (0..self.description.columns.len() as u32).collect();
+        let mut blocks = self.blocks.gather(positions.iter().copied(), positions.len(), &columns);
+        let mut description = Description { rows: positions.len(), ..(*self.description).clone() };
+        if let Some(weights) = weights {
+            blocks = blocks.weighted(weights);
+            description.weights = true;
+        }
+        // Named after the rows of this store; whoever reports an error about one looks it up there.
+        let list: Vec<u32> = positions.to_vec();
+        Self { description: Arc::new(description), blocks, list: Some(Arc::new(list)), mapped: false }
+    }
+
+    /// What is stored, and how.
+    #[must_use]
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The rows.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// N.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.description.rows
+    }
+
+    /// Number of coefficients, the intercept included.
+    #[must_use]
+    pub fn coefficients(&self) -> usize {
+        self.description.columns.len() + usize::from(self.description.intercept)
+    }
+
+    /// Names of the coefficients: `intercept` first, then the columns.
+    #[must_use]
+    pub fn coefficient_names(&self) -> Vec<String> {
+        let intercept = self.description.intercept.then(|| "intercept".to_owned());
+        intercept.into_iter().chain(self.description.columns.iter().map(|c| c.name.clone())).collect()
+    }
+
+    /// The priors of a user who named none, for normal noise where the response is real: see [`mod@crate::default_priors`].
+    #[must_use]
+    pub fn default_priors(&self) -> Priors {
+        self.default_priors_with(NoiseTails::Normal).coefficients
+    }
+
+    /// The same for other noise, with the prior of σ.
+    #[must_use]
+    pub fn default_priors_with(&self, tails: NoiseTails) -> DefaultPriors {
+        let Description { kind, response_shift, offset_shift, intercept, .. } = *self.description;
+        let layout = self.description.layout();
+        let value = |row: usize, column: usize| f64::from(self.blocks.value(row, column));
+        let rows = (0..self.rows()).map(|row| {
+            let stored = value(row, layout.response);
+            ResponseRow {
+                response: match kind {
+                    ResponseKind::Real => stored + response_shift,
+                    // Stored as −1 and 1.
+                    ResponseKind::Binary => f64::from(u8::from(stored > 0.0)),
+                    ResponseKind::Count | ResponseKind::CountOfTrials => stored,
+                },
+                offset: layout.offset.map_or(0.0, |column| value(row, column) + offset_shift),
+                trials: layout.trials.map_or(1.0, |column| value(row, column)),
+                weight: layout.weight.map_or(1.0, |column| value(row, column)),
+            }
+        });
+        let response = ResponseFacts::of(kind, tails, intercept, rows);
+        let columns = self.description.columns.iter().map(|column| ColumnFacts {
+            mean: column.mean.unwrap_or(column.transform.shift),
+            sd: column.sd,
+            half_range: column.half_range,
+        });
+        default_priors(columns, intercept, response)
+    }
+
+    /// Means of the columns on the user's scale.
+    #[must_use]
+    pub fn column_means(&self) -> Vec<f64> {
+        self.description.columns.iter().map(|column| column.mean.unwrap_or(column.transform.shift)).collect()
+    }
+
+    /// Whether every row is a failure or a count of 0 (then 0), or every row and trial a success (then 1): such rows leave coefficients
+    /// without a bound on one side.
+    ///
+    /// Reads until two rows differ, in storage order: nearly always one block.
+    #[must_use]
+    pub fn only_response(&self) -> Option<f64> {
+        let layout = self.description.layout();
+        let (rows, blocks) = (self.rows(), &self.blocks);
+        let first = blocks.value(0, layout.response);
+        let trials = |row: usize| layout.trials.map_or(1.0, |column| blocks.value(row, column));
+        let all = |same: &dyn Fn(usize, f32) -> bool| {
+            (0..rows).all(|row| same(row, blocks.value(row, layout.response)))
+        };
+        match self.description.kind {
+            ResponseKind::Real => None,
+            // Stored as −1 and 1.
+            ResponseKind::Binary => {
+                all(&|_, value| value == first).then_some(if first > 0.0 { 1.0 } else { 0.0 })
+            }
+            ResponseKind::Count => all(&|_, value| value == 0.0).then_some(0.0),
+            ResponseKind::CountOfTrials if first == 0.0 => all(&|_, value| value == 0.0).then_some(0.0),
+            ResponseKind::CountOfTrials => all(&|row, value| value == trials(row)).then_some(1.0),
+        }
+    }
+
+    /// Standard deviation of real responses less their offset, of at most 4,096 rows in storage order, which is random.
+    #[must_use]
+    pub fn response_sd(&self) -> f64 {
+        let column = self.description.layout().response;
+        let rows = self.rows().min(4096);
+        let values: Vec<f64> = (0..rows).map(|row| f64::from(self.blocks.value(row, column))).collect();
+        let mean = values.iter().sum::<f64>() / rows as f64;
+        (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / rows as f64).sqrt()
+    }
+
+    /// Bytes of the blocks, in memory or mapped.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.blocks.bytes()
+    }
+
+    /// Whether the blocks are mapped from a file, so that they need not fit in memory.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        self.mapped
+    }
+
+    /// Where a storage position stood in the user's data. Recomputes the shuffle where no list is kept: for messages.
+    #[must_use]
+    pub fn original_row(&self, position: usize) -> usize {
+        let row = match &self.list {
+            Some(list) => (**list).as_ref().get(position).copied(),
+            None => self.description.order.list(self.rows()).get(position).copied(),
+        };
+        row.map_or(position, |row| row as usize)
+    }
+
+    /// Refuses a store for another kind of response.
+    pub fn check_kind(&self, family: &str, kind: ResponseKind) -> Result<()> {
+        let prepared = self.description.kind;
+        if prepared == kind {
+            return Ok(());
+        }
+        Err(Error::Setting {
+            name: "family".into(),
+            value: family.into(),
+            allowed: format!(
+                "one that explains {prepared}, which the data were prepared for; the {family} family explains {kind}"
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
