@@ -20,7 +20,7 @@ use austerity::Result;
 use austerity::kernel::{Kernel, Metropolis};
 use austerity::model::Model;
 use austerity::population::{Access, BlockOrder, Reveal};
-use austerity::proposal::{AnyProposal, Mixture, Proposal, RandomWalk, RobustAdaptive};
+use austerity::proposal::{AnyProposal, Mixture, Proposal, Proposed, RandomWalk, RobustAdaptive};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{Decision, Exact, Law, Rule, RuleSettings, SequentialSettings};
 use austerity_glm::Prior;
@@ -209,11 +209,11 @@ struct Autoregressive {
 }
 
 impl Proposal<Vec<f64>> for Autoregressive {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         let spread = (1.0 - self.rho * self.rho).sqrt();
         to.iter_mut().zip(from).for_each(|(to, from)| *to = self.rho * from + spread * normal(rng));
         let square = |state: &[f64]| state.iter().map(|v| v * v).sum::<f64>();
-        Ok(self.factor * 0.5 * (square(to) - square(from)))
+        Ok((self.factor * 0.5 * (square(to) - square(from))).into())
     }
 }
 

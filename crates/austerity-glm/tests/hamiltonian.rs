@@ -14,7 +14,7 @@ use austerity::diagnostics::{mcse_mean, mcse_sd};
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{Gradient, Parameters, find_mode};
 use austerity::population::BlockOrder;
-use austerity::proposal::{Hamiltonian, Path, Proposal, RandomWalk};
+use austerity::proposal::{Hamiltonian, Path, Proposal, Proposed, RandomWalk};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{Exact, RuleSettings, SequentialSettings};
 use austerity::run::{Checkpoint, Control, Ended, Run, Sampler, Settings, Silent};
@@ -32,9 +32,9 @@ const STEPS: u64 = 3;
 struct Scaled<P>(P, f64);
 
 impl<P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for Scaled<P> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
-        let ratio = self.0.propose(from, to, rng)?;
-        Ok(if ratio.is_finite() { self.1 * ratio } else { ratio })
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
+        let ratio = self.0.propose(from, to, rng)?.log_ratio;
+        Ok(if ratio.is_finite() { self.1 * ratio } else { ratio }.into())
     }
 }
 

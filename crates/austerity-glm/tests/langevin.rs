@@ -15,7 +15,7 @@ use austerity::Result;
 use austerity::kernel::{Kernel, Metropolis, Uncorrected};
 use austerity::model::{BatchGradient, Gradient, find_mode};
 use austerity::population::{Batch, BlockOrder, MiniBatch};
-use austerity::proposal::{FisherScoring, Langevin, Proposal, empirical_information};
+use austerity::proposal::{FisherScoring, Langevin, Proposal, Proposed, empirical_information};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{AnyRule, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Sampler, Settings, Silent};
@@ -169,7 +169,7 @@ impl<'m, M: BatchGradient> Plain<'m, M> {
 }
 
 impl<M: BatchGradient> Proposal<Vec<f64>> for Plain<'_, M> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         let from = from[0];
         let whole = matches!(self.mistake, Mistake::SizeByState(limit) if from > limit);
         let batches = if whole { &mut self.all } else { &mut self.few };
@@ -179,10 +179,10 @@ impl<M: BatchGradient> Proposal<Vec<f64>> for Plain<'_, M> {
         to[0] = mean + self.variance.sqrt() * common::normal(rng);
         let back = match self.mistake {
             Mistake::None | Mistake::SizeByState(_) => self.mean(to[0], batch),
-            Mistake::Forgotten => return Ok(0.0),
+            Mistake::Forgotten => return Ok(0.0.into()),
             Mistake::Stale => to[0] + (mean - from),
         };
-        Ok(((to[0] - mean).powi(2) - (from - back).powi(2)) / (2.0 * self.variance))
+        Ok((((to[0] - mean).powi(2) - (from - back).powi(2)) / (2.0 * self.variance)).into())
     }
 }
 

@@ -7,7 +7,7 @@ use austerity::Result;
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{Access, Model};
 use austerity::population::{BlockOrder, Population as _};
-use austerity::proposal::{Hamiltonian, Path, Proposal, RandomWalk};
+use austerity::proposal::{Hamiltonian, Path, Proposal, Proposed, RandomWalk};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{Exact, Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Sampler, Settings, Silent};
@@ -224,8 +224,8 @@ fn wrong_steps_are_found_out() {
     #[derive(Clone)]
     struct Forgetful<P>(P);
     impl<P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for Forgetful<P> {
-        fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
-            self.0.propose(from, to, rng).map(|_| 0.0)
+        fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
+            self.0.propose(from, to, rng).map(|_| 0.0.into())
         }
     }
     let forgetful = skewed.invariance(|| Forgetful(skewed.draws(1)));
@@ -237,9 +237,9 @@ fn wrong_steps_are_found_out() {
 struct Mirror(f64);
 
 impl Proposal<Vec<f64>> for Mirror {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, _rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, _rng: &mut Rng) -> Result<Proposed> {
         *to = vec![2.0 * self.0 - from[0]];
-        Ok(0.0)
+        Ok(0.0.into())
     }
 }
 
@@ -248,13 +248,13 @@ impl Proposal<Vec<f64>> for Mirror {
 struct Composition<'e>(Vec<SurrogateStep<'e, GlmExpansion<Logistic>, Mirror>>);
 
 impl Proposal<Vec<f64>> for Composition<'_> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         let (mut state, mut ratio) = (from.clone(), 0.0);
         for step in &mut self.0 {
-            ratio += step.propose(&state, to, rng)?;
+            ratio += step.propose(&state, to, rng)?.log_ratio;
             state.clone_from(to);
         }
-        Ok(ratio)
+        Ok(ratio.into())
     }
 }
 

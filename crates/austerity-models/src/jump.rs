@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Selection;
 use austerity::error::{Error, Result, setting};
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::Rng;
 
 /// log √(2π).
@@ -143,7 +143,7 @@ impl Jump {
 }
 
 impl Proposal<Selection> for Jump {
-    fn propose(&mut self, from: &Selection, to: &mut Selection, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Selection, to: &mut Selection, rng: &mut Rng) -> Result<Proposed> {
         self.check(from)?;
         let size = from.size();
         to.clone_from(from);
@@ -153,7 +153,7 @@ impl Proposal<Selection> for Jump {
             _ => JumpMove::Death,
         };
         self.last = Some(kind);
-        Ok(match kind {
+        let log_ratio = match kind {
             JumpMove::Update => {
                 let step: f64 = rng.sample(StandardNormal);
                 to.shift(rng.random_range(0..size), self.update_sd * step);
@@ -169,7 +169,8 @@ impl Proposal<Selection> for Jump {
                 let value = to.remove(rng.random_range(0..size));
                 -self.log_birth(size - 1, value)
             }
-        })
+        };
+        Ok(log_ratio.into())
     }
 }
 

@@ -25,7 +25,7 @@ use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use austerity::error::{Error, Result, setting};
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::Rng;
 
 pub use frame::{departure, nearest_frame, uniform_frame};
@@ -101,7 +101,7 @@ fn positive(sd: f64) -> Result<()> {
 }
 
 impl Proposal<Vec<f64>> for Stiefel {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         let (p, n) = (self.rows, self.columns);
         if from.len() != p * n {
             return Err(Error::Dimension {
@@ -136,7 +136,7 @@ impl Proposal<Vec<f64>> for Stiefel {
             Turns::Rows { .. } => multiply([n, n, n], rotation, from, to),
         }
         polish(p, n, to, product, column);
-        Ok(0.0)
+        Ok(0.0.into())
     }
 }
 

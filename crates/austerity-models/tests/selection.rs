@@ -6,7 +6,7 @@ use austerity::Result;
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::Model as _;
 use austerity::population::BlockOrder;
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Checkpoint, Control, Ended, Sampler, Settings, Silent};
@@ -153,16 +153,17 @@ struct WithoutDensity {
 }
 
 impl Proposal<Selection> for WithoutDensity {
-    fn propose(&mut self, from: &Selection, to: &mut Selection, rng: &mut Rng) -> Result<f64> {
-        let ratio = self.jump.propose(from, to, rng)?;
+    fn propose(&mut self, from: &Selection, to: &mut Selection, rng: &mut Rng) -> Result<Proposed> {
+        let ratio = self.jump.propose(from, to, rng)?.log_ratio;
         let value =
             (0..FEATURES as u32).map(|j| to.coefficient(j) - from.coefficient(j)).sum::<f64>() / self.sd;
         let log_normal = -0.5 * value * value - (self.sd * (2.0 * std::f64::consts::PI).sqrt()).ln();
-        Ok(match JumpMove::between(from, to) {
+        let ratio = match JumpMove::between(from, to) {
             JumpMove::Update => ratio,
             JumpMove::Birth => ratio + log_normal,
             JumpMove::Death => ratio - log_normal,
-        })
+        };
+        Ok(ratio.into())
     }
 }
 

@@ -8,7 +8,7 @@ use austerity::Result;
 use austerity::kernel::{Kernel, Metropolis};
 use austerity::model::{Access, Model};
 use austerity::population::{BlockOrder, Population};
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::{Rng, Streams};
 use austerity::rule::{Law, Looks, Rule, RuleSettings, Sequential, SequentialSettings};
 use rand::RngExt as _;
@@ -78,9 +78,9 @@ impl Model for Table {
 struct Elsewhere;
 
 impl Proposal<usize> for Elsewhere {
-    fn propose(&mut self, from: &usize, to: &mut usize, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &usize, to: &mut usize, rng: &mut Rng) -> Result<Proposed> {
         *to = (from + rng.random_range(1..STATES)) % STATES;
-        Ok(0.0)
+        Ok(0.0.into())
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use austerity::model::{Parameters, from_fn};
-use austerity::proposal::{AnyProposal, Mixture, Proposal, RandomWalk, RobustAdaptive};
+use austerity::proposal::{AnyProposal, Mixture, Proposal, Proposed, RandomWalk, RobustAdaptive};
 use austerity::rng::Rng;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Checkpoint, Control, Ended, Limits, Progress, Run, Sampler, Settings, Silent};
@@ -139,10 +139,10 @@ fn a_target_is_reached_where_the_uninterrupted_run_reaches_it() {
 fn impossible_ratios_are_errors() {
     struct Odd(f64);
     impl Proposal<Vec<f64>> for Odd {
-        fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, _: &mut Rng) -> Result<f64> {
+        fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, _: &mut Rng) -> Result<Proposed> {
             to.clone_from(from);
             to[0] += 1e-3;
-            Ok(self.0)
+            Ok(self.0.into())
         }
     }
     impl Clone for Odd {

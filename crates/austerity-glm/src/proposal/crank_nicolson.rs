@@ -18,8 +18,8 @@ use crate::simd::eight::{LANES, add_lower_product, lower_strips};
 use crate::simd::{detected, dispatched};
 use austerity::dot::dot;
 use austerity::error::{Error, Result, setting};
-use austerity::proposal::Proposal;
 use austerity::proposal::random_walk::factor_of;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::Rng;
 
 /// Steps that leave a normal distribution as it is.
@@ -157,7 +157,7 @@ fn columns(d: usize, rows: &[f64]) -> Vec<f64> {
 }
 
 impl Proposal<Vec<f64>> for CrankNicolson {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         self.prepare()?;
         self.begin(from)?;
         let d = self.mean.len();
@@ -181,7 +181,7 @@ impl Proposal<Vec<f64>> for CrankNicolson {
         self.there.square = self.square(to);
         self.there.state.clear();
         self.there.state.extend_from_slice(to);
-        Ok(0.5 * (self.there.square - self.here.square))
+        Ok((0.5 * (self.there.square - self.here.square)).into())
     }
 }
 
@@ -226,7 +226,7 @@ mod tests {
             let mut rng = stream(3, 0, Role::Proposal);
             let (mut from, mut to) = (vec![0.5, 0.5], vec![0.0; 2]);
             for step in 0..20 {
-                let ratio = proposal.propose(&from, &mut to, &mut rng).unwrap();
+                let ratio = proposal.propose(&from, &mut to, &mut rng).unwrap().log_ratio;
                 assert!((ratio - (density(&from) - density(&to))).abs() < 1e-10);
                 if step % 3 == 0 {
                     from.clone_from(&to);

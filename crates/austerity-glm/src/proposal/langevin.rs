@@ -264,7 +264,7 @@ mod tests {
         let mut again = Transition::restored(&surrogate, serde_json::from_str(&text).unwrap()).unwrap();
         let one = first.propose(&from, &mut a, &mut stream(5, 1, Role::Proposal)).unwrap();
         let other = again.propose(&from, &mut b, &mut stream(5, 1, Role::Proposal)).unwrap();
-        assert_eq!((a, one.to_bits()), (b, other.to_bits()));
+        assert_eq!((a, one), (b, other));
         assert_eq!(first.stored(), stored);
         let error = stored.clone().plain().unwrap_err();
         assert!(error.to_string().contains("surrogate"), "{error}");

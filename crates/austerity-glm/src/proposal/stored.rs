@@ -8,7 +8,7 @@
 //! Every kind is stored under a name of its own, whatever type of the two holds it.
 
 use austerity::error::{Result, setting};
-use austerity::proposal::{AnyProposal, Laplace, Mixture, Proposal, RandomWalk, RobustAdaptive};
+use austerity::proposal::{AnyProposal, Laplace, Mixture, Proposal, Proposed, RandomWalk, RobustAdaptive};
 use austerity::rng::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub enum RegressionProposal {
 }
 
 impl Proposal<Vec<f64>> for RegressionProposal {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         match self {
             Self::CrankNicolson(steps) => steps.propose(from, to, rng),
             Self::Tails(steps) => steps.propose(from, to, rng),

@@ -14,7 +14,7 @@ use rand::RngExt as _;
 
 use crate::Expansion;
 use austerity::error::{Error, Result};
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::Rng;
 
 /// Inner Metropolis–Hastings steps against a surrogate.
@@ -73,7 +73,7 @@ impl<'e, E: Expansion, P: Proposal<Vec<f64>>> SurrogateStep<'e, E, P> {
 }
 
 impl<E: Expansion, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for SurrogateStep<'_, E, P> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         let before = if self.known.0 == *from {
             self.known.1
         } else if self.candidate == *from && self.moved {
@@ -89,8 +89,8 @@ impl<E: Expansion, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for SurrogateStep<'
         let mut density = before;
         self.moved = false;
         for _ in 0..self.steps {
-            let ratio = self.inner.propose(to, &mut self.candidate, rng)?;
-            let there = match self.inner.candidate_density() {
+            let Proposed { log_ratio, log_prior, .. } = self.inner.propose(to, &mut self.candidate, rng)?;
+            let there = match log_prior {
                 Some(density) => density,
                 None => self.expansion.log_density(&self.candidate),
             };
@@ -103,7 +103,7 @@ impl<E: Expansion, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for SurrogateStep<'
                     error => return Err(error),
                 }
             }
-            if there - density + ratio > threshold {
+            if there - density + log_ratio > threshold {
                 std::mem::swap(to, &mut self.candidate);
                 density = there;
                 self.moved = true;
@@ -114,15 +114,7 @@ impl<E: Expansion, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for SurrogateStep<'
         if self.moved {
             self.candidate.clone_from(to);
         }
-        Ok(before - density)
-    }
-
-    fn moved(&self) -> bool {
-        self.moved
-    }
-
-    fn candidate_density(&self) -> Option<f64> {
-        Some(self.density)
+        Ok(Proposed { log_ratio: before - density, moved: self.moved, log_prior: Some(density) })
     }
 
     fn learn(&mut self, accepted: bool, step: u64) {

@@ -14,7 +14,7 @@ use crate::PowerTail;
 use crate::proposal::heavy::{HeavyStep, from_prior, stretched};
 use crate::surrogate::CertainSteps;
 use austerity::error::Result;
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::Rng;
 
 /// Size of a step in sds.
@@ -120,16 +120,8 @@ impl<'e, E: CertainSteps, P: Proposal<Vec<f64>>> Sweeps<'e, E, P> {
 }
 
 impl<E: CertainSteps, P: Proposal<Vec<f64>>> Proposal<Vec<f64>> for Sweeps<'_, E, P> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         self.proposal.propose(from, to, rng)
-    }
-
-    fn moved(&self) -> bool {
-        self.proposal.moved()
-    }
-
-    fn candidate_density(&self) -> Option<f64> {
-        self.proposal.candidate_density()
     }
 
     fn refresh(&mut self, state: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::PowerTail;
 use crate::proposal::heavy::{HeavyStep, from_prior, stretched};
 use austerity::error::{Result, setting};
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::Rng;
 
 /// A coefficient whose posterior may have the tail of its prior.
@@ -46,7 +46,7 @@ impl TailSteps {
 }
 
 impl Proposal<Vec<f64>> for TailSteps {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         to.clone_from(from);
         let HeavyCoefficient { parameter, prior, size } =
             self.coefficients[rng.random_range(0..self.coefficients.len())];
@@ -62,7 +62,7 @@ impl Proposal<Vec<f64>> for TailSteps {
         let step = step.filter(|step| (from[parameter] + step.by).abs() < 1e30);
         let HeavyStep { by, log_ratio } = step.unwrap_or(HeavyStep { by: 0.0, log_ratio: 0.0 });
         to[parameter] += by;
-        Ok(log_ratio)
+        Ok(log_ratio.into())
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
         for _ in 0..100 {
             let (mut sum, mut count) = (0.0, 0.0);
             for _ in 0..4000 {
-                let ratio = steps.propose(&state, &mut to, &mut rng).unwrap();
+                let ratio = steps.propose(&state, &mut to, &mut rng).unwrap().log_ratio;
                 assert_eq!(to[0], 7.0);
                 if density(to[1]) - density(state[1]) + ratio > rng.random::<f64>().ln() {
                     std::mem::swap(&mut state, &mut to);

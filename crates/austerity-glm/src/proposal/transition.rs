@@ -425,7 +425,7 @@ fn spread<E: Expansion>(expansion: &E, mode: &[f64], covariance: &[f64], rng: &m
     let mut weights = austerity::population::Moments::EMPTY;
     for _ in 0..WEIGHED {
         // log N(mode) − log N(to) = ratio.
-        let ratio = draws.propose(&from, &mut to, rng)?;
+        let ratio = draws.propose(&from, &mut to, rng)?.log_ratio;
         weights.push(expansion.log_density(&to) + ratio);
         let _: f64 = rng.random();
     }

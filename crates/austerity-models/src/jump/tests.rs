@@ -69,7 +69,7 @@ fn the_way_back_has_the_opposite_ratio() {
             let forth = jump.log_birth(size as usize, to.coefficients()[to.size() - 1]);
             let (mut back, mut ratio) = (to.clone(), 0.0);
             while back != from {
-                ratio = jump.propose(&to, &mut back, &mut rng).unwrap();
+                ratio = jump.propose(&to, &mut back, &mut rng).unwrap().log_ratio;
             }
             let born = (0..5).find(|j| to.includes(*j) && !from.includes(*j)).unwrap();
             assert_eq!(ratio, -jump.log_birth(size as usize, to.coefficient(born)));
@@ -84,7 +84,7 @@ fn a_single_feature_is_only_updated() {
     let mut rng = stream(10, 0, Role::Proposal);
     let (from, mut to) = (selection([0]), selection([0]));
     for _ in 0..50 {
-        assert_eq!(jump.propose(&from, &mut to, &mut rng).unwrap(), 0.0);
+        assert_eq!(jump.propose(&from, &mut to, &mut rng).unwrap(), 0.0.into());
         assert_eq!(jump.last(), Some(JumpMove::Update));
     }
 }

@@ -172,7 +172,7 @@ fn every_move_is_in_detailed_balance() {
     for round in 0..400 {
         let from = state(&model, 1 + round % 4, 1.0, &mut rng);
         let mut to = from.clone();
-        let log_proposal = jump.propose(&from, &mut to, &mut rng).unwrap();
+        let log_proposal = jump.propose(&from, &mut to, &mut rng).unwrap().log_ratio;
         let expected = balance(&checked, 0.3, sds, &from, &to);
         let total = model.compare(&from, &to, &mut scratch).total().unwrap().sum();
         let ratio = |model: &VariableSelection, log_proposal: f64| {

@@ -12,7 +12,7 @@ fn unit(n: usize) -> Vec<f64> {
 
 fn propose(walk: &mut Stiefel, from: &Vec<f64>, rng: &mut Rng) -> Vec<f64> {
     let mut to = Vec::new();
-    assert_eq!(walk.propose(from, &mut to, rng).unwrap(), 0.0);
+    assert_eq!(walk.propose(from, &mut to, rng).unwrap(), 0.0.into());
     to
 }
 

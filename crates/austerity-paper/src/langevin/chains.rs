@@ -3,7 +3,7 @@
 use austerity::kernel::{Kernel, Metropolis, Uncorrected};
 use austerity::model::BatchGradient;
 use austerity::population::{Batch, BlockOrder, MiniBatch};
-use austerity::proposal::{FisherScoring, Langevin, Proposal, RandomWalk, empirical_information};
+use austerity::proposal::{FisherScoring, Langevin, Proposal, Proposed, RandomWalk, empirical_information};
 use austerity::rng::{Rng, Streams};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::Counters;
@@ -160,7 +160,7 @@ impl<'m, M: BatchGradient> Watched<'m, M> {
 }
 
 impl<M: BatchGradient> Proposal<Vec<f64>> for Watched<'_, M> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> austerity::Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> austerity::Result<Proposed> {
         let ratio = match &mut self.inner {
             Inner::Walk(walk) => walk.propose(from, to, rng),
             Inner::Langevin(langevin) => langevin.propose(from, to, rng),

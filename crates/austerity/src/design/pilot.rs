@@ -50,7 +50,7 @@ pub fn pilot<M: Model, P: Proposal<M::State>>(
         }
         told(step);
         streams.begin(step as u64);
-        let log_proposal = proposal.propose(&state, &mut candidate, &mut streams.proposal)?;
+        let log_proposal = proposal.propose(&state, &mut candidate, &mut streams.proposal)?.log_ratio;
         let offset = model.log_prior(&candidate) - model.log_prior(&state) + log_proposal;
         if offset.is_nan() {
             return Err(Error::ProposalRatio { value: log_proposal });

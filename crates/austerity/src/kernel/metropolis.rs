@@ -112,22 +112,22 @@ where
     }
 
     fn step(&mut self, state: &mut M::State, streams: &mut Streams) -> Result<Decision> {
-        let log_proposal = self.proposal.propose(state, &mut self.candidate, &mut streams.proposal)?;
-        if !self.proposal.moved() {
+        let proposed = self.proposal.propose(state, &mut self.candidate, &mut streams.proposal)?;
+        if !proposed.moved {
             let decision = Decision::unmoved();
             self.refresh(state, streams)?;
             return Ok(decision);
         }
-        let log_prior = match self.proposal.candidate_density() {
-            Some(density) => density,
+        let log_prior = match proposed.log_prior {
+            Some(known) => known,
             None => self.model.log_prior(&self.candidate),
         };
         if log_prior.is_nan() || log_prior == f64::INFINITY {
             return Err(self.model.prior_error());
         }
-        let offset = (log_prior - self.log_prior) + log_proposal;
+        let offset = (log_prior - self.log_prior) + proposed.log_ratio;
         if offset.is_nan() || offset == f64::INFINITY {
-            return Err(Error::ProposalRatio { value: log_proposal });
+            return Err(Error::ProposalRatio { value: proposed.log_ratio });
         }
         if offset == f64::NEG_INFINITY {
             self.refresh(state, streams)?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, setting};
 use crate::proposal::random_walk::{pack, unpack};
-use crate::proposal::{Proposal, RandomWalk, Shape};
+use crate::proposal::{Proposal, Proposed, RandomWalk, Shape};
 use crate::rng::Rng;
 
 /// A random walk that learns its covariance from what is accepted, during warm-up only.
@@ -53,7 +53,7 @@ fn diagonal_factor(dimension: usize, sd: impl Fn(usize) -> f64) -> Vec<f64> {
 }
 
 impl Proposal<Vec<f64>> for RobustAdaptive {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         self.walk.propose(from, to, rng)
     }
 

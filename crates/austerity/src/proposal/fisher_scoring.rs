@@ -28,7 +28,7 @@ use crate::model::BatchGradient;
 use crate::model::check_length;
 use crate::population::Batch;
 use crate::proposal::random_walk::pack;
-use crate::proposal::{Langevin, Proposal, Shape};
+use crate::proposal::{Langevin, Proposal, Proposed, Shape};
 use crate::rng::Rng;
 
 /// A Langevin step preconditioned by the information in the data.
@@ -173,7 +173,7 @@ pub fn empirical_information<M: BatchGradient>(
 }
 
 impl<M: BatchGradient> Proposal<Vec<f64>> for FisherScoring<'_, M> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         self.from.clone_from(from);
         self.langevin.propose(from, to, rng)
     }

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, setting};
 use crate::model::LogDensity;
-use crate::proposal::{Proposal, RandomWalk};
+use crate::proposal::{Proposal, Proposed, RandomWalk};
 use crate::rng::Rng;
 
 /// The step length is kept within these while it is learnt.
@@ -235,7 +235,7 @@ impl<D: LogDensity> Hamiltonian<D> {
 }
 
 impl<D: LogDensity> Proposal<Vec<f64>> for Hamiltonian<D> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         self.begin(from)?;
         let length = self.path.length * (1.0 + self.path.jitter * rng.random_range(-1.0..1.0));
         let steps = rng.random_range(self.path.steps.clone());
@@ -252,15 +252,11 @@ impl<D: LogDensity> Proposal<Vec<f64>> for Hamiltonian<D> {
             self.acceptance = 0.0;
             self.end.state.clear();
             to.clone_from(from);
-            return Ok(f64::NEG_INFINITY);
+            return Ok(f64::NEG_INFINITY.into());
         }
         to.clone_from(&self.end.state);
         self.acceptance = (self.end.log_density - self.start.log_density + ratio).exp().min(1.0);
-        Ok(ratio)
-    }
-
-    fn candidate_density(&self) -> Option<f64> {
-        if D::PRIOR { Some(self.end.log_density) } else { None }
+        Ok(Proposed { log_prior: D::PRIOR.then_some(self.end.log_density), ..ratio.into() })
     }
 
     fn learn(&mut self, _accepted: bool, step: u64) {

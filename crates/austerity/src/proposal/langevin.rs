@@ -38,7 +38,7 @@ use crate::error::{Error, Result, setting};
 use crate::model::BatchGradient;
 use crate::population::{Batch, MiniBatch};
 use crate::proposal::random_walk::factor_of;
-use crate::proposal::{Proposal, Shape};
+use crate::proposal::{Proposal, Proposed, Shape};
 use crate::rng::Rng;
 
 /// A normal step about the gradient of a mini-batch. Resume a stored run with a proposal made anew from the same settings: it
@@ -221,10 +221,10 @@ fn stretch(shape: &Shape, v: &mut [f64]) {
 
 impl<M: BatchGradient> Proposal<Vec<f64>> for Langevin<'_, M> {
     /// A candidate from which there is no way back, because it or the gradient there is not finite, has log ratio −∞.
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         if !self.step(from, to, rng)? {
             to.clone_from(from);
-            return Ok(f64::NEG_INFINITY);
+            return Ok(f64::NEG_INFINITY.into());
         }
         let batch = if self.fresh { self.batch.draw(rng) } else { self.batch.last() };
         self.model.stochastic_gradient(to, batch, &mut self.workspace, &mut self.there)?;
@@ -234,7 +234,7 @@ impl<M: BatchGradient> Proposal<Vec<f64>> for Langevin<'_, M> {
             let w = here + there;
             ratio -= w * (z + 0.5 * w);
         }
-        Ok(if ratio.is_finite() { ratio } else { f64::NEG_INFINITY })
+        Ok(if ratio.is_finite() { ratio } else { f64::NEG_INFINITY }.into())
     }
 
     /// The same candidate at half the cost.

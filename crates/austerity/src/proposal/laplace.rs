@@ -14,8 +14,8 @@ use rand_distr::{ChiSquared, Distribution as _, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, setting};
-use crate::proposal::Proposal;
 use crate::proposal::random_walk::factor_of;
+use crate::proposal::{Proposal, Proposed};
 use crate::rng::Rng;
 
 /// Smallest degrees of freedom.
@@ -60,7 +60,7 @@ impl Laplace {
 }
 
 impl Proposal<Vec<f64>> for Laplace {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         let dimension = self.mode.len();
         self.noise.resize(dimension, 0.0);
         for value in &mut self.noise {
@@ -77,7 +77,7 @@ impl Proposal<Vec<f64>> for Laplace {
             *to = self.mode[i] + stretch * sum;
             row += i + 1;
         }
-        Ok(self.log_density(from) - self.log_density(to))
+        Ok((self.log_density(from) - self.log_density(to)).into())
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
         let mut proposal = Laplace::new(&[1.0, -2.0], &covariance).unwrap();
         let mut rng = stream(3, 0, Role::Proposal);
         let (from, mut to) = (vec![0.5, 0.5], vec![0.0; 2]);
-        let ratio = proposal.propose(&from, &mut to, &mut rng).unwrap();
+        let ratio = proposal.propose(&from, &mut to, &mut rng).unwrap().log_ratio;
         // By hand: the inverse of the covariance is [1, −1.2; −1.2, 4]/(4 − 1.44).
         let density = |x: &[f64]| {
             let (a, b) = (x[0] - 1.0, x[1] + 2.0);

@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, setting};
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, Proposed};
 use crate::rng::Rng;
 
 /// Proposals with weights.
@@ -49,18 +49,10 @@ impl<P> Mixture<P> {
 }
 
 impl<S, P: Proposal<S>> Proposal<S> for Mixture<P> {
-    fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<Proposed> {
         let u: f64 = rng.random();
         self.last = self.parts.iter().position(|part| u < part.cumulative).unwrap_or(self.parts.len() - 1);
         self.parts[self.last].proposal.propose(from, to, rng)
-    }
-
-    fn moved(&self) -> bool {
-        self.parts[self.last].proposal.moved()
-    }
-
-    fn candidate_density(&self) -> Option<f64> {
-        self.parts[self.last].proposal.candidate_density()
     }
 
     /// Every part takes its own steps: they leave the posterior as it is whichever made the candidate.

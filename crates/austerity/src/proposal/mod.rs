@@ -33,24 +33,32 @@ pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
 
+/// What a proposal knows of its candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Proposed {
+    /// log q(from|to) − log q(to|from); −∞ where there is no way back.
+    pub log_ratio: f64,
+    /// Whether the candidate differs from the state it was made from: where it does not, nothing needs to be decided.
+    pub moved: bool,
+    /// The log prior of the candidate, where it is known: to the bit what the model would say.
+    pub log_prior: Option<f64>,
+}
+
+/// A candidate of which the ratio alone is known.
+impl From<f64> for Proposed {
+    fn from(log_ratio: f64) -> Self {
+        Self { log_ratio, moved: true, log_prior: None }
+    }
+}
+
 /// Proposes a candidate.
 pub trait Proposal<S> {
-    /// Writes a candidate to `to` and returns log q(from|to) − log q(to|from).
-    fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<f64>;
+    /// Writes a candidate to `to` and returns what is known of it.
+    fn propose(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<Proposed>;
 
     /// Writes the candidate that [`Proposal::propose`] would write, for a kernel that does not ask for its ratio.
     fn draw(&mut self, from: &S, to: &mut S, rng: &mut Rng) -> Result<()> {
         self.propose(from, to, rng).map(|_| ())
-    }
-
-    /// Whether the last candidate differs from the state it was made from: where it does not, nothing needs to be decided.
-    fn moved(&self) -> bool {
-        true
-    }
-
-    /// The log prior of the last candidate, where the proposal knows it: to the bit what the model would say.
-    fn candidate_density(&self) -> Option<f64> {
-        None
     }
 
     /// After the decision: moves `state` by steps of its own that leave the posterior as it is and need no row of the population. True
@@ -81,7 +89,7 @@ pub enum AnyProposal {
 }
 
 impl Proposal<Vec<f64>> for AnyProposal {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         match self {
             Self::RandomWalk(walk) => walk.propose(from, to, rng),
             Self::Adaptive(walk) => walk.propose(from, to, rng),

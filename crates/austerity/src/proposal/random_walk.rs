@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dot::dot;
 use crate::error::{Error, Result, setting};
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, Proposed};
 use crate::rng::Rng;
 
 /// The shape of a step.
@@ -180,7 +180,7 @@ pub(super) fn unpack(packed: &[f64], dimension: usize) -> DMatrix<f64> {
 }
 
 impl Proposal<Vec<f64>> for RandomWalk {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         if from.len() != self.dimension {
             return Err(Error::Dimension {
                 what: "state under a random walk".into(),
@@ -194,7 +194,7 @@ impl Proposal<Vec<f64>> for RandomWalk {
             *z = rng.sample(StandardNormal);
         }
         self.shape.add(1.0, &self.noise, to);
-        Ok(0.0)
+        Ok(0.0.into())
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
             let mut to = Vec::new();
             let mut sums = [0.0; 9];
             for _ in 0..n {
-                assert_eq!(walk.propose(&from, &mut to, &mut rng).unwrap(), 0.0);
+                assert_eq!(walk.propose(&from, &mut to, &mut rng).unwrap(), 0.0.into());
                 for i in 0..3 {
                     for j in 0..3 {
                         sums[3 * i + j] += (to[i] - from[i]) * (to[j] - from[j]);

@@ -10,7 +10,7 @@ use crate::proposal::langevin::Drifts;
 use crate::proposal::{CrankNicolson, RegressionProposal, StoredProposal, Sweeps};
 use crate::surrogate::{CertainSteps, ResidualGradient};
 use austerity::error::Result;
-use austerity::proposal::Proposal;
+use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::Rng;
 
 /// A transition for a surrogate, chosen at run time.
@@ -62,30 +62,12 @@ impl<'e, E: CertainSteps + ResidualGradient> Transition<'e, E> {
 }
 
 impl<E: CertainSteps + ResidualGradient> Proposal<Vec<f64>> for Transition<'_, E> {
-    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<f64> {
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
         match self {
             Self::Independent(_, draws) => draws.propose(from, to, rng),
             Self::Hamiltonian(_, leaps) => leaps.propose(from, to, rng),
             Self::Langevin(_, drifts) => drifts.propose(from, to, rng),
             Self::Plain(proposal) => proposal.propose(from, to, rng),
-        }
-    }
-
-    fn moved(&self) -> bool {
-        match self {
-            Self::Independent(_, draws) => draws.moved(),
-            Self::Hamiltonian(_, leaps) => leaps.moved(),
-            Self::Langevin(_, drifts) => drifts.moved(),
-            Self::Plain(proposal) => proposal.moved(),
-        }
-    }
-
-    fn candidate_density(&self) -> Option<f64> {
-        match self {
-            Self::Independent(_, draws) => draws.candidate_density(),
-            Self::Hamiltonian(_, leaps) => leaps.candidate_density(),
-            Self::Langevin(_, drifts) => drifts.candidate_density(),
-            Self::Plain(proposal) => proposal.candidate_density(),
         }
     }
 

@@ -159,7 +159,7 @@ fn the_log_ratio_is_the_kinetic_energy_lost() {
     let mut paths = Hamiltonian::new(&model, &dense(), fixed(0.2, 5)).unwrap();
     let mut rng = stream(1, 0, Role::Proposal);
     let (from, mut to) = (START.to_vec(), Vec::new());
-    let ratio = paths.propose(&from, &mut to, &mut rng).unwrap();
+    let ratio = paths.propose(&from, &mut to, &mut rng).unwrap().log_ratio;
     // The same draws by hand: one for the jitter, one for the number of steps, then the momentum.
     let mut rng = stream(1, 0, Role::Proposal);
     let _: f64 = rng.random_range(-1.0..1.0);
@@ -199,7 +199,7 @@ fn a_lost_path_is_ruled_out_and_taught_from() {
     let mut paths = Hamiltonian::new(&model, &shape, Path { length: 1e3, ..Path::default() }).unwrap();
     let mut rng = stream(2, 0, Role::Proposal);
     let (from, mut to) = (vec![0.5, 0.2], Vec::new());
-    assert_eq!(paths.propose(&from, &mut to, &mut rng).unwrap(), f64::NEG_INFINITY);
+    assert_eq!(paths.propose(&from, &mut to, &mut rng).unwrap().log_ratio, f64::NEG_INFINITY);
     assert_eq!((&to, paths.lost()), (&from, 1));
     for step in 1..200 {
         paths.learn(false, step);
@@ -208,7 +208,7 @@ fn a_lost_path_is_ruled_out_and_taught_from() {
     assert!(paths.path().length < 1.0, "{:?}", paths.path());
     let lost = paths.lost();
     for _ in 0..50 {
-        assert!(paths.propose(&from, &mut to, &mut rng).unwrap().is_finite());
+        assert!(paths.propose(&from, &mut to, &mut rng).unwrap().log_ratio.is_finite());
     }
     assert_eq!(paths.lost(), lost);
 }
