@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use austerity::design::budget as spending;
+use crate::budget as spending;
 use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sampler, Settings, UNBOUNDED};
 
 use super::super::as_stored;
