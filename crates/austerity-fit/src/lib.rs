@@ -6,12 +6,14 @@
 //! | [`fit`] | from a table to draws in a folder, watched and steered by a [`Host`](fit::Host) |
 //! | [`runs`] | a run's folder, what can be said of it, and the commands that read runs |
 //! | [`analyze`], [`design`], [`check`] | how wrong a test is, which one to take, whether its assumptions are sound |
+//! | [`budget`] | which setting has the least risk when a budget is spent: pure functions |
 //! | [`data`] | from a table to rows ready for sampling |
 //! | [`output`] | what goes to standard output, and what can go wrong |
 //!
 //! No terminal is needed: a run is told to its host, and only functions called `run` of commands print.
 
 pub mod analyze;
+pub mod budget;
 pub mod check;
 pub mod data;
 pub mod design;

@@ -19,10 +19,8 @@ mod words;
 
 use std::time::Instant;
 
+use crate::budget::{Estimates, Observed, PredictedRisk, Segment, Setting, Terms, next_review, plan};
 use austerity::design::Prediction;
-use austerity::design::budget::{
-    Estimates, Observed, PredictedRisk, Segment, Setting, Terms, next_review, plan,
-};
 use austerity::rule::RuleSettings;
 use austerity::run::{Checkpoint, Settings, UNBOUNDED};
 use serde::{Deserialize, Serialize};

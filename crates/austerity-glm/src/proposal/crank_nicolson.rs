@@ -6,7 +6,7 @@
 //! the k-th Hermite polynomial of a coordinate has the autocorrelation ρᵏ, so means gain by (1 − ρ)/(1 + ρ), variances lose by (1 − ρ²)/(1 + ρ²).
 //!
 //! Cost: d normals and 2d² multiplications; |L⁻¹(θ − m)|² of the current state is remembered. With ρ = 0 do not use alone where the
-//! posterior's tails may be heavier than a normal distribution's: a chain that comes to a tail stays there long. [`super::Laplace`] draws
+//! posterior's tails may be heavier than a normal distribution's: a chain that comes to a tail stays there long. [`Laplace`](austerity::proposal::Laplace) draws
 //! from a Student t instead, and [`CrankNicolson::mixed_with`] adds short steps that lead out of tails.
 
 use nalgebra::DMatrix;

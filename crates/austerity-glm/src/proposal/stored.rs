@@ -48,12 +48,6 @@ impl Proposal<Vec<f64>> for RegressionProposal {
     }
 }
 
-impl From<AnyProposal> for RegressionProposal {
-    fn from(proposal: AnyProposal) -> Self {
-        Self::Plain(proposal)
-    }
-}
-
 impl From<RandomWalk> for RegressionProposal {
     fn from(walk: RandomWalk) -> Self {
         Self::Plain(walk.into())
@@ -120,5 +114,44 @@ impl StoredProposal {
 impl<P: Into<RegressionProposal>> From<P> for StoredProposal {
     fn from(proposal: P) -> Self {
         Self::Plain(proposal.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PowerTail;
+    use crate::proposal::HeavyCoefficient;
+
+    fn walk() -> RandomWalk {
+        RandomWalk::isotropic(2, 0.25).unwrap()
+    }
+
+    fn restored(stored: &StoredProposal) -> StoredProposal {
+        serde_json::from_str(&serde_json::to_string(stored).unwrap()).unwrap()
+    }
+
+    /// A checkpoint does not tell which type held a proposal, and the core reads what is its own.
+    #[test]
+    fn every_kind_has_one_name() {
+        let text = serde_json::to_string(&StoredProposal::from(walk())).unwrap();
+        assert_eq!(text, serde_json::to_string(&AnyProposal::from(walk())).unwrap());
+        assert!(text.starts_with(r#"{"random_walk":"#), "{text}");
+        assert_eq!(serde_json::from_str::<AnyProposal>(&text).unwrap(), AnyProposal::from(walk()));
+        assert!(serde_json::from_str::<StoredProposal>(&text.replace("random_walk", "walk")).is_err());
+    }
+
+    #[test]
+    fn every_kind_is_restored() {
+        let prior = PowerTail { freedom: 1.0, location: 0.0, scale: 2.5 };
+        let tails = TailSteps::new(vec![HeavyCoefficient { parameter: 1, prior, size: 0.5 }]).unwrap();
+        let draws = CrankNicolson::new(&[0.1, 0.2], &[1.0, 0.3, 0.3, 2.0], -0.45).unwrap();
+        let adaptive = RobustAdaptive::new(&walk(), 0.3).unwrap();
+        let parts = vec![(0.5, adaptive.into()), (0.3, tails.clone().into()), (0.2, draws.clone().into())];
+        let mixture = RegressionProposal::from(Mixture::new(parts).unwrap());
+        for proposal in [walk().into(), tails.into(), draws.into(), mixture] {
+            let stored = StoredProposal::from(proposal);
+            assert_eq!(restored(&stored), stored);
+        }
     }
 }

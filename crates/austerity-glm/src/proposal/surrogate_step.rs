@@ -4,7 +4,7 @@
 //! stays. The step as a whole is reversible for π̃, so its log ratio for the outer decision is log π̃(θ) − log π̃(θ'), which cancels the surrogate's part of the
 //! target: the outer decision compares Σ[r_i(θ') − r_i(θ)] with log u (Christen & Fox 2005, delayed acceptance; Payne & Mallick 2018). The same inner step may be
 //! repeated, since powers of a reversible kernel are reversible; *different* kernels one after the other are not, unless they form a
-//! palindrome or are chosen at random ([`super::Mixture`]). Inner kernels must not adapt after warm-up, and their lengths must not depend on the state.
+//! palindrome or are chosen at random ([`Mixture`](austerity::proposal::Mixture)). Inner kernels must not adapt after warm-up, and their lengths must not depend on the state.
 //!
 //! Where every inner candidate was refused the chain stays, and nothing is read.
 //!

@@ -4,7 +4,7 @@
 //! reversible for the posterior is reversible for it (Tierney 1994). For posteriors whose rows are read at every decision; on a surrogate [`Sweeps`](super::Sweeps) do the same without reading
 //! rows that do not have the feature.
 //!
-//! Cost: that of a decision. Use it as a part of a [`Mixture`](super::Mixture): alone it moves nothing else. Nothing adapts.
+//! Cost: that of a decision. Use it as a part of a [`Mixture`](austerity::proposal::Mixture): alone it moves nothing else. Nothing adapts.
 
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,6 @@
 //! | [`search`] | [`worst_case`], [`average`], [`average_compensated`]: front, optimum, and the nearest when nothing is feasible |
 //! | [`level`] | [`bound_for_worst_case`]: the bound that meets a worst-case error exactly |
 //! | [`mod@pilot`] | [`pilot()`]: exact steps that supply such pairs |
-//! | [`budget`] | [`budget::plan`]: the setting with the least risk when a budget is spent |
 //! | [`choice`] | [`choose`], [`predict`]: which rule to run, and what to expect of it |
 //!
 //! ```
@@ -25,7 +24,6 @@
 //! # Ok::<(), austerity::Error>(())
 //! ```
 
-pub mod budget;
 pub mod choice;
 pub mod level;
 pub mod pairs;

@@ -27,7 +27,7 @@
 //! injected √α: then a component kernel drifts where its reverse would not come from. Not for kinks and cliffs without the test:
 //! [`Uncorrected`](crate::kernel::Uncorrected) is thrown off by them.
 //!
-//! [`LangevinPlan`] says how long steps on a surrogate are and how many rows they look at.
+//! `LangevinPlan` of `austerity-glm` says how long steps on a surrogate are and how many rows they look at.
 
 use std::fmt;
 

@@ -170,7 +170,7 @@ pub fn normal_upper(epsilon: f64) -> f64 {
 }
 
 /// Φ(−z), accurate in the tail.
-pub(crate) fn normal_tail(z: f64) -> f64 {
+pub fn normal_tail(z: f64) -> f64 {
     0.5 * libm::erfc(z / std::f64::consts::SQRT_2)
 }
 

@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use austerity::design::budget::{Effort, Estimates, Prices, Setting, plan, walks};
+use crate::budget::{Effort, Estimates, Prices, Setting, plan, walks};
 use austerity::proposal::{Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};

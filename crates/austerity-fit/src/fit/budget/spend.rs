@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use austerity::design::budget as spending;
+use crate::budget as spending;
 use austerity::run::{
     Checkpoint, Control, Ended, MetropolisSampler, Observer, Progress, Run, Sampler, Settings, UNBOUNDED,
 };

@@ -1,7 +1,7 @@
 //! Plans of runs, their words, and what a resumption makes of them.
 
 use super::*;
-use austerity::design::budget::Prices;
+use crate::budget::Prices;
 
 fn candidate(cost: f64, inflation: f64) -> Candidate {
     let setting = Setting { block_evaluations: cost, worth: 0.1, inflation, ..Setting::default() };

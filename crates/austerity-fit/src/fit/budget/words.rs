@@ -1,6 +1,6 @@
 //! The plan for people and for `summary.json`, and budgets that afford nothing.
 
-use austerity::design::budget::{Estimates, PredictedRisk, Setting};
+use crate::budget::{Estimates, PredictedRisk, Setting};
 use serde_json::{Value, json};
 
 use super::{Budget, BudgetPlan, Candidate, FEWEST_WARMUP, Stretch, Unit};

@@ -11,11 +11,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Setting;
-use crate::design::Prediction;
-use crate::design::choice::BREAK_EVEN;
-use crate::error::Result;
-use crate::rule::{Guard, Law, Looks, RuleSettings, SequentialSettings};
-use crate::theory::{Accuracy, Bias, ErrorTable, Moves, Plan, RandomWalk};
+use austerity::design::Prediction;
+use austerity::design::choice::BREAK_EVEN;
+use austerity::error::Result;
+use austerity::rule::{Guard, Law, Looks, RuleSettings, SequentialSettings};
+use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Plan, RandomWalk};
 
 /// D of a walk tuned to the posterior.
 const TUNED: f64 = 2.38;
@@ -68,7 +68,7 @@ pub fn walks(
     let mut found = Vec::new();
     for &scale in scales {
         let energy = TUNED * scale;
-        let acceptance = 2.0 * crate::rule::bound::normal_tail(0.5 * energy);
+        let acceptance = 2.0 * austerity::rule::bound::normal_tail(0.5 * energy);
         let setting =
             Setting { scan_evaluations: rows as f64, worth: worth(energy, acceptance), ..Setting::default() };
         found.push(Walk { setting, rule: RuleSettings::default(), scale, acceptance, prediction: None });

@@ -1,7 +1,7 @@
 //! The planner in worlds whose costs, biases and mixing are known.
 
 use super::*;
-use crate::rule::{Law, RuleSettings};
+use austerity::rule::{Law, RuleSettings};
 
 const PRICES: Prices = Prices { overhead: 1.0, block: 4e-9, scan: 2e-9 };
 

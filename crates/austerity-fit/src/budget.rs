@@ -47,7 +47,7 @@ pub struct Choice {
 /// positive number, the choice is no setting at all and the risk that of the history as it is.
 ///
 /// ```
-/// use austerity::design::budget::{Estimates, Prices, Setting, Terms, plan};
+/// use austerity_fit::budget::{Estimates, Prices, Setting, Terms, plan};
 ///
 /// let exact = Setting { scan_evaluations: 100_000.0, worth: 0.02, ..Setting::default() };
 /// let quick = Setting { block_evaluations: 5_000.0, worth: 0.02, inflation: 1.05, ..Setting::default() };
