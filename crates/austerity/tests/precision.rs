@@ -1,8 +1,8 @@
 //! Posteriors narrower than single precision can place: counts of 10⁶ and 10⁸, weights of 10⁶, offsets of ±20 and leverages of 10⁵. Totals, modes and surrogates
 //! against formulas in f64; single precision, which such models had before, fails each.
 
-use austerity::model::glm::Family;
 use austerity::model::glm::expansion::{ExpansionSettings, GlmExpansion};
+use austerity::model::glm::{Family, Kernel as _};
 use austerity::model::{
     Access, CheckedData, Data, Glm, Logistic, Model, Poisson, Prior, ResponseKind, Student, Surrogate,
     find_mode,
@@ -43,7 +43,7 @@ fn rows(
 /// log p(y|to) − log p(y|from) of all rows in f64, from the values as they are stored: what is rounded on the way in is no matter here.
 fn reference<F: Family>(model: &Glm<F>, from: &[f64], to: &[f64]) -> f64 {
     let extra = |state: &[f64]| state[3..].to_vec();
-    let step = model.family().step(&extra(from), &extra(to));
+    let step = <F::Kernel>::step(model.family(), &extra(from), &extra(to));
     let moved: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
     let (blocks, description) = (model.blocks(), model.store().description());
     let layout = description.layout();
@@ -57,7 +57,7 @@ fn reference<F: Family>(model: &Glm<F>, from: &[f64], to: &[f64]) -> f64 {
             let dot = |state: &[f64]| state[0] + state[1] * x(0) + state[2] * x(1);
             let eta = dot(from) + description.side_constant() + layout.offset.map_or(0.0, value);
             let weight = layout.weight.map_or(1.0, value);
-            weight * F::difference(&step, eta, dot(&moved), value(layout.response), 1.0)
+            weight * <F::Kernel>::difference(&step, eta, dot(&moved), value(layout.response), 1.0)
         })
         .sum()
 }
