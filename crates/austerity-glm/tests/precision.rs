@@ -2,6 +2,7 @@
 //! against formulas in f64; single precision, which such models had before, fails each.
 
 use austerity::model::{Access, Model, find_mode};
+use austerity_glm::glm::Kernel as _;
 use austerity::population::Population as _;
 use austerity::rng::{Rng, Role, stream};
 use austerity_glm::glm::Family;
@@ -41,7 +42,7 @@ fn rows(
 /// log p(y|to) − log p(y|from) of all rows in f64, from the values as they are stored: what is rounded on the way in is no matter here.
 fn reference<F: Family>(model: &Glm<F>, from: &[f64], to: &[f64]) -> f64 {
     let extra = |state: &[f64]| state[3..].to_vec();
-    let step = model.family().step(&extra(from), &extra(to));
+    let step = <F::Kernel>::step(model.family(), &extra(from), &extra(to));
     let moved: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
     let (blocks, description) = (model.blocks(), model.store().description());
     let layout = description.layout();
@@ -55,7 +56,7 @@ fn reference<F: Family>(model: &Glm<F>, from: &[f64], to: &[f64]) -> f64 {
             let dot = |state: &[f64]| state[0] + state[1] * x(0) + state[2] * x(1);
             let eta = dot(from) + description.side_constant() + layout.offset.map_or(0.0, value);
             let weight = layout.weight.map_or(1.0, value);
-            weight * F::difference(&step, eta, dot(&moved), value(layout.response), 1.0)
+            weight * <F::Kernel>::difference(&step, eta, dot(&moved), value(layout.response), 1.0)
         })
         .sum()
 }

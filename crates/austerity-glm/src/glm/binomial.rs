@@ -7,13 +7,16 @@
 //! Trials need not be whole. Cost beyond the dot products: twice the logistic general form, once its series.
 
 use fearless_simd::{Simd, prelude::*};
+use statrs::function::gamma::ln_gamma;
 
+use super::family::{Around, compiled};
 use super::logistic::{
-    ETA, SMALL, STEP, bracket, curvature, larger_odds, largest_third, log_sigmoid_difference, probabilities,
-    softplus, within,
+    ETA, SMALL, STEP, bounds, bracket, curvature, larger_odds, largest_third, log_sigmoid_difference,
+    probabilities, within,
 };
-use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows, remainder};
+use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::ResponseKind;
+use super::number::Number;
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Successes out of trials with logit link.
@@ -37,24 +40,60 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lan
     negative.select(-value, value)
 }
 
-static COMPILED: Compiled<Binomial> = Compiled::of();
-
 impl Family for Binomial {
     const NAME: &'static str = "binomial";
+    const CHOICE: &'static str = "logistic";
+    const WORDS: &'static str = "binomial regression, logit link";
+    const ABOUT: &'static str = "successes out of trials, logit link";
     const KIND: ResponseKind = ResponseKind::CountOfTrials;
+    const LOG_CONCAVE: bool = true;
+    type Kernel = Self;
+
+    compiled!(Binomial);
+
+    fn log_density<T: Number>(&self, eta: T, _extra: &[T], response: f64, trials: f64) -> T {
+        (-eta).softplus() * -response - eta.softplus() * (trials - response)
+    }
+
+    fn mean(&self, eta: f64, trials: f64) -> f64 {
+        trials / (1.0 + (-eta).exp())
+    }
+
+    fn constant(&self, response: f64, trials: f64) -> f64 {
+        log_choose(trials, response)
+    }
+
+    fn quantile(&self, level: (f64, f64), eta: f64, _extra: &[f64], trials: f64) -> f64 {
+        counts::binomial(trials, self.mean(eta, 1.0), level.0, level.1)
+    }
+
+    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
+        let [p, q, curve, third] = curvature(eta);
+        [response * q - (trials - response) * p, trials * curve, trials * third]
+    }
+
+    fn row_bounds(
+        &self,
+        _around: &Around<'_>,
+        (eta, reach): (f64, f64),
+        _response: f64,
+        trials: f64,
+        _fourth: bool,
+    ) -> [f64; 2] {
+        bounds(eta, reach).map(|bound| trials * bound)
+    }
+}
+
+/// The logarithm of trials over successes.
+pub(super) fn log_choose(trials: f64, successes: f64) -> f64 {
+    ln_gamma(trials + 1.0) - ln_gamma(successes + 1.0) - ln_gamma(trials - successes + 1.0)
+}
+
+impl Kernel<Binomial> for Binomial {
     type Step = ();
     type Expanded = ();
 
-    fn compiled() -> &'static Compiled<Self> {
-        &COMPILED
-    }
-
-    fn refuses(&self, response: f64, trials: f64) -> Option<&'static str> {
-        let fine = response >= 0.0 && response <= trials && trials.is_finite();
-        (!fine).then_some("between 0 and the number of trials")
-    }
-
-    fn step(&self, _from: &[f64], _to: &[f64]) {}
+    fn step(_family: &Self, _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
     fn differences<S: Simd>(simd: S, _step: &(), rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>> {
@@ -79,12 +118,8 @@ impl Family for Binomial {
         part(response, 1.0) + part(trials - response, -1.0)
     }
 
-    fn log_likelihood(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> f64 {
-        -response * softplus(-eta) - (trials - response) * softplus(eta)
-    }
-
     #[inline(always)]
-    fn derivatives<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
+    fn derivatives<S: Simd>(_family: &Self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
         let mut all = Derivatives { first: rows.eta, second: rows.eta, extra: None };
         for i in 0..2 {
             let (y, t) = (rows.response[i], rows.trials[i]);
@@ -95,28 +130,25 @@ impl Family for Binomial {
         all
     }
 
-    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
-        let [p, q, curve, third] = curvature(eta);
-        [response * q - (trials - response) * p, trials * curve, trials * third]
-    }
-
     #[inline(always)]
-    fn largest_third<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+    fn largest_third<S: Simd>(
+        _family: &Self,
+        simd: S,
+        _extra: &[f64],
+        rows: &Rows<S>,
+        reach: Pair<S>,
+    ) -> Pair<S> {
         let of = |i: usize| rows.trials[i] * largest_third(simd, rows.eta[i], reach[i]);
         [of(0), of(1)]
     }
 
-    fn row_bounds(&self, eta: f64, trials: f64, reach: f64) -> Option<[f64; 3]> {
-        Some(super::logistic::bounds(eta, reach).map(|bound| trials * bound))
-    }
-
     #[inline(always)]
-    fn third<S: Simd>(&self, simd: S, rows: &Rows<S>) -> Pair<S> {
+    fn third<S: Simd>(_family: &Self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Pair<S> {
         let of = |i: usize| rows.trials[i] * super::logistic::third(simd, rows.eta[i]);
         [of(0), of(1)]
     }
 
-    fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
+    fn expanded(_family: &Self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
     fn residuals<S: Simd>(

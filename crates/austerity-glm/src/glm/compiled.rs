@@ -17,7 +17,7 @@ use super::gradient::{self, Workspace};
 use super::kernel::{self, Move, eta};
 use super::list::List;
 use super::residual::{self, Task};
-use super::{Family, Glm, precise, start};
+use super::{Family, Glm, Step, precise, start};
 use crate::glm::rows as single;
 use crate::simd::{Level, dispatched};
 use austerity::error::Result;
@@ -34,16 +34,10 @@ pub enum Cache<'a> {
     Kept(&'a mut [f32]),
 }
 
-type Summarize<F> =
-    fn(Level, &View<'_>, &Move<'_, <F as Family>::Step>, List<'_>, Cache<'_>, &mut Moments) -> Result<()>;
-type SummarizeRows<F> = fn(
-    Level,
-    &View<'_>,
-    &Move<'_, <F as Family>::Step>,
-    &mut dyn Iterator<Item = usize>,
-    &mut Moments,
-) -> Result<()>;
-type Reveal<F> = fn(Level, &View<'_>, &Move<'_, <F as Family>::Step>, Range<usize>, &mut [f64]);
+type Summarize<F> = fn(Level, &View<'_>, &Move<'_, Step<F>>, List<'_>, Cache<'_>, &mut Moments) -> Result<()>;
+type SummarizeRows<F> =
+    fn(Level, &View<'_>, &Move<'_, Step<F>>, &mut dyn Iterator<Item = usize>, &mut Moments) -> Result<()>;
+type Reveal<F> = fn(Level, &View<'_>, &Move<'_, Step<F>>, Range<usize>, &mut [f64]);
 type Derivatives<F> = fn(&Glm<F>, Range<usize>, &Predictor, &[f64], &mut [f32], &mut Sums) -> Result<()>;
 type Residuals<F> = fn(Level, &View<'_>, &Task<'_, F>, List<'_>, &mut Moments) -> Result<()>;
 type ResidualRows<F> =
@@ -100,7 +94,7 @@ impl<F: Family> Compiled<F> {
 fn summarize<F: Family>(
     level: Level,
     blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+    task: &Move<'_, Step<F>>,
     list: List<'_>,
     cache: Cache<'_>,
     moments: &mut Moments,
@@ -119,7 +113,7 @@ fn summarize<F: Family>(
 fn fresh<F: Family>(
     level: Level,
     blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+    task: &Move<'_, Step<F>>,
     list: List<'_>,
     moments: &mut Moments,
 ) -> Result<()> {
@@ -131,7 +125,7 @@ fn fresh<F: Family>(
 fn moments_of<F: Family, const ETA: u8>(
     level: Level,
     blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+    task: &Move<'_, Step<F>>,
     list: List<'_>,
     eta: &mut [f32],
     moments: &mut Moments,
@@ -143,7 +137,7 @@ fn moments_of<F: Family, const ETA: u8>(
 fn summarize_rows<F: Family>(
     level: Level,
     blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+    task: &Move<'_, Step<F>>,
     rows: &mut dyn Iterator<Item = usize>,
     moments: &mut Moments,
 ) -> Result<()> {
@@ -160,7 +154,7 @@ fn summarize_rows<F: Family>(
 fn reveal<F: Family>(
     level: Level,
     blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+    task: &Move<'_, Step<F>>,
     rows: Range<usize>,
     out: &mut [f64],
 ) {

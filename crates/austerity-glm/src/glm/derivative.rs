@@ -2,7 +2,7 @@
 //!
 //! In the units of the storage, with z_i = (1, x̃_i), the log-likelihood has gradient Σ ℓ'(η_i)·z_i and Hessian
 //! Σ ℓ''(η_i)·z_i z_iᵀ; the linear map β ↦ (β_0 + Σ β_j·shift_j, β_j·scale_j) carries both to the user's columns.
-//! An extra parameter adds its own row. Sums run in f32 over panels of 4 blocks (8 terms per lane), then in f64;
+//! Extra parameters add their own rows. Sums run in f32 over panels of 4 blocks (8 terms per lane), then in f64;
 //! the log density itself is summed in f64, row by row, from the f32 linear predictor, since optimisers
 //! compare its values.
 //!
@@ -15,7 +15,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
-use super::{Family, Glm};
+use super::{Family, Glm, Kernel as _, MOST_EXTRA};
 use crate::simd::{Lanes, lanes_sum};
 use austerity::error::{Error, Result};
 use austerity::model::check_length;
@@ -44,9 +44,11 @@ pub struct Sums {
     pub(super) gradient: Vec<f64>,
     /// Lower triangle by rows; empty when not wanted.
     pub(super) hessian: Vec<f64>,
-    /// Derivatives in η and the extra parameter.
-    pub(super) cross: Vec<f64>,
-    pub(super) extra: [f64; 2],
+    /// Derivatives in η and each extra parameter.
+    pub(super) cross: [Vec<f64>; MOST_EXTRA],
+    /// First and second derivatives in the extra parameters.
+    pub(super) slope: [f64; MOST_EXTRA],
+    pub(super) curve: [[f64; MOST_EXTRA]; MOST_EXTRA],
 }
 
 impl Sums {
@@ -56,8 +58,9 @@ impl Sums {
             valued,
             gradient: vec![0.0; columns + 1],
             hessian: vec![0.0; if curved { (columns + 1) * (columns + 2) / 2 } else { 0 }],
-            cross: vec![0.0; columns + 1],
-            extra: [0.0; 2],
+            cross: std::array::from_fn(|_| vec![0.0; columns + 1]),
+            slope: [0.0; MOST_EXTRA],
+            curve: [[0.0; MOST_EXTRA]; MOST_EXTRA],
         }
     }
 
@@ -65,11 +68,13 @@ impl Sums {
     pub(super) fn add(&mut self, other: &Self) {
         self.value += other.value;
         let pairs = [(&mut self.gradient, &other.gradient), (&mut self.hessian, &other.hessian)];
-        let pairs = pairs.into_iter().chain([(&mut self.cross, &other.cross)]);
+        let pairs = pairs.into_iter().chain(self.cross.iter_mut().zip(&other.cross));
         for (mine, theirs) in pairs {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
         }
-        self.extra = [self.extra[0] + other.extra[0], self.extra[1] + other.extra[1]];
+        self.slope.iter_mut().zip(&other.slope).for_each(|(a, b)| *a += b);
+        let mine = self.curve.as_flattened_mut().iter_mut();
+        mine.zip(other.curve.as_flattened()).for_each(|(a, b)| *a += b);
     }
 }
 
@@ -77,7 +82,7 @@ impl Sums {
 struct Panel<S: Simd> {
     first: [Lanes<S>; 2 * PANEL],
     second: [Lanes<S>; 2 * PANEL],
-    cross: [Lanes<S>; 2 * PANEL],
+    cross: [[Lanes<S>; 2 * PANEL]; MOST_EXTRA],
 }
 
 /// Log posterior density at `state` (the prior alone unless `valued`); derivatives in the user's coefficients go to
@@ -156,9 +161,8 @@ pub(super) fn to_user<F: Family>(
     for (slot, &entry) in gradient.iter_mut().zip(&map) {
         *slot = carried(&sums.gradient, entry);
     }
-    if !F::EXTRA.is_empty() {
-        gradient[map.len()] = sums.extra[0];
-    }
+    let extras = F::EXTRA.len();
+    gradient[map.len()..].copy_from_slice(&sums.slope[..extras]);
     let Some(hessian) = hessian else { return };
     let size = model.parameters();
     let entry = |a: usize, b: usize| {
@@ -170,14 +174,16 @@ pub(super) fn to_user<F: Family>(
             hessian[i * size + k] =
                 u * s * entry(0, 0) + u * t * entry(0, q) + v * s * entry(p, 0) + v * t * entry(p, q);
         }
-        if !F::EXTRA.is_empty() {
-            let cross = carried(&sums.cross, (u, p, v));
-            hessian[i * size + map.len()] = cross;
-            hessian[map.len() * size + i] = cross;
+        for k in 0..extras {
+            let cross = carried(&sums.cross[k], (u, p, v));
+            hessian[i * size + map.len() + k] = cross;
+            hessian[(map.len() + k) * size + i] = cross;
         }
     }
-    if !F::EXTRA.is_empty() {
-        hessian[size * size - 1] = sums.extra[1];
+    for a in 0..extras {
+        for b in 0..extras {
+            hessian[(map.len() + a) * size + map.len() + b] = sums.curve[a][b];
+        }
     }
 }
 
@@ -196,7 +202,7 @@ pub(super) fn pass<S: Simd, F: Family>(
     let zero = [Lanes::splat(simd, 0.0); 2 * PANEL];
     let lines = &blocks.lines()[range.start * stride..range.end * stride];
     for (number, lines) in lines.chunks(PANEL * stride).enumerate() {
-        let mut panel = Panel { first: zero, second: zero, cross: zero };
+        let mut panel = Panel { first: zero, second: zero, cross: [zero; MOST_EXTRA] };
         for (k, block) in lines.chunks_exact(stride).enumerate() {
             let place = number * PANEL + k;
             let block = (range.start + place, block);
@@ -204,8 +210,8 @@ pub(super) fn pass<S: Simd, F: Family>(
             fill(simd, model, block, (coefficients, *constant), extra, kept, (k, &mut panel, sums))?;
         }
         accumulate(simd, lines, stride, &panel.first, &mut sums.gradient);
-        if !F::EXTRA.is_empty() {
-            accumulate(simd, lines, stride, &panel.cross, &mut sums.cross);
+        for (panel, sums) in panel.cross.iter().zip(&mut sums.cross).take(F::EXTRA.len()) {
+            accumulate(simd, lines, stride, panel, sums);
         }
         if !sums.hessian.is_empty() {
             curvature(simd, lines, stride, &panel.second, coefficients.len(), &mut sums.hessian);
@@ -265,7 +271,7 @@ fn fill<S: Simd, F: Family>(
             sums.value += w * row;
         }
     }
-    let all = model.family.derivatives(simd, extra, &rows);
+    let all = <F::Kernel>::derivatives(&model.family, simd, extra, &rows);
     // A missing row must not bring ∞·0.
     let empty = [weight[0].simd_eq(Lanes::splat(simd, 0.0)), weight[1].simd_eq(Lanes::splat(simd, 0.0))];
     let weighted =
@@ -274,11 +280,15 @@ fn fill<S: Simd, F: Family>(
         panel.first[2 * k + half] = weighted(all.first, half);
         panel.second[2 * k + half] = weighted(all.second, half);
     }
-    if let Some([first, cross, second]) = all.extra {
+    if let Some(extra) = all.extra {
         for half in 0..2 {
-            panel.cross[2 * k + half] = weighted(cross, half);
-            sums.extra[0] += f64::from(lanes_sum(weighted(first, half)));
-            sums.extra[1] += f64::from(lanes_sum(weighted(second, half)));
+            for a in 0..F::EXTRA.len() {
+                panel.cross[a][2 * k + half] = weighted(extra.cross[a], half);
+                sums.slope[a] += f64::from(lanes_sum(weighted(extra.slope[a], half)));
+                for b in 0..F::EXTRA.len() {
+                    sums.curve[a][b] += f64::from(lanes_sum(weighted(extra.curve[a][b], half)));
+                }
+            }
         }
     }
     Ok(())

@@ -83,7 +83,7 @@ impl<F: Family> Glm<F> {
     }
 
     fn elemental(&self, mode: &Mode, heavy: &[u32]) -> Vec<Vec<f64>> {
-        let (d, sigma) = (mode.state.len(), self.extra(&mode.state).first().map_or(1.0, |log| log.exp()));
+        let (d, sigma) = (mode.state.len(), self.family.unit(self.extra(&mode.state)));
         let mut starts: Vec<Vec<f64>> = Vec::new();
         for &position in heavy {
             let (x, residual) = self.residual(&mode.state, position);

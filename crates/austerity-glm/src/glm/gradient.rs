@@ -9,7 +9,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
-use super::{Family, Glm};
+use super::{Family, Glm, Kernel as _};
 use crate::simd::{Lanes, lanes_sum};
 use austerity::error::Result;
 use austerity::model::BatchGradient;
@@ -120,13 +120,15 @@ pub(super) fn pass<S: Simd, F: Family>(
                 trials: column(layout.trials, 0.0),
             };
             let weight = within(column(layout.weight, 1.0), &range, index);
-            let all = model.family.derivatives(simd, extra, &rows);
+            let all = <F::Kernel>::derivatives(&model.family, simd, extra, &rows);
             // A row that is not wanted must not bring ∞·0.
             let weighted = |pair: Pair<S>, half: usize| {
                 weight[half].simd_eq(zero).select(zero, pair[half] * weight[half])
             };
-            if let Some([first, ..]) = all.extra {
-                extra_sum[0] += f64::from(lanes_sum(weighted(first, 0) + weighted(first, 1)));
+            if let Some(extra) = all.extra {
+                for (sum, slope) in extra_sum.iter_mut().zip(extra.slope) {
+                    *sum += f64::from(lanes_sum(weighted(slope, 0) + weighted(slope, 1)));
+                }
             }
             panel.push(simd, lines, [weighted(all.first, 0), weighted(all.first, 1)], sums);
         }

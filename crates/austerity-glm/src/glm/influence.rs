@@ -75,8 +75,7 @@ impl<F: Family> Glm<F> {
             constant += beta * shift;
             gamma.push(beta * scale);
         }
-        // The scale of the likelihood in η: 1, or σ.
-        let unit = extra.first().map_or(1.0, |log| log.exp());
+        let unit = self.family.unit(extra);
         let blocks = self.blocks().view();
         let layout = blocks.layout();
         let mut moved = vec![[0.0f64; BLOCK]; factor.constant.len()];

@@ -21,9 +21,9 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::Family;
 use super::batch::{Batch, PAIRS};
 use super::blocks::{BLOCK, Layout, Line, View};
+use super::family::{Family, Kernel as _, Step};
 use super::list::List;
 use super::precise::ExactMove;
 use crate::simd::{Lanes, prefetch_at, prefetch_far};
@@ -263,12 +263,12 @@ pub fn rows<S: Simd, F: Family, const MODE: u8>(
 pub fn fast<S: Simd, F: Family>(
     simd: S,
     layout: &Layout,
-    step: &F::Step,
+    step: &Step<F>,
     lines: &[Line],
     rows: &Rows<S>,
     delta: Pair<S>,
 ) -> Option<Pair<S>> {
-    Some(weighted(simd, layout, lines, F::differences(simd, step, rows, delta)?))
+    Some(weighted(simd, layout, lines, <F::Kernel>::differences(simd, step, rows, delta)?))
 }
 
 /// [`fast`] of two blocks, to the same bits.
@@ -276,7 +276,7 @@ pub fn fast<S: Simd, F: Family>(
 pub fn fast_two<S: Simd, F: Family>(
     simd: S,
     layout: &Layout,
-    step: &F::Step,
+    step: &Step<F>,
     lines: [&[Line]; 2],
     rows: [&Rows<S>; 2],
     delta: [Pair<S>; 2],
@@ -288,7 +288,7 @@ pub fn fast_two<S: Simd, F: Family>(
             fast::<S, F>(simd, layout, step, lines[1], rows[1], delta[1]),
         ];
     }
-    match F::differences_of_two(simd, step, rows, delta) {
+    match <F::Kernel>::differences_of_two(simd, step, rows, delta) {
         [Some(first), Some(second)] => {
             [Some(weighted(simd, layout, lines[0], first)), Some(weighted(simd, layout, lines[1], second))]
         }
@@ -316,7 +316,7 @@ pub(super) fn weighted<S: Simd>(simd: S, layout: &Layout, lines: &[Line], values
 #[inline(never)]
 fn slow<F: Family>(
     layout: &Layout,
-    step: &F::Step,
+    step: &Step<F>,
     lines: &[Line],
     eta: &[f32; BLOCK],
     delta: &[f32; BLOCK],
@@ -331,7 +331,7 @@ fn slow<F: Family>(
         if weight == 0.0 {
             return 0.0;
         }
-        weight * F::difference(step, f64::from(eta[i]), f64::from(delta[i]), response, trials)
+        weight * <F::Kernel>::difference(step, f64::from(eta[i]), f64::from(delta[i]), response, trials)
     })
 }
 
@@ -348,7 +348,7 @@ pub fn array<S: Simd>(pair: Pair<S>) -> [f32; BLOCK] {
 #[inline(always)]
 pub fn exact<S: Simd, F: Family>(
     layout: &Layout,
-    step: &F::Step,
+    step: &Step<F>,
     lines: &[Line],
     values: Option<Pair<S>>,
     rows: &Rows<S>,
@@ -370,7 +370,7 @@ pub fn exact<S: Simd, F: Family>(
 pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     simd: S,
     blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+    task: &Move<'_, Step<F>>,
     list: List<'_>,
     cache: &mut [f32],
     moments: &mut Moments,
@@ -444,7 +444,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
 pub(super) fn values_of<S: Simd, F: Family>(
     simd: S,
     blocks: &View<'_>,
-    task: &Move<'_, F::Step>,
+    task: &Move<'_, Step<F>>,
     block: usize,
 ) -> ([f64; BLOCK], [f32; BLOCK]) {
     simd.vectorize(

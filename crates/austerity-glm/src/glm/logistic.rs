@@ -12,9 +12,13 @@
 //! Cost beyond the dot products: one exp and one division; the general form adds expm1 and log1p.
 
 use fearless_simd::{Simd, prelude::*};
+use rand::RngExt as _;
 
-use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows, remainder};
+use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, remainder};
 use crate::ResponseKind;
+use super::family::{Around, compiled};
+use super::number::Number;
+use austerity::rng::Rng;
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Largest |δ| of the series.
@@ -178,9 +182,9 @@ pub(super) fn third<S: Simd>(simd: S, eta: Lanes<S>) -> Lanes<S> {
     p * q * (p - q)
 }
 
-/// The third derivative of log σ, and the largest |third| and |fourth| derivative within `reach`. The fourth is −pq(1 − 6pq): −1/8 at 0, 0 where the
+/// The largest |third| and |fourth| derivative of log σ within `reach`. The fourth is −pq(1 − 6pq): −1/8 at 0, 0 where the
 /// third is steepest, 1/24 in size at |η| = log(5 + √24) and falling from there.
-pub(super) fn bounds(eta: f64, reach: f64) -> [f64; 3] {
+pub(super) fn bounds(eta: f64, reach: f64) -> [f64; 2] {
     let (low, high) = ((eta.abs() - reach).max(0.0), eta.abs() + reach);
     let steepest = f64::from(STEEPEST).clamp(low, high);
     let fourth = |eta: f64| {
@@ -188,29 +192,64 @@ pub(super) fn bounds(eta: f64, reach: f64) -> [f64; 3] {
         (w * (1.0 - 6.0 * w)).abs()
     };
     let bump = if low < SECOND_BUMP && SECOND_BUMP < high { 1.0 / 24.0 } else { 0.0 };
-    [curvature(eta)[3], curvature(steepest)[3].abs(), fourth(low).max(fourth(high)).max(bump)]
+    [curvature(steepest)[3].abs(), fourth(low).max(fourth(high)).max(bump)]
 }
 
 /// log(5 + √24).
 const SECOND_BUMP: f64 = 2.292_431_669_561_178;
 
-static COMPILED: Compiled<Logistic> = Compiled::of();
-
 impl Family for Logistic {
     const NAME: &'static str = "logistic";
+    const WORDS: &'static str = "logistic regression";
+    const ABOUT: &'static str = "binary responses, logit link";
     const KIND: ResponseKind = ResponseKind::Binary;
+    const LOG_CONCAVE: bool = true;
+    type Kernel = Self;
+
+    compiled!(Logistic);
+
+    fn log_density<T: Number>(&self, eta: T, _extra: &[T], response: f64, _trials: f64) -> T {
+        -(eta * -response).softplus()
+    }
+
+    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+        1.0 / (1.0 + (-eta).exp())
+    }
+
+    fn constant(&self, _response: f64, _trials: f64) -> f64 {
+        0.0
+    }
+
+    fn quantile(&self, (level, _): (f64, f64), eta: f64, _extra: &[f64], _trials: f64) -> f64 {
+        f64::from(u8::from(level > self.mean(-eta, 1.0)))
+    }
+
+    fn sample(&self, rng: &mut Rng, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
+        f64::from(u8::from(rng.random::<f64>() < self.mean(eta, 1.0)))
+    }
+
+    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
+        let [p, q, curve, third] = curvature(eta);
+        [if response > 0.0 { q } else { -p }, curve, third]
+    }
+
+    fn row_bounds(
+        &self,
+        _around: &Around<'_>,
+        (eta, reach): (f64, f64),
+        _response: f64,
+        _trials: f64,
+        _fourth: bool,
+    ) -> [f64; 2] {
+        bounds(eta, reach)
+    }
+}
+
+impl Kernel<Logistic> for Logistic {
     type Step = ();
     type Expanded = ();
 
-    fn compiled() -> &'static Compiled<Self> {
-        &COMPILED
-    }
-
-    fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
-        (response != 0.0 && response != 1.0).then_some("0 or 1")
-    }
-
-    fn step(&self, _from: &[f64], _to: &[f64]) {}
+    fn step(_family: &Self, _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
     fn differences<S: Simd>(simd: S, _step: &(), rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>> {
@@ -252,37 +291,30 @@ impl Family for Logistic {
         log_sigmoid_difference(response * eta, response * delta)
     }
 
-    fn log_likelihood(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> f64 {
-        -softplus(-response * eta)
-    }
-
     #[inline(always)]
-    fn derivatives<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
+    fn derivatives<S: Simd>(_family: &Self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
         let (low, high) =
             (slopes(simd, rows.eta[0], rows.response[0]), slopes(simd, rows.eta[1], rows.response[1]));
         Derivatives { first: [low.0, high.0], second: [low.1, high.1], extra: None }
     }
 
-    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
-        let [p, q, curve, third] = curvature(eta);
-        [if response > 0.0 { q } else { -p }, curve, third]
-    }
-
     #[inline(always)]
-    fn largest_third<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+    fn largest_third<S: Simd>(
+        _family: &Self,
+        simd: S,
+        _extra: &[f64],
+        rows: &Rows<S>,
+        reach: Pair<S>,
+    ) -> Pair<S> {
         [largest_third(simd, rows.eta[0], reach[0]), largest_third(simd, rows.eta[1], reach[1])]
     }
 
-    fn row_bounds(&self, eta: f64, _trials: f64, reach: f64) -> Option<[f64; 3]> {
-        Some(bounds(eta, reach))
-    }
-
     #[inline(always)]
-    fn third<S: Simd>(&self, simd: S, rows: &Rows<S>) -> Pair<S> {
+    fn third<S: Simd>(_family: &Self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Pair<S> {
         [third(simd, rows.eta[0]), third(simd, rows.eta[1])]
     }
 
-    fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
+    fn expanded(_family: &Self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
     fn residuals<S: Simd>(

@@ -2,10 +2,16 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`family`] | what a likelihood is: [`Family`], and its optional [`Kernel`] |
+//! | [`families`] | the list of all families |
+//! | [`number`], [`derived`] | numbers that a log density is computed in, and all that follows from it |
 //! | [`logistic`] | Bernoulli responses 0 and 1 |
 //! | [`binomial`] | successes out of trials |
 //! | [`poisson`] | counts, log link |
 //! | [`student`] | real responses with Student t errors, log σ sampled too |
+//! | [`negative_binomial`] | counts with more variance than Poisson's, the dispersion sampled too |
+//! | [`probit`] | Bernoulli responses and successes out of trials, probit link |
+//! | `counts` | quantiles of counts |
 //! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
 //! | [`kernel`] | the hot loops over blocks |
 //! | [`compiled`] | those loops as plain functions, compiled once with their family |
@@ -33,16 +39,23 @@ pub mod batch;
 pub mod binomial;
 pub mod blocks;
 pub mod compiled;
+mod counts;
 pub mod derivative;
+pub mod derived;
 mod dispersed;
 pub mod expansion;
+pub mod families;
+pub mod family;
 pub mod gradient;
 pub mod influence;
 pub mod kernel;
 pub mod list;
 pub mod logistic;
+pub mod negative_binomial;
+pub mod number;
 pub mod poisson;
 pub mod precise;
+pub mod probit;
 pub mod ratio;
 pub mod remainder;
 pub mod residual;
@@ -53,24 +66,24 @@ pub mod student;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Debug;
-
 use fearless_simd::Simd;
-use fearless_simd::prelude::*;
 
-use crate::simd::{self, Lanes, Level};
-use crate::{CheckedData, Priors, ResponseKind, Store, WithPriors};
+use crate::simd::{self, Level};
+use crate::{CheckedData, Priors, Store, WithPriors};
 use austerity::error::{Error, Result};
-use austerity::model::check_length;
-use austerity::model::{Access, Curvature, Gradient, Model, Parameters, fingerprint};
+use austerity::model::{Access, Curvature, Gradient, Model, Parameters, check_length, fingerprint};
 
 pub use binomial::Binomial;
 pub use blocks::Blocks;
 pub use compiled::Compiled;
+pub use families::{AnyFamily, Visitor};
+pub use family::{Curve, Expanded, Extra, ExtraDerivatives, Family, Kernel, MOST_EXTRA, Step};
 pub use influence::Influence;
 pub use kernel::{Displaced, Pair, Rows};
 pub use logistic::Logistic;
+pub use negative_binomial::NegativeBinomial;
 pub use poisson::Poisson;
+pub use probit::{BinomialProbit, Probit};
 pub use ratio::{Ratio, Scratch};
 pub use student::Student;
 
@@ -81,123 +94,8 @@ pub struct Derivatives<S: Simd> {
     pub first: Pair<S>,
     /// Twice in η.
     pub second: Pair<S>,
-    /// In the extra parameter; in η and the extra parameter; twice in the extra parameter.
-    pub extra: Option<[Pair<S>; 3]>,
-}
-
-/// The likelihood of a response given its linear predictor.
-///
-/// `response` is always the stored one (see [`ResponseKind::stored`]). Log-likelihoods are up to a constant that does not
-/// depend on the parameters.
-pub trait Family: Clone + Debug + Send + Sync + 'static {
-    /// Name, as in messages.
-    const NAME: &'static str;
-    /// Names of the parameters that follow the coefficients; at most one. Positive: a state holds their logarithm.
-    const EXTRA: &'static [&'static str] = &[];
-    /// Which responses it explains.
-    const KIND: ResponseKind;
-    /// Whether the family needs binomial trials.
-    const TRIALS: bool = matches!(Self::KIND, ResponseKind::CountOfTrials);
-    /// Whether only response − η matters, so that y − offset is stored centred in place of both.
-    const LOCATION: bool = matches!(Self::KIND, ResponseKind::Real);
-    /// What a pair of extra parameters comes to, computed once per move.
-    type Step: Copy + Debug + Send;
-
-    /// What residuals need of the extra parameters at the centre and at two states, computed once per move.
-    type Expanded: Copy + Debug + Send;
-
-    /// The hot loops, kept in a `static` beside the family: [`Compiled::of`].
-    fn compiled() -> &'static Compiled<Self>;
-
-    /// Refuses parameters of the family outside their range.
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// What responses are allowed, in words, when this one is not.
-    fn refuses(&self, response: f64, trials: f64) -> Option<&'static str>;
-
-    /// Every |η| up to this gives every allowed response a finite log-likelihood.
-    fn finite_within(&self, _extra: &[f64]) -> f32 {
-        logistic::ETA
-    }
-
-    /// The step between extra parameters.
-    fn step(&self, from: &[f64], to: &[f64]) -> Self::Step;
-
-    /// log p(y|η + δ) − log p(y|η) of 32 rows; `None` where f32 does not hold it.
-    fn differences<S: Simd>(simd: S, step: &Self::Step, rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>>;
-
-    /// [`Family::differences`] of two blocks, to the same bits.
-    #[inline(always)]
-    fn differences_of_two<S: Simd>(
-        simd: S,
-        step: &Self::Step,
-        rows: [&Rows<S>; 2],
-        delta: [Pair<S>; 2],
-    ) -> [Option<Pair<S>>; 2] {
-        [Self::differences(simd, step, rows[0], delta[0]), Self::differences(simd, step, rows[1], delta[1])]
-    }
-
-    /// The same of one row in f64, accurate for every η and δ.
-    fn difference(step: &Self::Step, eta: f64, delta: f64, response: f64, trials: f64) -> f64;
-
-    /// Log-likelihood of one row.
-    fn log_likelihood(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> f64;
-
-    /// Derivatives of the log-likelihood of 32 rows.
-    fn derivatives<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>) -> Derivatives<S>;
-
-    /// First, second and third derivative in η of the log-likelihood of one row, in f64.
-    fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3];
-
-    /// Derivatives of one row twice in η, in η and the extra parameter, and twice in the extra parameter, in f64.
-    fn row_second_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
-        [self.row_derivatives(extra, eta, response, trials)[1], 0.0, 0.0]
-    }
-
-    /// Derivative of one row in the extra parameter, in f64.
-    fn row_extra_slope(&self, _extra: &[f64], _eta: f64, _response: f64, _trials: f64) -> f64 {
-        0.0
-    }
-
-    /// The largest |third derivative in η| of 32 rows within `reach` of their η.
-    fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S>;
-
-    /// The third derivative in η of one row, and bounds of the absolute third and fourth derivative within `reach` of η, in f64. `None` for a family
-    /// that has none, or whose extra parameters move rows too.
-    fn row_bounds(&self, _eta: f64, _trials: f64, _reach: f64) -> Option<[f64; 3]> {
-        None
-    }
-
-    /// The third derivative in η of 32 rows, of a family with [`Family::row_bounds`].
-    #[inline(always)]
-    fn third<S: Simd>(&self, simd: S, _rows: &Rows<S>) -> Pair<S> {
-        [Lanes::splat(simd, 0.0); 2]
-    }
-
-    /// What residuals need of the extra parameters at the centre, the current state and the candidate.
-    fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Self::Expanded;
-
-    /// What an expansion of the second (or, of a family with [`Family::row_bounds`], the `third`) order at η̂ = `rows.eta` leaves of the move from
-    /// η̂ + `from` to η̂ + `to`, of 32 rows; `None` where f32 does not hold it. See [`remainder`].
-    fn residuals<S: Simd>(
-        simd: S,
-        expanded: &Self::Expanded,
-        rows: &Rows<S>,
-        moved: Displaced<S>,
-        third: bool,
-    ) -> Option<Pair<S>>;
-
-    /// The same of one row in f64, accurate for every move: `moved` is `[from, to]`.
-    fn residual(
-        expanded: &Self::Expanded,
-        eta: f64,
-        moved: [f64; 2],
-        response: f64,
-        trials: f64,
-        third: bool,
-    ) -> f64;
+    /// In the extra parameters, where there are some.
+    pub extra: Option<ExtraDerivatives<S>>,
 }
 
 /// A generalised linear model: N rows, a family, a prior per parameter.
@@ -250,7 +148,7 @@ impl<F: Family> Glm<F> {
         store.check_kind(F::NAME, F::KIND)?;
         let description = store.description();
         let mut names = store.coefficient_names();
-        names.extend(F::EXTRA.iter().map(|&name| name.into()));
+        names.extend(F::EXTRA.iter().map(|extra| extra.name.into()));
         Ok(Self {
             family,
             transform: description.columns.iter().map(|c| (c.transform.shift, c.transform.scale)).collect(),

@@ -7,10 +7,15 @@
 //! The relative error of μ is |η|·6e-8 from rounding η. Cost beyond the dot products: one exp, and expm1 in general.
 
 use fearless_simd::{Simd, prelude::*};
+use rand_distr::Distribution as _;
+use statrs::function::gamma::ln_gamma;
 
+use super::family::{Around, compiled};
 use super::logistic::{ETA, SMALL, STEP, within};
-use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows, remainder};
+use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::ResponseKind;
+use super::number::Number;
+use austerity::rng::Rng;
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
 
 /// Counts with log link.
@@ -34,24 +39,59 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>) -> Lan
     y.mul_add(delta, -growth)
 }
 
-static COMPILED: Compiled<Poisson> = Compiled::of();
-
 impl Family for Poisson {
     const NAME: &'static str = "poisson";
+    const WORDS: &'static str = "Poisson regression, log link";
+    const ABOUT: &'static str = "counts, log link";
     const KIND: ResponseKind = ResponseKind::Count;
+    const LOG_CONCAVE: bool = true;
+    type Kernel = Self;
+
+    compiled!(Poisson);
+
+    fn log_density<T: Number>(&self, eta: T, _extra: &[T], response: f64, _trials: f64) -> T {
+        eta * response - eta.exp()
+    }
+
+    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+        eta.exp()
+    }
+
+    fn constant(&self, response: f64, _trials: f64) -> f64 {
+        -ln_gamma(response + 1.0)
+    }
+
+    fn quantile(&self, (level, noise): (f64, f64), eta: f64, _extra: &[f64], _trials: f64) -> f64 {
+        counts::poisson(eta.exp(), level, noise)
+    }
+
+    /// NaN where the mean is beyond the range of the sampler.
+    fn sample(&self, rng: &mut Rng, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
+        rand_distr::Poisson::new(eta.exp()).map_or(f64::NAN, |law| law.sample(rng))
+    }
+
+    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
+        let mean = eta.exp();
+        [response - mean, -mean, -mean]
+    }
+
+    fn row_bounds(
+        &self,
+        _around: &Around<'_>,
+        (eta, reach): (f64, f64),
+        _response: f64,
+        _trials: f64,
+        _fourth: bool,
+    ) -> [f64; 2] {
+        [(eta + reach).exp(); 2]
+    }
+}
+
+impl Kernel<Poisson> for Poisson {
     type Step = ();
     type Expanded = ();
 
-    fn compiled() -> &'static Compiled<Self> {
-        &COMPILED
-    }
-
-    fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
-        let fine = response >= 0.0 && response.is_finite() && response.fract() == 0.0;
-        (!fine).then_some("whole numbers from 0")
-    }
-
-    fn step(&self, _from: &[f64], _to: &[f64]) {}
+    fn step(_family: &Self, _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
     fn differences<S: Simd>(simd: S, _step: &(), rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>> {
@@ -80,12 +120,8 @@ impl Family for Poisson {
         response * delta - growth
     }
 
-    fn log_likelihood(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> f64 {
-        response * eta - eta.exp()
-    }
-
     #[inline(always)]
-    fn derivatives<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
+    fn derivatives<S: Simd>(_family: &Self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
         let mean = [exp(simd, rows.eta[0]), exp(simd, rows.eta[1])];
         Derivatives {
             first: [rows.response[0] - mean[0], rows.response[1] - mean[1]],
@@ -94,28 +130,24 @@ impl Family for Poisson {
         }
     }
 
-    fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
-        let mean = eta.exp();
-        [response - mean, -mean, -mean]
-    }
-
     /// e^η grows: the largest is at η + reach.
     #[inline(always)]
-    fn largest_third<S: Simd>(&self, simd: S, _extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+    fn largest_third<S: Simd>(
+        _family: &Self,
+        simd: S,
+        _extra: &[f64],
+        rows: &Rows<S>,
+        reach: Pair<S>,
+    ) -> Pair<S> {
         [exp(simd, rows.eta[0] + reach[0]), exp(simd, rows.eta[1] + reach[1])]
     }
 
-    fn row_bounds(&self, eta: f64, _trials: f64, reach: f64) -> Option<[f64; 3]> {
-        let largest = (eta + reach).exp();
-        Some([-eta.exp(), largest, largest])
-    }
-
     #[inline(always)]
-    fn third<S: Simd>(&self, simd: S, rows: &Rows<S>) -> Pair<S> {
+    fn third<S: Simd>(_family: &Self, simd: S, _extra: &[f64], rows: &Rows<S>) -> Pair<S> {
         [-exp(simd, rows.eta[0]), -exp(simd, rows.eta[1])]
     }
 
-    fn expanded(&self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
+    fn expanded(_family: &Self, _centre: &[f64], _from: &[f64], _to: &[f64]) {}
 
     #[inline(always)]
     fn residuals<S: Simd>(

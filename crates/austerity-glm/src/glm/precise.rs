@@ -20,7 +20,7 @@ use super::blocks::{BLOCK, Line, View};
 use super::derivative::Sums;
 use super::expansion::certain::{CertainRows, Displacement, Slopes};
 use super::list::List;
-use super::{Family, Glm};
+use super::{Family, Glm, Kernel as _, MOST_EXTRA, Step};
 use crate::{ResponseKind, Store};
 use austerity::error::{Error, Result};
 use austerity::population::{Moments, merge_checked};
@@ -119,7 +119,7 @@ fn add_products(lines: &[Line], coefficients: &[f64], out: &mut [f64; BLOCK]) {
 /// The weighted differences of the 32 rows of a block.
 pub(super) fn values_of<F: Family>(
     blocks: &View<'_>,
-    step: &F::Step,
+    step: &Step<F>,
     task: ExactMove<'_>,
     block: usize,
 ) -> [f64; BLOCK] {
@@ -135,14 +135,14 @@ pub(super) fn values_of<F: Family>(
             return 0.0;
         }
         let (eta, response) = (eta[i] + side(layout.offset, 0.0), value(lines, layout.response, i));
-        weight * F::difference(step, eta, delta[i], response, side(layout.trials, 0.0))
+        weight * <F::Kernel>::difference(step, eta, delta[i], response, side(layout.trials, 0.0))
     })
 }
 
 /// Adds the differences of storage blocks `list` to `moments`. Errors name storage positions.
 pub(super) fn summarize<F: Family>(
     blocks: &View<'_>,
-    step: &F::Step,
+    step: &Step<F>,
     task: ExactMove<'_>,
     list: List<'_>,
     moments: &mut Moments,
@@ -176,7 +176,8 @@ pub(super) fn derivatives<F: Family>(
             let values = pair[0].0.iter().chain(&pair[1].0);
             column.iter_mut().zip(values).for_each(|(slot, &x)| *slot = f64::from(x));
         }
-        let (mut first, mut second, mut cross) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+        let (mut first, mut second) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let mut cross = [[0.0; BLOCK]; MOST_EXTRA];
         for i in 0..view.rows_in(block) {
             let side = |place: Option<usize>, missing: f64| place.map_or(missing, |p| value(lines, p, i));
             eta[i] += side(layout.offset, 0.0);
@@ -193,13 +194,14 @@ pub(super) fn derivatives<F: Family>(
                 }
                 sums.value += weight * row;
             }
-            let [slope, curve, _] = model.family.row_derivatives(extra, eta, response, trials);
-            (first[i], second[i]) = (weight * slope, weight * curve);
-            if !F::EXTRA.is_empty() {
-                let [_, mixed, own] = model.family.row_second_derivatives(extra, eta, response, trials);
-                cross[i] = weight * mixed;
-                sums.extra[0] += weight * model.family.row_extra_slope(extra, eta, response, trials);
-                sums.extra[1] += weight * own;
+            let curve = model.family.row_curve(extra, eta, response, trials);
+            (first[i], second[i]) = (weight * curve.slope[0], weight * curve.second[0][0]);
+            for a in 0..F::EXTRA.len() {
+                cross[a][i] = weight * curve.second[0][a + 1];
+                sums.slope[a] += weight * curve.slope[a + 1];
+                for b in 0..F::EXTRA.len() {
+                    sums.curve[a][b] += weight * curve.second[a + 1][b + 1];
+                }
             }
         }
         if let Some(kept) = kept.get_mut(place * BLOCK..(place + 1) * BLOCK) {
@@ -208,8 +210,8 @@ pub(super) fn derivatives<F: Family>(
         let dot = |a: &[f64; BLOCK], b: &[f64; BLOCK]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         for (j, column) in wide.iter().enumerate() {
             sums.gradient[j] += dot(column, &first);
-            if !F::EXTRA.is_empty() {
-                sums.cross[j] += dot(column, &cross);
+            for (sums, cross) in sums.cross.iter_mut().zip(&cross).take(F::EXTRA.len()) {
+                sums[j] += dot(column, cross);
             }
         }
         if !sums.hessian.is_empty() {
@@ -251,12 +253,15 @@ pub(super) fn certain<F: Family>(
                 continue;
             }
             let (eta, response) = (centre[i], value(lines, layout.response, i));
-            total += weight * F::difference(&displacement.step, eta, delta[i], response, trials);
+            total += weight * <F::Kernel>::difference(&displacement.step, eta, delta[i], response, trials);
             if let Some(slopes) = &mut slopes {
                 let (moved, extra) = (eta + delta[i], displacement.extra);
-                first[i] = weight * model.family.row_derivatives(extra, moved, response, trials)[0];
+                let curve = model.family.row_curve(extra, moved, response, trials);
+                first[i] = weight * curve.slope[0];
                 slopes.constant += first[i];
-                slopes.extra += weight * model.family.row_extra_slope(extra, moved, response, trials);
+                for (sum, slope) in slopes.extra.iter_mut().zip(&curve.slope[1..]).take(F::EXTRA.len()) {
+                    *sum += weight * slope;
+                }
             }
         }
         let Some(slopes) = &mut slopes else { continue };

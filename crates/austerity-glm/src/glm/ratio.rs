@@ -21,7 +21,7 @@ use super::compiled::Cache;
 use super::kernel::{DITHERS, Move, dithered};
 use super::list::List;
 use super::precise::ExactMove;
-use super::{Family, Glm};
+use super::{Family, Glm, Kernel as _, Step};
 use crate::memory::filled;
 use crate::simd::prefetch_slice;
 use austerity::error::{Error, Result};
@@ -86,7 +86,7 @@ impl Kept {
 pub struct Ratio<'a, F: Family> {
     model: &'a Glm<F>,
     /// The step of the family, or why there is none.
-    step: Result<F::Step>,
+    step: Result<Step<F>>,
     scratch: &'a mut Scratch,
     cached: bool,
 }
@@ -125,7 +125,12 @@ impl<'a, F: Family> Ratio<'a, F> {
         scratch.constants = std::array::from_fn(|dither| [dithered(constant, dither), change]);
         let extra = first + model.transform.len();
         let cached = scratch.cache.as_ref().is_some_and(|cache| cache.holds(&scratch.exact));
-        Self { model, step: Ok(model.family.step(&from[extra..], &to[extra..])), scratch, cached }
+        Self {
+            model,
+            step: Ok(<F::Kernel>::step(&model.family, &from[extra..], &to[extra..])),
+            scratch,
+            cached,
+        }
     }
 }
 

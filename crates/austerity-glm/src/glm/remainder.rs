@@ -13,7 +13,7 @@
 //! * Poisson, |h| ≤ 1: −μ·h³/6·(1 + h/4·(1 + h/5·(…)));
 //! * Student, where log σ moves too: R = ½∫₀¹(1−τ)²·f'''(τ) dτ along the line from the centre, by Gauss–Jacobi quadrature with four
 //!   nodes; f''' is rational, see [`Line`];
-//! * an expansion of the third order (logistic, binomial, Poisson) leaves R(h) − ℓ'''(η̂)·h³/6: the series without their first term;
+//! * an expansion of the third order leaves R(h) − ℓ'''(η̂)·h³/6: the series without their first term;
 //! * beyond: the definition, in f32 up to |h| = 20, where R is no longer small, and in f64 row by row from there.
 //!
 //! The residual of a move is R(to) − R(from). Relative accuracy of R about 2e-6 in f32. Cost beyond the dot products: one exp and a
@@ -206,6 +206,9 @@ const NODES: [(f64, f64); 4] = [
     (0.795_851_417_896_772_8, 0.010_352_240_749_918_066),
 ];
 
+/// The node that stands for the term of the third order.
+const START: (f64, f64) = (0.0, -1.0 / 3.0);
+
 /// The way of a Student row from the centre to a state: η by h and log σ by t.
 ///
 /// With u = (y − η̂)/(σ̂√ν), k₀ = h/(σ̂√ν) and w(τ) = (u − τk₀)e^{−τt}, the log-likelihood along the way is
@@ -237,11 +240,14 @@ impl Line {
 
     /// R of 16 rows; `u` and `k` in units of σ̂√ν.
     #[inline(always)]
-    fn remainder<S: Simd>(&self, simd: S, power: f64, u: Lanes<S>, k: Lanes<S>) -> Lanes<S> {
+    fn remainder<S: Simd>(&self, simd: S, power: f64, u: Lanes<S>, k: Lanes<S>, third: bool) -> Lanes<S> {
         let splat = |value: f64| Lanes::splat(simd, value as f32);
         let (t, t2, t3) = (splat(self.change), splat(self.change.powi(2)), splat(self.change.powi(3)));
         let mut total = splat(0.0);
-        for ((node, weight), shrink) in NODES.iter().zip(self.shrink) {
+        // What the third order takes off is f'''(0)/6 = ½·⅓·f'''(0): one more node.
+        let more = if third { &[(START, 1.0)][..] } else { &[] };
+        let nodes = NODES.iter().zip(self.shrink).chain(more.iter().map(|(node, shrink)| (node, *shrink)));
+        for ((node, weight), shrink) in nodes {
             let shrink = splat(shrink);
             let w = k.mul_add(splat(-node), u) * shrink;
             let k = k * shrink;
@@ -277,8 +283,8 @@ impl Lines {
         &self,
         simd: S,
         rest: Pair<S>,
-        from: Pair<S>,
-        to: Pair<S>,
+        [from, to]: Displaced<S>,
+        third: bool,
     ) -> Option<Pair<S>> {
         let limit = (STUDENT / self.inverse) as f32;
         let near = within(simd, from, limit) && within(simd, to, limit);
@@ -289,20 +295,20 @@ impl Lines {
         let mut values = rest;
         for i in 0..2 {
             let u = rest[i] * inverse;
-            let there = self.ways[1].remainder(simd, self.power, u, to[i] * inverse);
-            values[i] = there - self.ways[0].remainder(simd, self.power, u, from[i] * inverse);
+            let there = self.ways[1].remainder(simd, self.power, u, to[i] * inverse, third);
+            values[i] = there - self.ways[0].remainder(simd, self.power, u, from[i] * inverse, third);
         }
         Some(values)
     }
 
     /// R(to) − R(from) of one row in f64.
-    pub(super) fn residual(&self, rest: f64, from: f64, to: f64) -> f64 {
+    pub(super) fn residual(&self, rest: f64, [from, to]: [f64; 2], third: bool) -> f64 {
         let u = rest * self.inverse;
         let square = 1.0 + u * u;
         let of = |way: &Line, h: f64| {
             let (k, t) = (h * self.inverse, way.change);
             if k.abs() <= 0.1 && t.abs() <= 0.1 {
-                return self.quadrature(way, u, k);
+                return self.quadrature(way, u, k, third);
             }
             // log(1 + w²) − log(1 + u²) and its first two orders in (k, t), by definition.
             let w = (u - k) * (-t).exp();
@@ -311,26 +317,32 @@ impl Lines {
             let d1 = k + t * u;
             let linear = -g1 * d1;
             let quadratic = 0.5 * (g2 * d1 * d1 + g1 * (2.0 * t * k + t * t * u));
-            -self.power * (difference - linear - quadratic)
+            let left = -self.power * (difference - linear - quadratic);
+            if third { left - self.third(way, u, k, 0.0, 1.0) / 6.0 } else { left }
         };
         of(&self.ways[1], to) - of(&self.ways[0], from)
     }
 
-    fn quadrature(&self, way: &Line, u: f64, k: f64) -> f64 {
+    fn quadrature(&self, way: &Line, u: f64, k: f64, third: bool) -> f64 {
+        let nodes = NODES.iter().zip(way.shrink);
+        let sum: f64 =
+            nodes.map(|((node, weight), shrink)| weight * self.third(way, u, k, *node, shrink)).sum();
+        let known = if third { START.1 * self.third(way, u, k, START.0, 1.0) } else { 0.0 };
+        0.5 * (sum + known)
+    }
+
+    /// f''' at a node, where e^{−τt} is `shrink`.
+    fn third(&self, way: &Line, u: f64, k: f64, node: f64, shrink: f64) -> f64 {
         let t = way.change;
-        let mut total = 0.0;
-        for ((node, weight), shrink) in NODES.iter().zip(way.shrink) {
-            let (w, k) = ((u - node * k) * shrink, k * shrink);
-            let inverse = 1.0 / (1.0 + w * w);
-            let (g1, g2) = (2.0 * w * inverse, 2.0 * (1.0 - w * w) * inverse * inverse);
-            let g3 = 4.0 * w * (w * w - 3.0) * inverse * inverse * inverse;
-            let d1 = k + t * w;
-            total += weight
-                * (g3 * d1.powi(3)
-                    + 3.0 * g2 * d1 * (2.0 * t * k + t * t * w)
-                    + g1 * (3.0 * t * t * k + t.powi(3) * w));
-        }
-        0.5 * self.power * total
+        let (w, k) = ((u - node * k) * shrink, k * shrink);
+        let inverse = 1.0 / (1.0 + w * w);
+        let (g1, g2) = (2.0 * w * inverse, 2.0 * (1.0 - w * w) * inverse * inverse);
+        let g3 = 4.0 * w * (w * w - 3.0) * inverse * inverse * inverse;
+        let d1 = k + t * w;
+        self.power
+            * (g3 * d1.powi(3)
+                + 3.0 * g2 * d1 * (2.0 * t * k + t * t * w)
+                + g1 * (3.0 * t * t * k + t.powi(3) * w))
     }
 }
 

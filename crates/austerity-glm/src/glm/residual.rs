@@ -11,9 +11,9 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::Family;
 use super::batch::{Batch, PAIRS};
 use super::blocks::{BLOCK, View};
+use super::family::{Expanded, Family, Kernel as _, MOST_EXTRA};
 use super::kernel::{Ahead, NEAR, Pair, Rows, array, column, dots, dots_of_two, weighted};
 use super::list::List;
 use crate::simd::Lanes;
@@ -28,7 +28,7 @@ pub struct Task<'a, F: Family> {
     /// Their constant parts.
     pub constants: [f32; 2],
     /// What the family keeps of its extra parameters.
-    pub expanded: F::Expanded,
+    pub expanded: Expanded<F>,
     /// η̂ of every row of the storage, filled up to whole blocks; NaN for the stratum.
     pub eta: &'a [f32],
     /// What residuals are multiplied by.
@@ -37,7 +37,7 @@ pub struct Task<'a, F: Family> {
     pub third: bool,
     /// Where an expansion of the first order needs the second derivative: the family and its extra parameters at the centre, and
     /// their changes to the two states.
-    pub first_order: Option<(&'a F, &'a [f64], [f64; 2])>,
+    pub first_order: Option<(&'a F, &'a [f64], [[f64; MOST_EXTRA]; 2])>,
 }
 
 impl<F: Family> Clone for Task<'_, F> {
@@ -85,18 +85,23 @@ fn fast<S: Simd, F: Family>(
     let outside = [factor[0].simd_eq(zero), factor[1].simd_eq(zero)];
     let from = [outside[0].select(zero, from[0]), outside[1].select(zero, from[1])];
     let to = [outside[0].select(zero, to[0]), outside[1].select(zero, to[1])];
-    let mut values = F::residuals(simd, &task.expanded, &rows, [from, to], task.third)?;
+    let mut values = <F::Kernel>::residuals(simd, &task.expanded, &rows, [from, to], task.third)?;
     if let Some((family, extra, [before, after])) = task.first_order {
-        let all = family.derivatives(simd, extra, &rows);
+        let all = <F::Kernel>::derivatives(&family, simd, extra, &rows);
         let half = Lanes::splat(simd, 0.5);
         for i in 0..2 {
             let squares = (to[i] - from[i]) * (to[i] + from[i]);
             values[i] = (all.second[i] * half).mul_add(squares, values[i]);
-            if let Some([_, cross, second]) = all.extra {
+            if let Some(extra) = &all.extra {
                 let splat = |value: f64| Lanes::splat(simd, value as f32);
-                let mixed = to[i] * splat(after) - from[i] * splat(before);
-                values[i] = cross[i].mul_add(mixed, values[i]);
-                values[i] = second[i].mul_add(splat(0.5 * (after * after - before * before)), values[i]);
+                for a in 0..F::EXTRA.len() {
+                    let mixed = to[i] * splat(after[a]) - from[i] * splat(before[a]);
+                    values[i] = extra.cross[a][i].mul_add(mixed, values[i]);
+                    for b in 0..F::EXTRA.len() {
+                        let squares = splat(0.5 * (after[a] * after[b] - before[a] * before[b]));
+                        values[i] = extra.curve[a][b][i].mul_add(squares, values[i]);
+                    }
+                }
             }
         }
     }
@@ -126,12 +131,16 @@ fn slow<F: Family>(
             return 0.0;
         }
         let (b, c) = (f64::from(from[i]), f64::from(to[i]));
-        let mut value = F::residual(&task.expanded, eta, [b, c], response, trials, task.third);
+        let mut value = <F::Kernel>::residual(&task.expanded, eta, [b, c], response, trials, task.third);
         if let Some((family, extra, [before, after])) = task.first_order {
-            let row = family.row_second_derivatives(extra, eta, response, trials);
-            value += 0.5 * row[0] * (c - b) * (c + b)
-                + row[1] * (c * after - b * before)
-                + 0.5 * row[2] * (after * after - before * before);
+            let second = family.row_curve(extra, eta, response, trials).second;
+            value += 0.5 * second[0][0] * (c - b) * (c + b);
+            for i in 0..F::EXTRA.len() {
+                value += second[0][i + 1] * (c * after[i] - b * before[i]);
+                for j in 0..F::EXTRA.len() {
+                    value += 0.5 * second[i + 1][j + 1] * (after[i] * after[j] - before[i] * before[j]);
+                }
+            }
         }
         f64::from(task.scale) * weight * value
     })

@@ -10,12 +10,20 @@
 //! In f64, row by row, where residuals or scales leave the range of f32 squares.
 //! Cost beyond the dot products: one log1p and one division.
 
-use fearless_simd::{Simd, prelude::*};
+use std::f64::consts::PI;
 
+use fearless_simd::{Simd, prelude::*};
+use rand_distr::{Distribution as _, StudentT};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use statrs::function::gamma::ln_gamma;
+
+use super::family::compiled;
 use super::logistic::within;
+use super::number::Number;
 use super::remainder::Lines;
-use super::{Compiled, Derivatives, Displaced, Family, Pair, Rows};
-use crate::ResponseKind;
+use super::{Curve, Derivatives, Displaced, Extra, ExtraDerivatives, Family, Kernel, Pair, Rows};
+use crate::{NoiseTails, ResponseKind};
+use austerity::rng::Rng;
 use crate::simd::{Lanes, log1p_nonnegative};
 use austerity::error::{Result, setting};
 
@@ -62,17 +70,50 @@ fn difference<S: Simd>(simd: S, step: &Step, residual: Lanes<S>, delta: Lanes<S>
     (logarithm.mul_add(splat(-step.power), splat(-step.change)), argument)
 }
 
-static COMPILED: Compiled<Student> = Compiled::of();
+/// The scale of the noise.
+pub(super) const SIGMA: Extra =
+    Extra { name: "sigma", about: "scale of the noise", typical: 1.0, prior: None };
 
 impl Family for Student {
     const NAME: &'static str = "student";
+    const WORDS: &'static str = "regression with Student-t noise";
+    const ABOUT: &'static str = "real responses, Student-t noise";
     const KIND: ResponseKind = ResponseKind::Real;
-    const EXTRA: &'static [&'static str] = &["sigma"];
-    type Step = Step;
-    type Expanded = Lines;
+    const EXTRA: &'static [Extra] = &[SIGMA];
+    const TAILS: NoiseTails = NoiseTails::Heavy;
+    type Kernel = Self;
 
-    fn compiled() -> &'static Compiled<Self> {
-        &COMPILED
+    compiled!(Student);
+
+    fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, _trials: f64) -> T {
+        let z = (-eta + response) * (-extra[0]).exp();
+        -extra[0] - (z.square() * (1.0 / self.freedom)).ln_1p() * (0.5 * (self.freedom + 1.0))
+    }
+
+    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+        eta
+    }
+
+    fn constant(&self, _response: f64, _trials: f64) -> f64 {
+        let half = 0.5 * self.freedom;
+        ln_gamma(half + 0.5) - ln_gamma(half) - 0.5 * (self.freedom * PI).ln()
+    }
+
+    fn noise(&self, level: f64, _extra: &[f64]) -> f64 {
+        StudentsT::new(0.0, 1.0, self.freedom).map_or(f64::NAN, |law| law.inverse_cdf(level))
+    }
+
+    fn quantile(&self, (_, noise): (f64, f64), eta: f64, extra: &[f64], _trials: f64) -> f64 {
+        eta + extra[0].exp() * noise
+    }
+
+    fn sample(&self, rng: &mut Rng, eta: f64, extra: &[f64], _trials: f64) -> f64 {
+        let noise = StudentT::new(self.freedom).map_or(f64::NAN, |law| law.sample(rng));
+        eta + extra[0].exp() * noise
+    }
+
+    fn unit(&self, extra: &[f64]) -> f64 {
+        extra[0].exp()
     }
 
     fn check(&self) -> Result<()> {
@@ -83,22 +124,59 @@ impl Family for Student {
         }
     }
 
-    fn refuses(&self, response: f64, _trials: f64) -> Option<&'static str> {
-        (!response.is_finite()).then_some("finite numbers")
-    }
-
     fn finite_within(&self, extra: &[f64]) -> f32 {
         // |r| ≤ 4e38 there, so that (r/σ)² stays far inside f64.
         if extra[0].abs() <= 100.0 { LARGEST } else { -1.0 }
     }
 
-    fn step(&self, from: &[f64], to: &[f64]) -> Step {
+    /// At fixed σ. With z = r/σ: (ν+1)z/(ν+z²)/σ, (ν+1)(z²−ν)/(ν+z²)²/σ², 2(ν+1)z(z²−3ν)/(ν+z²)³/σ³.
+    fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
+        let inverse = (-extra[0]).exp();
+        let z = (response - eta) * inverse;
+        if z.abs() > FAR {
+            return [0.0; 3];
+        }
+        let (square, more) = (z * z, self.freedom + 1.0);
+        let share = 1.0 / (self.freedom + square);
+        let first = more * z * share * inverse;
+        let second = more * (square - self.freedom) * share * share * inverse * inverse;
+        let third = 2.0 * more * (z * share) * ((square - 3.0 * self.freedom) * share) * share;
+        [first, second, third * inverse * inverse * inverse]
+    }
+
+    /// In s: (ν+1)z²/(ν+z²) − 1; in η and s, and twice in s: −2ν(ν+1)/(ν+z²)² times z/σ and z².
+    fn row_curve(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> Curve {
+        let inverse = (-extra[0]).exp();
+        let z = (response - eta) * inverse;
+        let mut all = Curve::default();
+        if z.abs() > FAR {
+            all.slope[1] = self.freedom;
+            return all;
+        }
+        let [first, second, _] = self.row_derivatives(extra, eta, response, trials);
+        let share = 1.0 / (self.freedom + z * z);
+        let curve = -2.0 * self.freedom * (self.freedom + 1.0) * share * share;
+        all.slope[0] = first;
+        all.slope[1] = (self.freedom + 1.0) * (z * z / (self.freedom + z * z)) - 1.0;
+        all.second[0][0] = second;
+        all.second[0][1] = curve * z * inverse;
+        all.second[1][0] = all.second[0][1];
+        all.second[1][1] = curve * z * z;
+        all
+    }
+}
+
+impl Kernel<Student> for Student {
+    type Step = Step;
+    type Expanded = Lines;
+
+    fn step(family: &Self, from: &[f64], to: &[f64]) -> Step {
         let change = to[0] - from[0];
         Step {
-            squared: self.freedom * (2.0 * from[0]).exp(),
+            squared: family.freedom * (2.0 * from[0]).exp(),
             change,
             shrink: (-2.0 * change).exp_m1(),
-            power: 0.5 * (self.freedom + 1.0),
+            power: 0.5 * (family.freedom + 1.0),
         }
     }
 
@@ -127,18 +205,13 @@ impl Family for Student {
         -step.change - step.power * logarithm
     }
 
-    fn log_likelihood(&self, extra: &[f64], eta: f64, response: f64, _trials: f64) -> f64 {
-        let z = (response - eta) * (-extra[0]).exp();
-        -extra[0] - 0.5 * (self.freedom + 1.0) * (z * z / self.freedom).ln_1p()
-    }
-
     #[inline(always)]
-    fn derivatives<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
+    fn derivatives<S: Simd>(family: &Self, simd: S, extra: &[f64], rows: &Rows<S>) -> Derivatives<S> {
         let splat = |value: f64| Lanes::splat(simd, value as f32);
         let sigma = extra[0].exp();
         // In units of σ, so that squares stay in range.
         let inverse = splat(1.0 / sigma);
-        let (freedom, more) = (splat(self.freedom), splat(self.freedom + 1.0));
+        let (freedom, more) = (splat(family.freedom), splat(family.freedom + 1.0));
         let half = |i: usize| {
             let z = (rows.response[i] - rows.eta[i]) * inverse;
             let z2 = z * z;
@@ -149,55 +222,32 @@ impl Family for Student {
                 weight * z * inverse,
                 curve * (z2 - freedom) * inverse * inverse,
                 weight.mul_add(z2, splat(-1.0)),
-                splat(-2.0 * self.freedom) * curve * z * inverse,
-                splat(-2.0 * self.freedom) * curve * z2,
+                splat(-2.0 * family.freedom) * curve * z * inverse,
+                splat(-2.0 * family.freedom) * curve * z2,
             ]
         };
         let (low, high) = (half(0), half(1));
         let both = |k: usize| [low[k], high[k]];
-        Derivatives { first: both(0), second: both(1), extra: Some([both(2), both(3), both(4)]) }
-    }
-
-    /// At fixed σ. With z = r/σ: (ν+1)z/(ν+z²)/σ, (ν+1)(z²−ν)/(ν+z²)²/σ², 2(ν+1)z(z²−3ν)/(ν+z²)³/σ³.
-    fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {
-        let inverse = (-extra[0]).exp();
-        let z = (response - eta) * inverse;
-        if z.abs() > FAR {
-            return [0.0; 3];
+        Derivatives {
+            first: both(0),
+            second: both(1),
+            extra: Some(ExtraDerivatives::one(both(2), both(3), both(4))),
         }
-        let (square, more) = (z * z, self.freedom + 1.0);
-        let share = 1.0 / (self.freedom + square);
-        let first = more * z * share * inverse;
-        let second = more * (square - self.freedom) * share * share * inverse * inverse;
-        let third = 2.0 * more * (z * share) * ((square - 3.0 * self.freedom) * share) * share;
-        [first, second, third * inverse * inverse * inverse]
-    }
-
-    fn row_second_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
-        let inverse = (-extra[0]).exp();
-        let z = (response - eta) * inverse;
-        if z.abs() > FAR {
-            return [0.0; 3];
-        }
-        let share = 1.0 / (self.freedom + z * z);
-        let curve = -2.0 * self.freedom * (self.freedom + 1.0) * share * share;
-        [self.row_derivatives(extra, eta, response, trials)[1], curve * z * inverse, curve * z * z]
-    }
-
-    /// (ν+1)z²/(ν+z²) − 1.
-    fn row_extra_slope(&self, extra: &[f64], eta: f64, response: f64, _trials: f64) -> f64 {
-        let z = (response - eta) * (-extra[0]).exp();
-        let share = if z.abs() > FAR { 1.0 } else { z * z / (self.freedom + z * z) };
-        (self.freedom + 1.0) * share - 1.0
     }
 
     /// In units of σ√ν the third derivative is 4w(w² − 3)/(1 + w²)³, whose size peaks at |w| = √2 − 1 and √2 + 1 and vanishes at 0 and √3:
     /// the largest in a range is at a peak inside it or at an end.
     #[inline(always)]
-    fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S> {
+    fn largest_third<S: Simd>(
+        family: &Self,
+        simd: S,
+        extra: &[f64],
+        rows: &Rows<S>,
+        reach: Pair<S>,
+    ) -> Pair<S> {
         let splat = |value: f64| Lanes::splat(simd, value as f32);
-        let unit = 1.0 / (extra[0].exp() * self.freedom.sqrt());
-        let factor = splat(0.5 * (self.freedom + 1.0) * unit * unit * unit);
+        let unit = 1.0 / (extra[0].exp() * family.freedom.sqrt());
+        let factor = splat(0.5 * (family.freedom + 1.0) * unit * unit * unit);
         let of = |i: usize| {
             let size = ((rows.response[i] - rows.eta[i]) * splat(unit)).abs();
             let reach = reach[i] * splat(unit);
@@ -217,8 +267,8 @@ impl Family for Student {
         [of(0), of(1)]
     }
 
-    fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Lines {
-        Lines::new(self.freedom, centre[0], from[0], to[0])
+    fn expanded(family: &Self, centre: &[f64], from: &[f64], to: &[f64]) -> Lines {
+        Lines::new(family.freedom, centre[0], from[0], to[0])
     }
 
     #[inline(always)]
@@ -227,10 +277,10 @@ impl Family for Student {
         expanded: &Lines,
         rows: &Rows<S>,
         [from, to]: Displaced<S>,
-        _third: bool,
+        third: bool,
     ) -> Option<Pair<S>> {
         let rest = [rows.response[0] - rows.eta[0], rows.response[1] - rows.eta[1]];
-        expanded.residuals(simd, rest, from, to)
+        expanded.residuals(simd, rest, [from, to], third)
     }
 
     fn residual(
@@ -239,8 +289,8 @@ impl Family for Student {
         [from, to]: [f64; 2],
         response: f64,
         _trials: f64,
-        _third: bool,
+        third: bool,
     ) -> f64 {
-        expanded.residual(response - eta, from, to)
+        expanded.residual(response - eta, [from, to], third)
     }
 }

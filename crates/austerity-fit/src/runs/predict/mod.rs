@@ -5,7 +5,6 @@
 //! | `draws` | the draws of a run as panels, and one noise per draw |
 //! | `product` | rows × draws: the linear predictors of some rows under every draw |
 //! | `row` | one row: mean, intervals, log score, by family |
-//! | `counts` | quantiles of Poisson and binomial distributions |
 //!
 //! With η_d = x·β_d + offset for draw d and the family's mean m (identity, exp, logistic × trials): `mean` is the average of m(η_d) over
 //! the draws, `lower` and `upper` are quantiles of m(η_d) (type 7, equal tails), and `predictive_lower`, `predictive_upper` quantiles of y_d,
@@ -17,7 +16,6 @@
 //! with the intercept: f32 would not do). Cost: rows × draws × features multiply-adds, one exponential per row and draw
 //! where the link has one, and selections of order statistics. Memory: the draws used and a few pieces.
 
-mod counts;
 mod draws;
 mod product;
 mod row;

@@ -7,10 +7,10 @@
 use std::f64::consts::PI;
 use std::ops::Range;
 
+use austerity::model::glm::{Binomial, Family as _, Poisson};
 use austerity_io::design::Piece;
 use statrs::function::gamma::ln_gamma;
 
-use super::counts;
 use super::draws::Draws;
 use super::product::{Product, TILE};
 use crate::model::{FREEDOM, Family};
@@ -140,8 +140,8 @@ impl<'a> Predictor<'a> {
         let Draws { sigma, level, noise, .. } = self.draws;
         match self.family {
             Family::Logistic => f64::NAN,
-            Family::Binomial => counts::binomial(trials, sigmoid(eta), level[d], noise[d]),
-            Family::Poisson => counts::poisson(eta.exp(), level[d], noise[d]),
+            Family::Binomial => Binomial.quantile((level[d], noise[d]), eta, &[], trials),
+            Family::Poisson => Poisson.quantile((level[d], noise[d]), eta, &[], trials),
             Family::Student | Family::Linear | Family::Own => eta + sigma[d] * noise[d],
         }
     }

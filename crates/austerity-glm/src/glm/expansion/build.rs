@@ -91,7 +91,7 @@ impl<F: Family> GlmExpansion<F> {
         if !(1..=3).contains(&settings.order) {
             return Err(setting("order of the expansion", settings.order, "1, 2 or 3"));
         }
-        let third_exists = F::EXTRA.is_empty() && model.family.row_bounds(0.0, 1.0, 0.0).is_some();
+        let third_exists = F::EXTRA.is_empty();
         if settings.order == 3 && !(third_exists && model.parameters() <= LARGEST) {
             return Err(setting(
                 "order of the expansion",

@@ -10,8 +10,8 @@
 use fearless_simd::{Simd, prelude::*};
 
 use crate::glm::blocks::BLOCK;
-use crate::glm::kernel::{self, Pair, Rows, column};
-use crate::glm::{Family, Glm, precise};
+use crate::glm::kernel::{Pair, Rows, column, self};
+use crate::glm::{Family, Glm, Kernel as _, MOST_EXTRA, Step, precise};
 use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 
 /// Where a state lies, as seen from the centre, in the units of the storage.
@@ -22,7 +22,7 @@ pub struct Displacement<'a, F: Family> {
     /// and this much in the constant.
     pub constant: f32,
     /// The step of the extra parameters from the centre.
-    pub step: F::Step,
+    pub step: Step<F>,
     /// The extra parameters of the state.
     pub extra: &'a [f64],
     /// The coefficients and the constant in f64, of a model that needs them.
@@ -38,8 +38,8 @@ pub struct Slopes {
     pub columns: Vec<[f32; 16]>,
     /// Of the constant.
     pub constant: f64,
-    /// Of the extra parameter.
-    pub extra: f64,
+    /// Of the extra parameters.
+    pub extra: [f64; MOST_EXTRA],
 }
 
 impl Slopes {
@@ -47,7 +47,7 @@ impl Slopes {
     pub(super) fn reset(&mut self, columns: usize) {
         self.columns.clear();
         self.columns.resize(columns, [0.0; 16]);
-        (self.constant, self.extra) = (0.0, 0.0);
+        (self.constant, self.extra) = (0.0, [0.0; MOST_EXTRA]);
     }
 }
 
@@ -196,7 +196,7 @@ pub fn change<S: Simd, F: Family>(
 ) -> f64 {
     let view = stratum.model.blocks().view();
     let layout = view.layout();
-    let step = stratum.model.family.step(&at.extra, &at.extra);
+    let step = <F::Kernel>::step(&stratum.model.family, &at.extra, &at.extra);
     let mut total = 0.0;
     for &block in &stratum.blocks[place] {
         let block = block as usize;
@@ -262,7 +262,7 @@ pub fn pass<S: Simd, F: Family>(
         };
         let Some(slopes) = &mut slopes else { continue };
         let moved = Rows { eta: [eta[0] + delta[0], eta[1] + delta[1]], ..rows };
-        let all = stratum.model.family.derivatives(simd, displacement.extra, &moved);
+        let all = <F::Kernel>::derivatives(&stratum.model.family, simd, displacement.extra, &moved);
         let mut weight =
             layout.weight.map_or([Lanes::splat(simd, 1.0); 2], |place| column(simd, lines, place));
         if count < BLOCK {
@@ -274,10 +274,12 @@ pub fn pass<S: Simd, F: Family>(
         }
         let first = [weighted(simd, all.first[0], weight[0]), weighted(simd, all.first[1], weight[1])];
         slopes.constant += f64::from(lanes_sum(first[0] + first[1]));
-        if let Some([extra, ..]) = all.extra {
-            slopes.extra += f64::from(lanes_sum(
-                weighted(simd, extra[0], weight[0]) + weighted(simd, extra[1], weight[1]),
-            ));
+        if let Some(extra) = all.extra {
+            for (sum, slope) in slopes.extra.iter_mut().zip(extra.slope).take(F::EXTRA.len()) {
+                *sum += f64::from(lanes_sum(
+                    weighted(simd, slope[0], weight[0]) + weighted(simd, slope[1], weight[1]),
+                ));
+            }
         }
         for &j in used {
             let x = column(simd, lines, j as usize);

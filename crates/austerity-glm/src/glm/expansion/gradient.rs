@@ -17,14 +17,19 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::GlmExpansion;
-use crate::glm::Family;
+use crate::glm::{Family, Kernel as _, MOST_EXTRA};
 use crate::glm::blocks::BLOCK;
 use crate::glm::gradient::{Panel, Workspace, within};
-use crate::glm::kernel::{self, Pair, Rows};
+use crate::glm::kernel::{Pair, Rows, self};
 use crate::simd::Lanes;
 use crate::surrogate::ResidualGradient;
 use austerity::error::Result;
 use austerity::population::Batch;
+
+#[inline(always)]
+fn zero<S: Simd>(simd: S) -> Lanes<S> {
+    Lanes::splat(simd, 0.0)
+}
 
 /// Sums over the rows of `batch`, into the workspace; `extra` is that of the state.
 #[inline(always)]
@@ -38,8 +43,10 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
     let Workspace { coefficients, constant, sums } = workspace;
     let (model, second_order) = (&expansion.model, expansion.order >= 2);
     let base = model.extra(&expansion.centre);
-    let change = extra.iter().zip(base).map(|(to, from)| to - from).sum::<f64>();
-    let change = Lanes::splat(simd, change as f32);
+    let mut change = [zero(simd); MOST_EXTRA];
+    for (slot, (to, from)) in change.iter_mut().zip(extra.iter().zip(base)) {
+        *slot = Lanes::splat(simd, (to - from) as f32);
+    }
     let view = expansion.blocks.view();
     let layout = view.layout();
     let zero = Lanes::splat(simd, 0.0);
@@ -64,9 +71,13 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
             let (response, trials) = (column(Some(layout.response), 0.0), column(layout.trials, 0.0));
             let centre = Rows { eta, response, trials };
             let moved = Rows { eta: [eta[0] + h[0], eta[1] + h[1]], response, trials };
-            let known = model.family.derivatives(simd, base, &centre);
-            let there = model.family.derivatives(simd, extra, &moved);
-            let third = if expansion.order == 3 { model.family.third(simd, &centre) } else { [zero; 2] };
+            let known = <F::Kernel>::derivatives(&model.family, simd, base, &centre);
+            let there = <F::Kernel>::derivatives(&model.family, simd, extra, &moved);
+            let third = if expansion.order == 3 {
+                <F::Kernel>::third(&model.family, simd, base, &centre)
+            } else {
+                [zero; 2]
+            };
             let half_of = Lanes::splat(simd, 0.5);
             let mut first: Pair<S> = [zero; 2];
             for half in 0..2 {
@@ -74,13 +85,19 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
                 if second_order {
                     value -= (third[half] * half_of).mul_add(h[half], known.second[half]) * h[half];
                 }
-                if let (Some(there), Some([slope, cross, curve])) = (there.extra, known.extra) {
-                    let mut own = there[0][half] - slope[half];
-                    if second_order {
-                        value -= cross[half] * change;
-                        own -= cross[half].mul_add(h[half], curve[half] * change);
+                if let (Some(there), Some(known)) = (&there.extra, &known.extra) {
+                    for (a, sum) in extra_sum.iter_mut().enumerate() {
+                        let mut own = there.slope[a][half] - known.slope[a][half];
+                        if second_order {
+                            value -= known.cross[a][half] * change[a];
+                            let mut curve = known.curve[a][0][half] * change[0];
+                            for b in 1..F::EXTRA.len() {
+                                curve = known.curve[a][b][half].mul_add(change[b], curve);
+                            }
+                            own -= known.cross[a][half].mul_add(h[half], curve);
+                        }
+                        *sum += f64::from(weighted(own, half).reduce_sum());
                     }
-                    extra_sum[0] += f64::from(weighted(own, half).reduce_sum());
                 }
                 first[half] = weighted(value, half);
             }

@@ -25,6 +25,7 @@ use super::scores::{Spread, by_fourth, factor, not_definite};
 use super::tensor::{PANEL, Panel, ROWS, Sums};
 use crate::glm::blocks::BLOCK;
 use crate::glm::{Family, Glm};
+use crate::glm::family::Around;
 use crate::simd::eight::{LANES, add_matrix_product, filled, strips};
 use crate::simd::{Level, dispatched};
 use austerity::error::Result;
@@ -101,7 +102,7 @@ impl Collector {
         let d = model.parameters();
         let (size, rows) = (d as f64, model.blocks().rows() as f64);
         let few = if third { size.powi(3) > FEW[1] * rows } else { size.powi(4) > FEW[0] * rows };
-        if few || !F::EXTRA.is_empty() || model.family.row_bounds(0.0, 1.0, 0.0).is_none() {
+        if few || !F::EXTRA.is_empty() {
             return Ok(None);
         }
         let lower = factor(&DMatrix::from_fn(d, d, |i, k| covariance[i * d + k]))?;
@@ -155,7 +156,7 @@ impl Collector {
             } else if row % BLOCK < view.rows_in(first + row / BLOCK) {
                 let far = leverage + delta;
                 let (weight, bounds) = row_bounds(model, first, row, eta, far * self.reach);
-                let [_, third, fourth] = bounds.unwrap_or([f64::INFINITY; 3]);
+                let [third, fourth] = bounds;
                 let cubic = third / 6.0 * far.powi(3);
                 let left = if self.third { fourth / 24.0 * far.powi(4) } else { (1.0 + SENSITIVE) * cubic };
                 totals.rounding += if self.third { SENSITIVE * weight * cubic } else { 0.0 };
@@ -176,7 +177,7 @@ impl Collector {
     ) -> f64 {
         let (weight, bounds) = row_bounds(model, first, row, eta, leverage * self.reach);
         let there = row % BLOCK < model.blocks().view().rows_in(first + row / BLOCK);
-        bounds.filter(|_| there).map_or(0.0, |[_, third, _]| weight * third / 6.0)
+        if there { weight * bounds[0] / 6.0 } else { 0.0 }
     }
 
     /// Of ρ.
@@ -216,11 +217,13 @@ fn row_bounds<F: Family>(
     row: usize,
     eta: &[f32],
     reach: f64,
-) -> (f64, Option<[f64; 3]>) {
+) -> (f64, [f64; 2]) {
     let view = model.blocks().view();
     let (layout, lines, i) = (view.layout(), view.block(first + row / BLOCK), row % BLOCK);
     let side = |place: Option<usize>| place.map_or(1.0, |p| f64::from(lines[2 * p + i / 16].0[i % 16]));
-    (side(layout.weight), model.family.row_bounds(f64::from(eta[row]), side(layout.trials), reach))
+    let (response, trials) = (side(Some(layout.response)), side(layout.trials));
+    let place = (f64::from(eta[row]), reach);
+    (side(layout.weight), model.family.row_bounds(&Around::NOTHING, place, response, trials, true))
 }
 
 impl Collected {

@@ -48,7 +48,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Line};
-use super::{Family, Glm};
+use super::{Family, Glm, Kernel as _};
 use crate::PowerTail;
 use crate::check::blindness::{Stratum, SurrogateSettings};
 use crate::simd::eight::{LANES, add_matrix_product, filled};
@@ -279,7 +279,7 @@ impl<F: Family> GlmExpansion<F> {
             let displacement = Displacement {
                 coefficients,
                 constant: constant.clamp(-1e30, 1e30) as f32,
-                step: model.family.step(base, extra),
+                step: <F::Kernel>::step(&model.family, base, extra),
                 extra,
                 exact: &[],
                 exact_constant: constant,
@@ -397,9 +397,8 @@ impl<F: Family> Expansion for GlmExpansion<F> {
         for ((slot, &(shift, scale)), lanes) in columns {
             *slot += shift * slopes.constant + scale * f64::from(lanes.iter().sum::<f32>());
         }
-        if !F::EXTRA.is_empty() {
-            gradient[first + self.model.transform.len()] += slopes.extra;
-        }
+        let extra = gradient[first + self.model.transform.len()..].iter_mut();
+        extra.zip(slopes.extra).for_each(|(slot, slope)| *slot += slope);
         known + value
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::GlmExpansion;
 use super::bound::Places;
-use crate::glm::Family;
+use crate::glm::{Expanded, Family, Kernel as _, MOST_EXTRA};
 use crate::glm::blocks::BLOCK;
 use crate::glm::list::List;
 use crate::glm::residual::Task;
@@ -37,8 +37,9 @@ pub struct Residuals<'a, F: Family> {
     expansion: &'a GlmExpansion<F>,
     /// What every row moves by, once the coefficients are worked out.
     constants: Option<[f32; 2]>,
-    expanded: F::Expanded,
-    changes: [f64; 2],
+    expanded: Expanded<F>,
+    /// Of the extra parameters from the centre, at both states.
+    changes: [[f64; MOST_EXTRA]; 2],
     /// The heads read for a certificate, and what they hold.
     heads: (usize, Moments),
     scratch: &'a mut Scratch,
@@ -72,14 +73,15 @@ impl<'a, F: Family> Residuals<'a, F> {
             }
         }
         let (base, before, after) = (model.extra(centre), model.extra(from), model.extra(to));
-        let changes = match (base, before, after) {
-            ([base, ..], [before, ..], [after, ..]) => [before - base, after - base],
-            _ => [0.0; 2],
-        };
+        let mut changes = [[0.0; MOST_EXTRA]; 2];
+        for (changes, state) in changes.iter_mut().zip([before, after]) {
+            let moved = state.iter().zip(base).map(|(state, base)| state - base);
+            changes.iter_mut().zip(moved).for_each(|(slot, change)| *slot = change);
+        }
         Self {
             expansion,
             constants,
-            expanded: model.family.expanded(base, before, after),
+            expanded: <F::Kernel>::expanded(&model.family, base, before, after),
             changes,
             heads: (0, Moments::EMPTY),
             scratch,

@@ -22,7 +22,8 @@ use super::tensor::PANEL;
 
 use crate::glm::blocks::BLOCK;
 use crate::glm::kernel::{Pair, Rows, column};
-use crate::glm::{Family, Glm};
+use crate::glm::{Family, Glm, Kernel as _};
+use crate::glm::family::Around;
 use crate::simd::{Lanes, dispatched};
 use austerity::error::{Error, Result};
 
@@ -184,7 +185,7 @@ pub fn pass<S: Simd, F: Family>(
         let squares = spread.squares(simd, lines);
         let leverage = squares.map(SimdFloat::sqrt);
         let reach = leverage.map(|lev| lev * Lanes::splat(simd, spread.reach));
-        let third = model.family.largest_third(simd, extra, &rows, reach);
+        let third = <F::Kernel>::largest_third(&model.family, simd, extra, &rows, reach);
         let weight = side(layout.weight, 1.0);
         let out = &mut out[place * BLOCK..][..BLOCK];
         for half in 0..2 {
@@ -260,14 +261,15 @@ pub(super) fn by_fourth<F: Family>(
         };
         let leverage = f64::from(*score);
         let reach = f64::from(spread.reach) * leverage;
-        let bounds = model.family.row_bounds(f64::from(eta), side(layout.trials), reach);
-        *score = match bounds.filter(|_| lane < view.rows_in(block)) {
-            Some([.., largest]) => {
-                let score = side(layout.weight) * largest * leverage.powi(4) / 24.0 * factor;
-                // An undefined score is as heavy as scores can be.
-                (score as f32).min(LARGEST)
-            }
-            None => 0.0,
+        *score = if lane < view.rows_in(block) {
+            let (response, trials) = (side(Some(layout.response)), side(layout.trials));
+            let place = (f64::from(eta), reach);
+            let [_, largest] = model.family.row_bounds(&Around::NOTHING, place, response, trials, true);
+            let score = side(layout.weight) * largest * leverage.powi(4) / 24.0 * factor;
+            // An undefined score is as heavy as scores can be.
+            (score as f32).min(LARGEST)
+        } else {
+            0.0
         };
     }
 }

@@ -168,7 +168,7 @@ fn remainders_against_quadrature() {
             let logistic = |s: f64| Logistic.row_derivatives(&[], eta + s, 1.0, 1.0)[2];
             let poisson = |s: f64| Poisson.row_derivatives(&[], eta + s, 1.0, 1.0)[2];
             let student = |s: f64| Student { freedom: 4.0 }.row_derivatives(&[0.3], eta + s, 0.7, 1.0)[2];
-            let lines = Student { freedom: 4.0 }.expanded(&[0.3], &[0.3], &[0.3]);
+            let lines = Student::expanded(&Student { freedom: 4.0 }, &[0.3], &[0.3], &[0.3]);
             let found = [
                 (Logistic::residual(&(), eta, [0.0, h], 1.0, 1.0, false), reference(&logistic, h)),
                 (Poisson::residual(&(), eta, [0.0, h], 1.0, 1.0, false), reference(&poisson, h)),

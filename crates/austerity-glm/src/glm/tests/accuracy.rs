@@ -43,7 +43,7 @@ fn worst_error<F: Family>(
     let from = vec![0.0; model.parameters()];
     let mut to = from.clone();
     to[0] = 1.0;
-    let step = family.step(&from[1..], &to[1..]);
+    let step = <F::Kernel>::step(&family, &from[1..], &to[1..]);
     let mut worst = 0.0f64;
     for level in simd::available() {
         let model = model.clone().with_level(level);
@@ -60,7 +60,7 @@ fn worst_error<F: Family>(
             let constant = dithered(model.side_constant, position / 32 % DITHERS);
             let seen = f64::from(constant + offset);
             let response = f64::from(stored(model.blocks().layout().response));
-            let exact = F::difference(&step, seen, delta, response, 7.0);
+            let exact = <F::Kernel>::difference(&step, seen, delta, response, 7.0);
             if l == exact {
                 continue;
             }

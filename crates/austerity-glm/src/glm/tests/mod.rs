@@ -1,6 +1,7 @@
 //! What every family must do, on every instruction set.
 
 mod accuracy;
+mod definition;
 mod edges;
 mod influence;
 
@@ -8,7 +9,7 @@ use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
 use super::*;
-use crate::Prior;
+use crate::{Prior, ResponseKind};
 use austerity::population::{Moments, Population as _, RowCost};
 use austerity::rng::{Rng, Role, stream};
 
@@ -89,7 +90,7 @@ fn moved(from: &[f64], to: &[f64], share: f64) -> Vec<f64> {
 fn reference<F: Family>(family: &F, data: &CheckedData, from: &[f64], to: &[f64]) -> Vec<f64> {
     let first = usize::from(data.intercept);
     let extra = first + data.columns.len();
-    let step = family.step(&from[extra..], &to[extra..]);
+    let step = <F::Kernel>::step(&family, &from[extra..], &to[extra..]);
     let side = |values: &Option<Vec<f64>>, row: usize, missing| values.as_ref().map_or(missing, |v| v[row]);
     let one = |row: u32| {
         let row = row as usize;
@@ -105,7 +106,7 @@ fn reference<F: Family>(family: &F, data: &CheckedData, from: &[f64], to: &[f64]
         }
         let trials = side(&data.trials, row, 0.0);
         let response = F::KIND.stored(data.response[row]);
-        side(&data.weights, row, 1.0) * F::difference(&step, eta, delta, response, trials)
+        side(&data.weights, row, 1.0) * <F::Kernel>::difference(&step, eta, delta, response, trials)
     };
     data.storage_order().into_iter().map(one).collect()
 }
@@ -298,7 +299,7 @@ fn scalar_forms() {
                 let expected = plain(&|e| Poisson.log_likelihood(&[], e, y, 0.0));
                 assert!((found - expected).abs() <= 1e-11 + growth);
                 let student = Student { freedom: 3.0 };
-                let step = student.step(&[0.4], &[0.1]);
+                let step = Student::step(&student, &[0.4], &[0.1]);
                 close(
                     Student::difference(&step, eta, delta, y, 0.0),
                     student.log_likelihood(&[0.1], eta + delta, y, 0.0)

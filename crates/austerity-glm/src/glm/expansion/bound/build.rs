@@ -10,6 +10,7 @@ use crate::glm::expansion::passes::in_pieces;
 use crate::glm::expansion::scores::{Spread, factor};
 use crate::glm::expansion::tensor::{FORMS, PANEL, Panel, ROWS};
 use austerity::error::{Result, setting};
+use crate::glm::family::Around;
 
 /// Coefficients up to which the tensor is built.
 const LARGEST_TENSOR: usize = 40;
@@ -40,7 +41,7 @@ impl<F: Family> GlmExpansion<F> {
         if self.order != 2 {
             return Err(setting("order of an expansion with a certificate", self.order, "2"));
         }
-        if !F::EXTRA.is_empty() || self.model.family.row_bounds(0.0, 1.0, 0.0).is_none() {
+        if !F::EXTRA.is_empty() {
             let families = "families with bounds and no extra parameter: logistic, binomial, poisson";
             return Err(setting("family of an expansion with a certificate", F::NAME, families));
         }
@@ -192,8 +193,11 @@ impl<F: Family> RowTerms<'_, F> {
                     let (vector, lane) = (row / 16, row % 16);
                     let delta = self.delta(&panel, row);
                     let leverage = f64::from(panel.squares[vector][lane]).sqrt() * (1.0 + 1e-5) + delta;
-                    let bounds = family.row_bounds(eta, side(layout.trials), leverage * self.reach);
-                    let Some([third, largest, fourth]) = bounds else { continue };
+                    let (response, trials) = (side(Some(layout.response)), side(layout.trials));
+                    let place = (eta, leverage * self.reach);
+                    let [largest, fourth] =
+                        family.row_bounds(&Around::NOTHING, place, response, trials, true);
+                    let [.., third] = family.row_derivatives(&[], eta, response, trials);
                     let largest = weight * largest / 6.0;
                     panel.cubic[vector][lane] = (weight * third) as f32;
                     panel.weights[CUBIC][vector][lane] = (largest * leverage) as f32;

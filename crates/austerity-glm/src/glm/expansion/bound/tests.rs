@@ -1,16 +1,15 @@
 //! Bounds are bounds: against residuals in f64 and against totals as they are computed, near and far, for every family that has them.
 
 use super::*;
-use crate::glm::Family;
+use crate::glm::{Binomial, Family, Glm, Logistic, Poisson, Student};
 use crate::glm::blocks::BLOCK;
-use crate::glm::expansion::ExpansionSettings;
-use crate::glm::expansion::GlmExpansion;
+use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
 use crate::glm::expansion::tests::data;
-use crate::glm::{Binomial, Glm, Logistic, Poisson, Student};
 use crate::surrogate::Expansion as _;
 use crate::{CheckedData, Data, Prior, ResponseKind};
 use austerity::population::Population as _;
 use austerity::rng::{Rng, Role, stream};
+use crate::glm::family::{Around, Kernel as _};
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 
@@ -40,7 +39,7 @@ fn at<F: Family>(expansion: &GlmExpansion<F>, rho: f64, rng: &mut Rng) -> Vec<f6
 fn reference<F: Family>(expansion: &GlmExpansion<F>, state: &[f64], blocks: &[u32]) -> [f64; 2] {
     let (model, centre) = (&expansion.model, expansion.centre());
     let first = usize::from(model.intercept);
-    let family = model.family.expanded(&[], &[], &[]);
+    let family = <F::Kernel>::expanded(&model.family, &[], &[], &[]);
     let layout = *expansion.blocks.layout();
     let mut sums = [0.0; 2];
     for &block in blocks {
@@ -60,8 +59,8 @@ fn reference<F: Family>(expansion: &GlmExpansion<F>, state: &[f64], blocks: &[u3
             };
             let (trials, weight) = (side(layout.trials), side(layout.weight));
             let response = side(Some(layout.response));
-            sums[0] += weight * F::residual(&family, eta, [0.0, h], response, trials, false);
-            let [third, ..] = model.family.row_bounds(eta, trials, 0.0).unwrap();
+            sums[0] += weight * <F::Kernel>::residual(&family, eta, [0.0, h], response, trials, false);
+            let [.., third] = model.family.row_derivatives(&[], eta, 1.0, trials);
             sums[1] += weight * third * h.powi(3) / 6.0;
         }
     }
@@ -181,11 +180,14 @@ fn bounds_are_attained_and_half_of_them_are_none() {
 
 #[test]
 fn derivatives_are_bounded_within_reach() {
-    type Bounds = fn(f64, f64) -> Option<[f64; 3]>;
-    let logistic: Bounds = |eta, reach| Logistic.row_bounds(eta, 1.0, reach);
-    let poisson: Bounds = |eta, reach| Poisson.row_bounds(eta, 1.0, reach);
-    for (of, name) in [(logistic, "logistic"), (poisson, "poisson")] {
-        let bounds = |eta: f64, reach: f64| of(eta, reach).unwrap();
+    fn of<F: Family>(family: &F, eta: f64, reach: f64) -> [f64; 3] {
+        let [third, fourth] = family.row_bounds(&Around::NOTHING, (eta, reach), 1.0, 1.0, true);
+        [family.row_derivatives(&[], eta, 1.0, 1.0)[2], third, fourth]
+    }
+    type Bounds = fn(f64, f64) -> [f64; 3];
+    let logistic: Bounds = |eta, reach| of(&Logistic, eta, reach);
+    let poisson: Bounds = |eta, reach| of(&Poisson, eta, reach);
+    for (bounds, name) in [(logistic, "logistic"), (poisson, "poisson")] {
         for eta in [-6.0, -2.5, -1.4, -0.3, 0.0, 0.9, 1.3, 2.2, 2.4, 5.0] {
             for reach in [0.0, 0.01, 0.5, 1.0, 3.0] {
                 let [_, third, fourth] = bounds(eta, reach);

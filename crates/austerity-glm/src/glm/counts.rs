@@ -40,7 +40,7 @@ pub(super) fn binomial(trials: f64, probability: f64, u: f64, w: f64) -> f64 {
 }
 
 /// Sums probabilities, given that of 0 and the ratio of those of k and k − 1, until they reach u.
-fn search(zero: f64, ratio: impl Fn(f64) -> f64, u: f64, last: f64) -> f64 {
+pub(super) fn search(zero: f64, ratio: impl Fn(f64) -> f64, u: f64, last: f64) -> f64 {
     let (mut k, mut term, mut sum) = (0.0, zero, zero);
     // Rounding may keep the sum below u: terms that have vanished end it.
     while sum < u && k < last && term > f64::MIN_POSITIVE {

@@ -1,0 +1,311 @@
+//! What a likelihood is: one file and one row of the list in [`families`](super::families).
+//!
+//! A [`Family`] says its log density once, in any [`Number`], and what words, responses and parameters belong to it. Everything else is derived ([`super::derived`]):
+//!
+//! | derived | from |
+//! |---|---|
+//! | derivatives, Hessian, third-order tensor | jets |
+//! | differences and residuals | jets integrated along the way, plain f64 where moves are large |
+//! | bounds of third and fourth derivatives over a box | jets of intervals |
+//! | sampler | the quantiles |
+//!
+//! A [`Kernel`] computes the same for 32 rows at once in f32. It is an accelerator: families without one name [`Derived`](super::derived::Derived), which goes row by row
+//! in f64. A property test holds every kernel to the scalar definition (`tests/definition.rs`).
+
+use std::fmt::Debug;
+
+use fearless_simd::{Simd, prelude::*};
+use rand::RngExt as _;
+use statrs::distribution::{ContinuousCDF as _, Normal};
+
+use super::number::Number;
+use super::{Compiled, Derivatives, Displaced, Pair, Rows, derived};
+use austerity::error::Result;
+use crate::{NoiseTails, Prior, ResponseKind};
+use austerity::rng::Rng;
+use crate::simd::Lanes;
+
+/// Most parameters that follow the coefficients.
+pub const MOST_EXTRA: usize = 3;
+/// Variables that move a row at most: η and the extra parameters.
+pub const VARIABLES: usize = 1 + MOST_EXTRA;
+/// Different entries of a third-order tensor in that many variables.
+pub const THIRDS: usize = 20;
+
+/// A parameter that follows the coefficients. It is positive, and a state holds its logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extra {
+    /// Name, as in draws.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Its value in generated data.
+    pub typical: f64,
+    /// Its prior unless another is named; `None`: half-student:3,u with u the unit of the response, as of a scale.
+    pub prior: Option<Prior>,
+}
+
+/// First and second derivatives of a row in η (place 0) and the logarithms of the extra parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// First derivatives.
+    pub slope: [f64; VARIABLES],
+    /// Second derivatives.
+    pub second: [[f64; VARIABLES]; VARIABLES],
+}
+
+/// Where derivatives of rows are bounded: the extra parameters at the centre, how far each may be from there (in its logarithm), and the units that they are measured in, so
+/// that the bound is one of the tensor in (η, units·log of the extra parameters).
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Logarithms at the centre.
+    pub extra: &'a [f64],
+    /// How far each may be away.
+    pub reach: &'a [f64],
+    /// Units.
+    pub units: &'a [f64],
+}
+
+impl Around<'_> {
+    /// Of a family without extra parameters.
+    pub const NOTHING: Self = Self { extra: &[], reach: &[], units: &[] };
+}
+
+/// The likelihood of a response given its linear predictor.
+///
+/// `response` is always the stored one (see [`ResponseKind::stored`]): −1 and 1 where it is binary. `extra` holds logarithms. Log densities are up to a constant that does
+/// not depend on the parameters.
+pub trait Family: Copy + Debug + Send + Sync + 'static {
+    /// Name, as in messages and options.
+    const NAME: &'static str;
+    /// The option that chooses it; families of binary responses and of trials share one.
+    const CHOICE: &'static str = Self::NAME;
+    /// In words, as in reports.
+    const WORDS: &'static str;
+    /// One line of documentation.
+    const ABOUT: &'static str;
+    /// Which responses it explains.
+    const KIND: ResponseKind;
+    /// The parameters that follow the coefficients.
+    const EXTRA: &'static [Extra] = &[];
+    /// Whether the family needs binomial trials.
+    const TRIALS: bool = matches!(Self::KIND, ResponseKind::CountOfTrials);
+    /// Whether only response − η matters, so that y − offset is stored centred in place of both.
+    const LOCATION: bool = matches!(Self::KIND, ResponseKind::Real);
+    /// What default priors assume of the noise of real responses.
+    const TAILS: NoiseTails = NoiseTails::Normal;
+    /// Whether the log density is concave in all parameters for every data set: one mode under log-concave priors.
+    const LOG_CONCAVE: bool = false;
+
+    /// The accelerator, or [`Derived`](super::derived::Derived).
+    type Kernel: Kernel<Self>;
+
+    /// The hot loops, kept in a `static` beside the family: [`Compiled::of`], or `compiled!(Name);`.
+    fn compiled() -> &'static Compiled<Self>;
+
+    /// The log density of one row.
+    fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, trials: f64) -> T;
+
+    /// E[y] of a linear predictor.
+    fn mean(&self, eta: f64, trials: f64) -> f64;
+
+    /// What log densities of y leave out: the part that no parameter moves. `response` is as the user has it.
+    fn constant(&self, response: f64, trials: f64) -> f64;
+
+    /// The standard noise at a probability level, computed once per draw: what [`Family::quantile`] needs. Normal unless told otherwise.
+    fn noise(&self, level: f64, _extra: &[f64]) -> f64 {
+        Normal::standard().inverse_cdf(level)
+    }
+
+    /// The quantile of a new response, as the user has it, at a probability level whose [`Family::noise`] is given.
+    fn quantile(&self, level_and_noise: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64;
+
+    /// A new response, as the user has it.
+    fn sample(&self, rng: &mut Rng, eta: f64, extra: &[f64], trials: f64) -> f64 {
+        // Neither 0 nor 1.
+        let level = (rng.random::<f64>() + f64::EPSILON / 2.0).min(1.0 - f64::EPSILON / 2.0);
+        self.quantile((level, self.noise(level, extra)), eta, extra, trials)
+    }
+
+    /// Refuses parameters of the family outside their range.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// What responses are allowed, in words, when this one is not.
+    fn refuses(&self, response: f64, trials: f64) -> Option<&'static str> {
+        let whole = response >= 0.0 && response.is_finite() && response.fract() == 0.0;
+        let (fine, allowed) = match Self::KIND {
+            ResponseKind::Binary => (response == 0.0 || response == 1.0, "0 or 1"),
+            ResponseKind::Count => (whole, "whole numbers from 0"),
+            ResponseKind::Real => (response.is_finite(), "finite numbers"),
+            ResponseKind::CountOfTrials => (
+                response >= 0.0 && response <= trials && trials.is_finite(),
+                "between 0 and the number of trials",
+            ),
+        };
+        (!fine).then_some(allowed)
+    }
+
+    /// Every |η| up to this gives every allowed response a finite log-likelihood.
+    fn finite_within(&self, _extra: &[f64]) -> f32 {
+        super::logistic::ETA
+    }
+
+    /// The distance in η over which the log density changes its shape: 1, or the scale of the noise.
+    fn unit(&self, _extra: &[f64]) -> f64 {
+        1.0
+    }
+
+    /// Log-likelihood of one row.
+    fn log_likelihood(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> f64 {
+        self.log_density(eta, extra, response, trials)
+    }
+
+    /// First, second and third derivative in η of the log-likelihood of one row.
+    fn row_derivatives(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {
+        derived::row_derivatives(self, extra, eta, response, trials)
+    }
+
+    /// First and second derivatives of one row in η and the extra parameters.
+    fn row_curve(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> Curve {
+        if Self::EXTRA.is_empty() {
+            let [first, second, _] = self.row_derivatives(extra, eta, response, trials);
+            let mut curve = Curve::default();
+            (curve.slope[0], curve.second[0][0]) = (first, second);
+            return curve;
+        }
+        derived::row_curve(self, extra, eta, response, trials)
+    }
+
+    /// Third derivatives of one row in η and the extra parameters, in the order of [`Jet::POWERS`](super::number::Jet::POWERS).
+    fn row_third(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; THIRDS] {
+        derived::row_third(self, extra, eta, response, trials)
+    }
+
+    /// Bounds of the norms of the third and the fourth derivative of one row, as tensors in η and the extra parameters, within `reach` of η and as far as `around` says:
+    /// |D³ℓ[v, v, v]| ≤ bound·|v|³ for v in those units. The fourth may be ∞ unless it is asked for.
+    fn row_bounds(
+        &self,
+        around: &Around<'_>,
+        (eta, reach): (f64, f64),
+        response: f64,
+        trials: f64,
+        fourth: bool,
+    ) -> [f64; 2] {
+        derived::row_bounds(self, around, (eta, reach), response, trials, fourth)
+    }
+}
+
+/// Derivatives, differences and residuals of 32 rows, or of one where f32 does not hold them.
+pub trait Kernel<F: Family>: 'static {
+    /// What a pair of extra parameters comes to, computed once per move.
+    type Step: Copy + Debug + Send + Sync;
+
+    /// What residuals need of the extra parameters at the centre and at two states, computed once per move.
+    type Expanded: Copy + Debug + Send + Sync;
+
+    /// The step between extra parameters.
+    fn step(family: &F, from: &[f64], to: &[f64]) -> Self::Step;
+
+    /// log p(y|η + δ) − log p(y|η) of 32 rows; `None` where f32 does not hold it.
+    fn differences<S: Simd>(simd: S, step: &Self::Step, rows: &Rows<S>, delta: Pair<S>) -> Option<Pair<S>>;
+
+    /// [`Kernel::differences`] of two blocks, to the same bits.
+    #[inline(always)]
+    fn differences_of_two<S: Simd>(
+        simd: S,
+        step: &Self::Step,
+        rows: [&Rows<S>; 2],
+        delta: [Pair<S>; 2],
+    ) -> [Option<Pair<S>>; 2] {
+        [Self::differences(simd, step, rows[0], delta[0]), Self::differences(simd, step, rows[1], delta[1])]
+    }
+
+    /// The same of one row in f64, accurate for every η and δ.
+    fn difference(step: &Self::Step, eta: f64, delta: f64, response: f64, trials: f64) -> f64;
+
+    /// Derivatives of the log-likelihood of 32 rows.
+    fn derivatives<S: Simd>(family: &F, simd: S, extra: &[f64], rows: &Rows<S>) -> Derivatives<S>;
+
+    /// The largest |third derivative in η| of 32 rows within `reach` of their η.
+    fn largest_third<S: Simd>(family: &F, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S>;
+
+    /// The third derivative in η of 32 rows.
+    #[inline(always)]
+    fn third<S: Simd>(family: &F, simd: S, extra: &[f64], rows: &Rows<S>) -> Pair<S> {
+        let third = |eta, response, trials| family.row_derivatives(extra, eta, response, trials)[2];
+        derived::each_row(simd, rows, third)
+    }
+
+    /// What residuals need of the extra parameters at the centre, the current state and the candidate.
+    fn expanded(family: &F, centre: &[f64], from: &[f64], to: &[f64]) -> Self::Expanded;
+
+    /// What an expansion of the second (or the `third`) order at η̂ = `rows.eta` leaves of the move from η̂ + `from` to η̂ + `to`, of 32 rows; `None` where
+    /// f32 does not hold it. See [`remainder`](super::remainder).
+    fn residuals<S: Simd>(
+        simd: S,
+        expanded: &Self::Expanded,
+        rows: &Rows<S>,
+        moved: Displaced<S>,
+        third: bool,
+    ) -> Option<Pair<S>>;
+
+    /// The same of one row in f64, accurate for every move: `moved` is `[from, to]`.
+    fn residual(
+        expanded: &Self::Expanded,
+        eta: f64,
+        moved: [f64; 2],
+        response: f64,
+        trials: f64,
+        third: bool,
+    ) -> f64;
+}
+
+/// The step of a family's kernel.
+pub type Step<F> = <<F as Family>::Kernel as Kernel<F>>::Step;
+/// What a family's kernel keeps for residuals.
+pub type Expanded<F> = <<F as Family>::Kernel as Kernel<F>>::Expanded;
+
+/// Derivatives of 32 rows in the extra parameters; places beyond their number mean nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct ExtraDerivatives<S: Simd> {
+    /// First.
+    pub slope: [Pair<S>; MOST_EXTRA],
+    /// In η and each of them.
+    pub cross: [Pair<S>; MOST_EXTRA],
+    /// In two of them.
+    pub curve: [[Pair<S>; MOST_EXTRA]; MOST_EXTRA],
+}
+
+impl<S: Simd> ExtraDerivatives<S> {
+    /// Of a family with one extra parameter.
+    #[must_use]
+    #[inline(always)]
+    pub fn one(slope: Pair<S>, cross: Pair<S>, curve: Pair<S>) -> Self {
+        Self {
+            slope: [slope; MOST_EXTRA],
+            cross: [cross; MOST_EXTRA],
+            curve: [[curve; MOST_EXTRA]; MOST_EXTRA],
+        }
+    }
+
+    /// All 0.
+    #[must_use]
+    #[inline(always)]
+    pub fn zero(simd: S) -> Self {
+        let zero = [Lanes::splat(simd, 0.0); 2];
+        Self::one(zero, zero, zero)
+    }
+}
+
+/// The method [`Family::compiled`] of the family that is named.
+macro_rules! compiled {
+    ($family:ty) => {
+        fn compiled() -> &'static $crate::glm::Compiled<Self> {
+            static COMPILED: $crate::glm::Compiled<$family> = $crate::glm::Compiled::of();
+            &COMPILED
+        }
+    };
+}
+pub(super) use compiled;
