@@ -7,7 +7,7 @@
 use std::f64::consts::PI;
 use std::ops::Range;
 
-use austerity::model::glm::{Binomial, Family as _, Poisson};
+use austerity_glm::glm::{Binomial, Family as _, Poisson};
 use austerity_io::design::Piece;
 use statrs::function::gamma::ln_gamma;
 
