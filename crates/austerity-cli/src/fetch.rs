@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::arguments::FetchOptions;
 use austerity_fit::Line;
-use austerity_fit::options::Common;
+use austerity_fit::request::Common;
 use austerity_fit::output::{Failure, json as print_json, say};
 
 /// Longer time-outs are no time-outs.

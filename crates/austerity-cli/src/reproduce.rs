@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::arguments::ReproduceOptions;
 use crate::interrupt;
 use austerity_fit::Line;
-use austerity_fit::options::Common;
+use austerity_fit::request::Common;
 use austerity_fit::output::{Failure, json as print_json, say};
 
 /// Runs one experiment or all, and tells every verdict.

@@ -9,7 +9,7 @@ use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Limits, Sampler, Settings};
 use austerity::theory::{Accuracy, ErrorTable, Moves, Plan};
 use austerity_fit::Line;
-use austerity_fit::options::Common;
+use austerity_fit::request::Common;
 use austerity_fit::output::Failure;
 use serde::Serialize;
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use austerity::model::generate;
 use austerity_fit::Line;
-use austerity_fit::options::Common;
+use austerity_fit::request::Common;
 use austerity_fit::output::{Failure, json, say};
 use austerity_io::write::{Field, TableWriter};
 use serde::Serialize;

@@ -8,16 +8,21 @@ use super::budget::BudgetPlan;
 use super::decide;
 use super::storage::bytes;
 use crate::report::count;
+use crate::request::Dialect;
 use crate::runs::{RunFile, about};
 
-/// What will be done and why.
-pub(super) fn words(
-    run: &RunFile,
-    names: &[String],
-    layout: &Layout,
-    memory: &Memory,
-    mapped: bool,
-) -> String {
+/// A run that is about to begin.
+pub(super) struct Planned<'a> {
+    pub(super) run: &'a RunFile,
+    pub(super) names: &'a [String],
+    pub(super) layout: &'a Layout,
+    pub(super) dialect: Dialect,
+}
+
+impl Planned<'_> {
+    /// What will be done and why; `memory` is what the sampler needs, `mapped` whether the data are mapped from disk.
+    pub(super) fn words(&self, memory: &Memory, mapped: bool) -> String {
+    let Self { run, names, layout, dialect } = *self;
     let settings = &run.settings;
     let mut lines = vec![format!(
         "{}: {} rows, {} parameters; {}.",
@@ -70,8 +75,9 @@ pub(super) fn words(
         format!("about {}", mega(layout.bytes(layout.draws) as f64))
     };
     if let Some(storage) = run.storage.as_ref().filter(|_| settings.record_every > 1) {
-        lines.push(storage.sentence(settings.record_every, Some(settings.draws)));
+        lines.push(storage.sentence(settings.record_every, Some(settings.draws), dialect));
     }
     lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
     lines.iter().map(|line| austerity_io::text::printable(line)).collect::<Vec<_>>().join("\n")
+    }
 }
