@@ -45,6 +45,21 @@ pub fn run(common: &Common, options: &AnalyzeOptions) -> Result<(), Failure> {
 
 /// Refuses values and combinations that would be ignored or mean nothing.
 fn check(options: &AnalyzeOptions) -> Result<(), Failure> {
+    if options.batch.is_some() && !options.looks.is_empty() {
+        return Err(Refusal::Both(Keyword::Batch, Keyword::Looks).into());
+    }
+    let (mean, sd, compares) = (options.mean.is_some(), options.sd.is_some(), !options.compare.is_empty());
+    let missing = [
+        (options.batch.is_none() && options.looks.is_empty(), Keyword::Batch, "the first look needs rows"),
+        (mean && !sd, Keyword::Sd, "a step is described by mean and sd"),
+        (sd && !mean, Keyword::Mean, "a step is described by mean and sd"),
+        (options.kappa.is_some() && options.energy.is_none(), Keyword::Energy, "kappa is about its steps"),
+        (compares && options.plot.is_none(), Keyword::Plot, "levels are compared in it"),
+        (compares && options.epsilon.is_none(), Keyword::Epsilon, "other levels are compared with it"),
+    ];
+    if let Some(&(_, keyword, why)) = missing.iter().find(|(missing, ..)| *missing) {
+        return Err(Refusal::Missing { keyword, why }.into());
+    }
     if let Some(bad) = options.mu_std.iter().find(|z| !z.is_finite()) {
         return Err(Refusal::range(Keyword::MuStd, bad, "finite numbers").into());
     }

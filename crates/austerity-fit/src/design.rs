@@ -42,7 +42,10 @@ pub fn run(common: &Common, options: &DesignOptions) -> Result<(), Failure> {
 /// Searches, and draws the front where that was asked for.
 fn search(common: &Common, options: &DesignOptions) -> Result<Search, Failure> {
     if options.worst_case && options.law != LawChoice::Given(Law::Metropolis) {
-        return Err(Refusal::LawWorstCase.into());
+        return Err(Refusal::Both(Keyword::Law, Keyword::WorstCase).into());
+    }
+    if options.worst_case && options.trial.is_some() {
+        return Err(Refusal::Both(Keyword::Trial, Keyword::WorstCase).into());
     }
     let space = match options.bound {
         BoundFamily::Pocock => Space::constant(options.n)?,

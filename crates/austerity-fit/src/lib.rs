@@ -26,6 +26,7 @@ pub mod request;
 pub mod runs;
 mod table;
 
+pub use austerity_io::table::{Column, Source, Table};
 pub use progress::Line;
 pub use request::{Fit, Request};
 pub use table::table;

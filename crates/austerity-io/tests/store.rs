@@ -356,8 +356,7 @@ fn priors_are_read_by_name() {
         ("coefficient,prior\nincome,normal:-1\n", ["row 1", "positive"]),
         ("name,prior\nincome,flat\n", ["no column `coefficient`", "bad.csv"]),
     ] {
-        let message =
-            austerity_io::priors::read(folder.file("bad.csv", text)).unwrap_err().to_string();
+        let message = austerity_io::priors::read(folder.file("bad.csv", text)).unwrap_err().to_string();
         assert!(words.iter().all(|word| message.contains(word)), "{words:?}: {message}");
     }
 }

@@ -130,14 +130,19 @@ impl Given<'_, '_> {
 
     /// Levels by column.
     fn references(&self) -> PyResult<Vec<Reference>> {
-        let levels = self.value.cast::<PyDict>().map_err(|_| self.wrong("give a dict such as {'city': 'Bonn'}"))?;
+        let levels =
+            self.value.cast::<PyDict>().map_err(|_| self.wrong("give a dict such as {'city': 'Bonn'}"))?;
         let text = |value: Bound<'_, PyAny>| Ok::<_, PyErr>(value.str()?.to_string());
-        levels.iter().map(|(column, level)| Ok(Reference { column: text(column)?, level: text(level)? })).collect()
+        levels
+            .iter()
+            .map(|(column, level)| Ok(Reference { column: text(column)?, level: text(level)? }))
+            .collect()
     }
 
     /// Priors by coefficient.
     fn priors(&self) -> PyResult<BTreeMap<String, Prior>> {
-        let priors = self.value.cast::<PyDict>().map_err(|_| self.wrong("give a dict of priors by coefficient"))?;
+        let priors =
+            self.value.cast::<PyDict>().map_err(|_| self.wrong("give a dict of priors by coefficient"))?;
         priors.iter().map(|(name, value)| Ok((name.str()?.to_string(), prior(&value)?))).collect()
     }
 }
@@ -178,7 +183,9 @@ fn set(request: &mut Request, given: &Given<'_, '_>) -> PyResult<bool> {
         return Ok(true);
     }
     let Some(keyword) = Keyword::named(given.name) else { return Ok(false) };
-    Ok(about_run(request, keyword, given)? || about_data(request, keyword, given)? || about_shape(request, keyword, given)?)
+    Ok(about_run(request, keyword, given)?
+        || about_data(request, keyword, given)?
+        || about_shape(request, keyword, given)?)
 }
 
 fn about_run(request: &mut Request, keyword: Keyword, given: &Given<'_, '_>) -> PyResult<bool> {

@@ -58,7 +58,12 @@ impl std::str::FromStr for Plain {
 
 /// The JSON of `design --json`, of tests on `n` rows.
 #[pyfunction]
-pub(crate) fn design(py: Python<'_>, n: usize, tolerance: f64, options: &Bound<'_, PyDict>) -> PyResult<String> {
+pub(crate) fn design(
+    py: Python<'_>,
+    n: usize,
+    tolerance: f64,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<String> {
     let mut asked = DesignOptions::new(n, tolerance);
     let mut common = Common::default();
     each(options, |given| {

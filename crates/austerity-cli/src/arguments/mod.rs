@@ -12,6 +12,8 @@ mod fit;
 #[cfg(feature = "paper")]
 mod reproduce;
 mod runs;
+#[cfg(test)]
+mod tests;
 mod theory;
 
 #[cfg(not(feature = "paper"))]
@@ -21,8 +23,8 @@ pub(crate) use data::{DataCommand, FetchOptions};
 pub(crate) use fit::FitArguments;
 #[cfg(feature = "paper")]
 pub(crate) use reproduce::ReproduceOptions;
-use runs::{MergeArguments, PredictArguments, ReportArguments, RunArguments, VerifyArguments};
 pub(crate) use runs::{ConvertArguments, ExportArguments, ExportFormat};
+use runs::{MergeArguments, PredictArguments, ReportArguments, RunArguments, VerifyArguments};
 use theory::{AnalyzeArguments, CheckArguments, DesignArguments};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
@@ -60,7 +62,8 @@ struct CommonArguments {
 /// A parser of a choice among names, with their help.
 fn choices<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
     let values = C::ALL.iter().map(|(_, name, help)| PossibleValue::new(*name).help(help.trim()));
-    let chosen = |name: String| C::ALL.iter().find(|(_, known, _)| *known == name).map(|(choice, ..)| *choice);
+    let chosen =
+        |name: String| C::ALL.iter().find(|(_, known, _)| *known == name).map(|(choice, ..)| *choice);
     PossibleValuesParser::new(values).try_map(move |name| chosen(name).ok_or("no such choice"))
 }
 

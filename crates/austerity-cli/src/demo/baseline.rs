@@ -9,8 +9,8 @@ use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Limits, Sampler, Settings};
 use austerity::theory::{Accuracy, ErrorTable, Moves, Plan};
 use austerity_fit::Line;
-use austerity_fit::request::Common;
 use austerity_fit::output::Failure;
+use austerity_fit::request::Common;
 use serde::Serialize;
 
 /// Chains per baseline.

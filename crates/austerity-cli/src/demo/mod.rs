@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use austerity::model::generate;
 use austerity_fit::Line;
-use austerity_fit::request::Common;
 use austerity_fit::output::{Failure, json, say};
+use austerity_fit::request::Common;
 use austerity_io::write::{Field, TableWriter};
 use serde::Serialize;
 

@@ -43,7 +43,7 @@ const MOST: f64 = 200_000.0;
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
     // Options that make no sense are refused before a folder is made.
     Wanted::read(&asked.request.shape)?;
-    asked.request.shape.proposal.unwrap_or_default().check()?;
+    asked.request.shape.check()?;
     settings(asked.request)?;
     anew(asked, folder, Fresh::create(folder)?, &History::default(), host)
 }
@@ -396,8 +396,9 @@ impl Begin<'_, '_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let plan = plan::Planned { run: &run, names: &names, layout: &layout, dialect: self.host.dialect() };
-        unless_closed(self.host.plan(&plan.words(&sampler.memory(), self.parts.mapped)))?;
+        let planned = plan::Planned { run: &run, names: &names, layout: &layout, mapped: self.parts.mapped };
+        let text = plan::words(&planned, &sampler.memory(), self.host.dialect());
+        unless_closed(self.host.plan(&text))?;
         let checkpoint = Checkpoint {
             version: run.version.clone(),
             settings: run.settings.clone(),

@@ -106,8 +106,8 @@ fn begin<M: Sampled>(
     let begun = Instant::now();
     let shape = &asked.request.shape;
     let wanted = Wanted::read(shape)?;
+    shape.check()?;
     let proposal = shape.proposal.unwrap_or_default();
-    proposal.check()?;
     let surrogate = shape.surrogate.unwrap_or_default();
     settings(asked.request)?;
     if shape.prior.is_some() || shape.prior_intercept.is_some() || !shape.priors.is_empty() {

@@ -16,13 +16,13 @@ pub(super) struct Planned<'a> {
     pub(super) run: &'a RunFile,
     pub(super) names: &'a [String],
     pub(super) layout: &'a Layout,
-    pub(super) dialect: Dialect,
+    /// Whether the data are mapped from disk.
+    pub(super) mapped: bool,
 }
 
-impl Planned<'_> {
-    /// What will be done and why; `memory` is what the sampler needs, `mapped` whether the data are mapped from disk.
-    pub(super) fn words(&self, memory: &Memory, mapped: bool) -> String {
-    let Self { run, names, layout, dialect } = *self;
+/// What will be done and why, with the memory that the sampler needs.
+pub(super) fn words(planned: &Planned<'_>, memory: &Memory, dialect: Dialect) -> String {
+    let Planned { run, names, layout, mapped } = *planned;
     let settings = &run.settings;
     let mut lines = vec![format!(
         "{}: {} rows, {} parameters; {}.",
@@ -79,5 +79,4 @@ impl Planned<'_> {
     }
     lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
     lines.iter().map(|line| austerity_io::text::printable(line)).collect::<Vec<_>>().join("\n")
-    }
 }

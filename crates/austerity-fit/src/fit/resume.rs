@@ -27,9 +27,6 @@ use crate::refusal::{About, Refusal};
 use crate::request::{DataOptions, Keyword, LengthOptions, MAX_DISK, Request, ShapeOptions};
 use crate::runs::{Folder, Overview, PriorRecord, RunFile, Saved};
 
-/// Priors are compared one by one, by [`compare_priors`].
-const PRIORS: [&str; 3] = ["prior", "prior_intercept", "priors"];
-
 /// Goes on with a run.
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
     let options = asked.request;
@@ -45,7 +42,8 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     }
     let lock = RunLock::acquire(folder.path())?;
     same_seed(&run, options)?;
-    same(&run.shape(), &options.shape, &PRIORS)?;
+    // Single priors are compared one by one, below.
+    same(&run.shape(), &options.shape, &["priors"])?;
     let data = same(&run.request.data, &options.data, &["file"])?;
     host.note("reading the data");
     let data = DataOptions { file: options.data.file.clone(), ..data };
@@ -78,7 +76,11 @@ pub(super) fn own<'a>(
         return Err(differs(About::Thing("the model".into()), run.model.family.words(), Family::Own.words()));
     }
     if run.data.rows != rows {
-        return Err(differs(About::Thing("the number of rows".into()), &run.data.rows.to_string(), &rows.to_string()));
+        return Err(differs(
+            About::Thing("the number of rows".into()),
+            &run.data.rows.to_string(),
+            &rows.to_string(),
+        ));
     }
     same_seed(&run, options)?;
     same(&run.shape(), &options.shape, &[])?;
@@ -114,12 +116,7 @@ fn refuse_old_sigma(run: &RunFile, folder: &Folder) -> Result<(), Failure> {
 }
 
 /// Refuses priors that were typed again and are others now, such as those of a file that changed.
-fn compare_priors(
-    run: &RunFile,
-    options: &Request,
-    loaded: &Loaded,
-    stored: &Priors,
-) -> Result<(), Failure> {
+fn compare_priors(run: &RunFile, options: &Request, loaded: &Loaded, stored: &Priors) -> Result<(), Failure> {
     let (shape, before) = (&options.shape, &run.request.shape);
     if shape.prior.is_none() && shape.prior_intercept.is_none() && shape.priors.is_empty() {
         return Ok(());

@@ -293,8 +293,9 @@ impl FromStr for Reference {
     type Err = Unread;
 
     fn from_str(text: &str) -> Result<Self, Unread> {
-        let (column, level) =
-            text.split_once('=').ok_or_else(|| Unread::new(text, "write it as COLUMN=LEVEL, such as city=Bonn"))?;
+        let (column, level) = text
+            .split_once('=')
+            .ok_or_else(|| Unread::new(text, "write it as COLUMN=LEVEL, such as city=Bonn"))?;
         Ok(Self { column: column.into(), level: level.into() })
     }
 }
@@ -347,7 +348,8 @@ pub(crate) fn size_words(bytes: u64) -> String {
 
 /// Reads a duration such as 60s, 5m or 1h 30m.
 pub fn duration(text: &str) -> Result<std::time::Duration, Unread> {
-    humantime::parse_duration(text).map_err(|error| Unread::new(text, format!("{error}; write it as 60s, 5m or 1h")))
+    humantime::parse_duration(text)
+        .map_err(|error| Unread::new(text, format!("{error}; write it as 60s, 5m or 1h")))
 }
 
 #[cfg(test)]
@@ -389,7 +391,10 @@ mod tests {
         assert!(bound("wang-tsiatis:2").unwrap_err().contains("write it as"));
         assert!(bound("bonferroni").unwrap_err().contains("pocock"));
         assert!(law("compensated:x").unwrap_err().contains("not a number"));
-        assert!(matches!(BoundChoice::Pocock.with_epsilon(None), Err(Refusal::Missing { keyword: Keyword::Epsilon, .. })));
+        assert!(matches!(
+            BoundChoice::Pocock.with_epsilon(None),
+            Err(Refusal::Missing { keyword: Keyword::Epsilon, .. })
+        ));
         assert_eq!("off".parse(), Ok(AuditChoice::Rate(0.0)));
         assert!("langevin:2".parse::<ProposalChoice>().unwrap_err().to_string().contains("below 2"));
     }

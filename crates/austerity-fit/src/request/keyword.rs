@@ -161,7 +161,10 @@ mod tests {
         assert_eq!(both(&|dialect| Keyword::StopAt.with(0.1, dialect)), ["--stop-at 0.1", "stop_at=0.1"]);
         assert_eq!(both(&|dialect| Keyword::Rule.with("exact", dialect)), ["--rule exact", "rule=\"exact\""]);
         assert_eq!(both(&|dialect| Keyword::Resume.spelled(dialect)), ["--resume", "resume=True"]);
-        assert_eq!(both(&|dialect| Keyword::NoIntercept.spelled(dialect)), ["--no-intercept", "intercept=False"]);
+        assert_eq!(
+            both(&|dialect| Keyword::NoIntercept.spelled(dialect)),
+            ["--no-intercept", "intercept=False"]
+        );
         assert!(Keyword::ALL.iter().all(|keyword| Keyword::named(&keyword.key()) == Some(*keyword)));
         assert_eq!(Keyword::of_fit().last(), Some(&Keyword::Threads));
     }

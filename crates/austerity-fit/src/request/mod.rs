@@ -26,6 +26,7 @@ use std::time::Duration;
 use austerity::model::Prior;
 use serde::{Deserialize, Serialize};
 
+use crate::refusal::Refusal;
 pub use build::{Fit, OnTable};
 pub use choice::{BoundFamily, Choice, FamilyChoice, Preset, RuleChoice, StatisticChoice, Unread};
 pub use commands::{AnalyzeOptions, CheckOptions, Common, DesignOptions, PredictOptions};
@@ -147,6 +148,19 @@ pub struct ShapeOptions {
     pub priors: BTreeMap<String, Prior>,
 }
 
+impl ShapeOptions {
+    /// Refuses proposals and surrogates that do not exist, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        self.proposal.unwrap_or_default().check()?;
+        match self.surrogate {
+            Some(surrogate @ SurrogateChoice::Order(order)) if !(1..=3).contains(&order) => {
+                Err(Refusal::range(Keyword::Surrogate, surrogate, "taylor1, taylor2 or taylor3"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// How long a run is: a resumed run may change it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -169,14 +183,19 @@ mod optional_duration {
     use serde::{Deserialize as _, Deserializer, Serializer};
     use std::time::Duration;
 
-    pub(super) fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        value: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => serializer.collect_str(&humantime::format_duration(*value)),
             None => serializer.serialize_none(),
         }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
         text.map(|text| humantime::parse_duration(&text).map_err(serde::de::Error::custom)).transpose()
     }
@@ -214,7 +233,8 @@ mod texts {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Priors, D::Error> {
-        let read = |(name, text): (String, String)| Ok((name, text.parse().map_err(serde::de::Error::custom)?));
+        let read =
+            |(name, text): (String, String)| Ok((name, text.parse().map_err(serde::de::Error::custom)?));
         BTreeMap::<String, String>::deserialize(deserializer)?.into_iter().map(read).collect()
     }
 }

@@ -27,7 +27,8 @@ mod tails;
 pub mod verify;
 
 pub(crate) use folder::{
-    DataRecord, DecisionRecord, FORMAT, Folder, ModelRecord, PriorRecord, RunFile, Saved, Standing, TailRecord,
+    DataRecord, DecisionRecord, FORMAT, Folder, ModelRecord, PriorRecord, RunFile, Saved, Standing,
+    TailRecord,
 };
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;
