@@ -18,10 +18,6 @@ from ._models import OFFSET, TRIALS
 from ._temporary import Temporary
 
 
-_NEXT = "Next: report() shows traces and marginals, export() writes the draws as a table, predict() applies them."
-_MORE = "Next: sample(model, draws=…, out=…, resume=True) goes on where a run in a folder of its own stopped."
-
-
 class NotTrustedWarning(UserWarning):
     """The draws are not to be trusted yet; the message says why."""
 
@@ -78,15 +74,8 @@ class Fit:
     ) -> None:
         self.path = Path(path)
         self._names = list(names) if names is not None else None
-        text, self._tables, sentences = told if told is not None else _austerity.overview(self.path)
+        text, self._tables, self._sentences = told if told is not None else _austerity.overview(self.path)
         self._overview: Dict[str, Any] = json.loads(text)
-        self._sentences: List[str] = [one for one in sentences if "`austerity" not in one]
-        # What was noticed before the first draw: the program prints it with the plan, which nobody sees here.
-        self._sentences += [one for one in self.remarks if one not in sentences]
-        if self.trusted:
-            self._sentences.append(_NEXT)
-        elif len(self._sentences) < len(sentences) and self._overview["draws"] > 0:
-            self._sentences.append(_MORE)
         self._keep = keep
 
     # What it says ------------------------------------------------------------------------------------------------

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import os
-from pathlib import Path
 from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _austerity, _columns, _tables
 from ._options import is_number
-from ._priors import Prior, prior_text
+from ._priors import Prior, checked_prior
 from ._watch import Watch
 
 #: Names that the response and the other columns beside the features have inside, where they are arrays of their own.
@@ -98,33 +96,25 @@ class Regression:
             roles = self._of_file(X, given, names, chosen)
         else:
             roles = self._of_table(X, given, names, chosen, {shown: inside for shown, (inside, _) in beside.items()})
-        self._options: List[str] = ["--family", self.family]
-        for shown, column in roles.items():
-            self._options.append(f"--{'response' if shown == 'y' else shown}={column}")
+        self._data: Dict[str, Any] = {"file": self._file or "memory", "family": self.family}
+        self._data.update({"response" if shown == "y" else shown: column for shown, column in roles.items()})
         if chosen is not None and self._file is not None:
-            self._options.append(f"--features={','.join(chosen)}")
+            self._data["features"] = chosen
         for name in levels:
             self._known("categorical", name)
-        if levels:
-            self._options.append(f"--categorical={','.join(levels)}")
-        if success is not None:
-            self._options.append(f"--success={success}")
+        self._data.update(categorical=levels, success=success, no_intercept=not intercept, standardize=bool(standardize))
         if reference is not None:
             if not isinstance(reference, Mapping):
                 raise TypeError(f"reference is {reference!r}; give a dict such as {{'city': 'Bonn'}}")
-            for name, level in reference.items():
+            for name in reference:
                 self._known("reference", str(name))
-                self._options.append(f"--reference={name}={level}")
-        if not intercept:
-            self._options.append("--no-intercept")
-        if standardize:
-            self._options.append("--standardize")
-        self._shape: List[str] = []
-        if prior is not None:
-            self._shape += ["--prior", prior_text("prior", prior)]
-        if prior_intercept is not None:
-            self._shape += ["--prior-intercept", prior_text("prior_intercept", prior_intercept)]
-        self._single = {str(name): prior_text(f"priors[{name!r}]", one) for name, one in (priors or {}).items()}
+            self._data["reference"] = dict(reference)
+        single = {str(name): checked_prior(f"priors[{name!r}]", one) for name, one in (priors or {}).items()}
+        self._priors: Dict[str, Any] = {
+            "prior": checked_prior("prior", prior),
+            "prior_intercept": checked_prior("prior_intercept", prior_intercept),
+            "priors": single or None,
+        }
         self._watch.seal()
 
     def _of_table(
@@ -189,31 +179,20 @@ class Regression:
         if name not in self.names:
             raise ValueError(_unknown(what, name, self.names))
 
-    @property
-    def _needs_folder(self) -> bool:
-        return bool(self._single)
+    def _table(self) -> Optional[_columns.Named]:
+        """The columns, where they are in memory."""
+        if self._file is not None:
+            return None
+        self._watch.check()
+        return self._columns
 
-    def _begin(self, words: List[str], folder: Optional[Path]) -> Any:
+    def _begin(self, options: Dict[str, Any]) -> Any:
         """Begins a run."""
-        more = list(self._shape)
-        if self._single and folder is not None:
-            file = folder / "priors.csv"
-            with file.open("w", encoding="utf-8", newline="") as stream:
-                writer = csv.writer(stream)
-                writer.writerow(["coefficient", "prior"])
-                writer.writerows(self._single.items())
-            more += ["--priors", str(file)]
-        if self._file is not None:
-            return _austerity.fit_file([self._file] + self._options + more + words)
-        self._watch.check()
-        return _austerity.fit_columns(self._columns, ["memory"] + self._options + more + words)
+        return _austerity.fit_table(self._table(), {**self._data, **self._priors, **options})
 
-    def _check(self, words: List[str]) -> str:
+    def _check(self, options: Dict[str, Any]) -> str:
         """Whether the assumptions of the test are sound."""
-        if self._file is not None:
-            return _austerity.check_file([self._file] + self._options + words)
-        self._watch.check()
-        return _austerity.check(self._columns, ["memory"] + self._options + words)
+        return _austerity.check(self._table(), self._data, options)
 
     def __repr__(self) -> str:
         size = f"{self.rows} rows" if self._file is None else os.path.basename(self._file)

@@ -1,10 +1,10 @@
-"""Keyword arguments as options of the program, checked by its own parser."""
+"""Keyword arguments: names and plain values, which the compiled part turns into a request."""
 
 from __future__ import annotations
 
 import difflib
 import numbers
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List
 
 import numpy as np
 
@@ -60,25 +60,25 @@ def whole(name: str, value: Any, least: int) -> int:
 
 
 def seconds(value: Any) -> Any:
-    """A budget as the program reads it: numbers are seconds."""
+    """A budget as seconds, or the text it is."""
     if hasattr(value, "total_seconds"):
         value = value.total_seconds()
     if not is_number(value):
         return value
     if not 0 < float(value) < float("inf"):
         raise ValueError(f"budget is {float(value):g}; give seconds above 0, or a text such as '60s' or '5m'")
-    return f"{max(float(value) * 1000, 1):.0f}ms"
+    return max(float(value), 1e-3)
 
 
-def known() -> Dict[str, Tuple[str, bool]]:
-    """Help of every option that `sample` hands on, and whether it is a flag."""
-    return {name: (text, flag) for name, text, flag in _austerity.fit_options() if name not in _OWN}
+def known() -> List[str]:
+    """Names of the options that `sample` hands on."""
+    return [name for name in _austerity.fit_options() if name not in _OWN]
 
 
-def words(options: Dict[str, Any], allowed: Iterable[str], call: str) -> List[str]:
-    """`epsilon=0.05` as `--epsilon=0.05`."""
+def checked(options: Dict[str, Any], allowed: Iterable[str], call: str) -> Dict[str, Any]:
+    """The options that are given, as plain values; names that nobody knows are refused with a hint."""
     allowed = set(allowed)
-    found: List[str] = []
+    found: Dict[str, Any] = {}
     for name, value in options.items():
         if name not in allowed:
             if name in _SENTENCES:
@@ -86,28 +86,19 @@ def words(options: Dict[str, Any], allowed: Iterable[str], call: str) -> List[st
             near = difflib.get_close_matches(name, allowed, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(allowed))}"
             raise TypeError(f"{call} got an unexpected keyword argument {name!r}{hint}")
-        if value is None or value is False:
-            continue
-        if name in _WHOLE:
-            value = whole(name, value, _WHOLE[name])
-        option = "--" + name.replace("_", "-")
-        if value is True:
-            found.append(option)
-        else:
-            found.append(f"{option}={text(name, value)}")
+        if name in _WHOLE and value is not None and value is not False:
+            found[name] = whole(name, value, _WHOLE[name])
+        elif value is not None and value is not False:
+            found[name] = plain(name, value)
     return found
 
 
-def text(name: str, value: Any) -> str:
-    """A value as it would be typed."""
-    if isinstance(value, str):
+def plain(name: str, value: Any) -> Any:
+    """A value without NumPy's types."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if value is True:
+        raise ValueError(f"{name} is True; give a number or a text")
+    if isinstance(value, (str, int, float, list, tuple)) or hasattr(value, "__fspath__"):
         return value
-    if isinstance(value, (list, tuple)) or hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:
-        return ",".join(text(name, one) for one in value)
-    if hasattr(value, "item"):
-        value = value.item()
-    if hasattr(value, "__fspath__"):
-        return str(value.__fspath__())
-    if isinstance(value, (int, float)):
-        return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else repr(value)
     raise TypeError(f"{name} is {value!r}; give a number or a text")

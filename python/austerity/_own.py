@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Any, Callable, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -18,7 +17,6 @@ _ORDER = 0
 class OwnModel:
     """What models of one's own share: a start, names, a width."""
 
-    _needs_folder = False
     _one_thread = False
 
     def __init__(
@@ -43,12 +41,10 @@ class OwnModel:
     def _beginning(self) -> Any:
         return self.start.tolist(), None if self.scale is None else self.scale.tolist()
 
-    def _words(self, words: List[str]) -> List[str]:
-        words = ["memory"] + words
-        if self._one_thread:
-            # Functions of Python take turns anyway.
-            words = [word for word in words if word != "--threads=0"] + (["--threads=1"] if "--threads=0" in words else [])
-        return words
+    def _request(self, options: Dict[str, Any]) -> Dict[str, Any]:
+        # Functions of Python take turns anyway.
+        threads = options.get("threads") or (1 if self._one_thread else 0)
+        return {**options, "file": "memory", "threads": threads}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.rows} rows, {len(self.start)} parameters>"
@@ -119,9 +115,9 @@ class Model(OwnModel):
         _callable("log_prior", log_prior)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
 
-    def _begin(self, words: List[str], folder: Optional[Path]) -> Any:
+    def _begin(self, options: Dict[str, Any]) -> Any:
         given = (self.log_likelihood, self.log_prior, self.rows, self.names, _ORDER)
-        return _austerity.fit_functions(given, self._beginning(), self._words(words))
+        return _austerity.fit_functions(given, self._beginning(), self._request(options))
 
 
 class NumbaModel(OwnModel):
@@ -199,11 +195,11 @@ class NumbaModel(OwnModel):
     def __reduce__(self) -> Any:
         raise TypeError("a NumbaModel cannot be pickled: it holds an address of this process; build it anew where it is needed")
 
-    def _begin(self, words: List[str], folder: Optional[Path]) -> Any:
+    def _begin(self, options: Dict[str, Any]) -> Any:
         prior = self.log_prior if not self._prior_address else _nothing
         given = (_nothing, prior, self.rows, self.names, _ORDER)
         compiled = (self._address, self.data, self._prior_address, given)
-        return _austerity.fit_native(compiled, self._beginning(), self._words(words))
+        return _austerity.fit_native(compiled, self._beginning(), self._request(options))
 
 
 
@@ -255,7 +251,7 @@ class JaxModel(OwnModel):
     def __reduce__(self) -> Any:
         raise TypeError("a JaxModel cannot be pickled: it holds compiled functions; build it anew where it is needed")
 
-    def _begin(self, words: List[str], folder: Optional[Path]) -> Any:
+    def _begin(self, options: Dict[str, Any]) -> Any:
         functions = self._derivatives
         given = (functions.log_likelihood, functions.log_prior, self.rows, self.names, _ORDER)
-        return _austerity.fit_derivatives(given, functions, self._beginning(), self._words(words))
+        return _austerity.fit_derivatives(given, functions, self._beginning(), self._request(options))

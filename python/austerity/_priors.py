@@ -59,6 +59,10 @@ class Prior:
     def _values(self) -> Tuple[float, ...]:
         return tuple(getattr(self, name) for name in self._numbers)
 
+    def _parts(self) -> Tuple[str, Tuple[float, ...]]:
+        """What it is called and its numbers, for the compiled part."""
+        return self._text, self._values()
+
     def _shown(self) -> Dict[str, float]:
         shown = dict(zip(self._numbers, self._values()))
         if not self.positive and shown.get("mean") == 0.0:
@@ -164,10 +168,10 @@ class LogNormal(Prior):
         super().__init__(mean, sd)
 
 
-def prior_text(name: str, prior: object) -> str:
-    """A prior as the program reads it."""
-    if isinstance(prior, (str, Prior)):
-        return str(prior)
+def checked_prior(name: str, prior: object) -> Any:
+    """A prior, a text that names one, or ``None``."""
+    if prior is None or isinstance(prior, (str, Prior)):
+        return prior
     raise TypeError(
         f"{name}: {prior!r} is no prior; use Normal(sd), Laplace(scale), StudentT(freedom, scale) or Flat(), "
         "for sigma HalfNormal(scale), HalfStudentT(freedom, scale), Exponential(rate) or LogNormal(mean, sd)"

@@ -8,7 +8,7 @@ import secrets
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Set, Union
+from typing import Any, Dict, Optional, Set, Union
 
 from . import _austerity, _options
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError
@@ -87,8 +87,8 @@ def sample(
         draws=draws, chains=chains, tolerance=tolerance, budget=budget, rule=rule, proposal=proposal, threads=threads
     )
     given.update(options)
-    words = _options.words(given, _options.known(), "sample()") + _seed(seed, resume)
-    run = Run(model, words, None if out is None else Path(out), resume)
+    checked = {**_options.checked(given, _options.known(), "sample()"), "seed": _seed(seed, resume), "resume": resume}
+    run = Run(model, checked, None if out is None else Path(out))
     if not blocking:
         return run
     return run._finish(Bar.wanted(progress))
@@ -98,16 +98,16 @@ def sample(
 _SEED = 1
 
 
-def _seed(seed: Any, resume: bool) -> List[str]:
-    """The seed as an option: one from the operating system for ``None``, that of the run itself when it goes on."""
+def _seed(seed: Any, resume: bool) -> Optional[int]:
+    """The seed: one from the operating system for ``None``, that of the run itself when it goes on."""
     if seed is None:
-        return [] if resume else [f"--seed={secrets.randbits(32)}"]
+        return None if resume else secrets.randbits(32)
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
         raise TypeError(f"seed is {seed!r}; give a whole number from 0, or None for one from the operating system")
     seed = seed.__index__()
     if not 0 <= seed < 2**63:
         raise ValueError(f"seed is {seed}; give a whole number from 0 to 2**63 - 1, or None for one from the operating system")
-    return [] if resume and seed == _SEED else [f"--seed={seed}"]
+    return None if resume and seed == _SEED else seed
 
 
 class Run:
@@ -124,17 +124,13 @@ class Run:
     def __init__(
         self,
         model: Union[Regression, OwnModel],
-        words: List[str],
+        options: Dict[str, Any],
         out: Optional[Path],
-        resume: bool,
     ) -> None:
         self._model = model
-        self._keep = Temporary() if out is None or model._needs_folder else None
-        owned = self._keep if out is None else None
-        self.path = owned.path / "run" if owned is not None else Path(out)  # type: ignore[arg-type]
-        self._owned = owned
-        words = words + [f"--out={self.path}"] + (["--resume"] if resume else [])
-        self._handle = model._begin(words, self._keep.path if self._keep is not None else None)
+        self._owned = Temporary() if out is None else None
+        self.path = self._owned.path / "run" if self._owned is not None else Path(out)  # type: ignore[arg-type]
+        self._handle = model._begin({**options, "out": self.path})
         self._fit: Optional[Fit] = None
         self._error: Optional[BaseException] = None
         _running.add(self)

@@ -7,17 +7,11 @@ from typing import Any, Dict, Optional
 
 from . import _austerity
 from ._models import Regression
-from ._options import text
+from ._options import plain
 
 
-def _words(options: Dict[str, Any]) -> list:
-    found = []
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        option = "--" + name.replace("_", "-")
-        found.append(option if value is True else f"{option}={text(name, value)}")
-    return found
+def _given(options: Dict[str, Any]) -> Dict[str, Any]:
+    return {name: value if value is True else plain(name, value) for name, value in options.items() if value is not None and value is not False}
 
 
 def analyze(n: int, batch: Optional[int] = None, epsilon: Optional[float] = None, **options: Any) -> Dict[str, Any]:
@@ -34,7 +28,7 @@ def analyze(n: int, batch: Optional[int] = None, epsilon: Optional[float] = None
     >>> round(analyze(12214, batch=500, epsilon=0.05)["worst_case"]["error"], 2)
     0.31
     """
-    return json.loads(_austerity.analyze(_words(dict(n=n, batch=batch, epsilon=epsilon, **options))))
+    return json.loads(_austerity.analyze(n, _given(dict(batch=batch, epsilon=epsilon, **options))))
 
 
 def design(n: int, tolerance: float, *, seed: int = 1, **options: Any) -> Dict[str, Any]:
@@ -46,7 +40,7 @@ def design(n: int, tolerance: float, *, seed: int = 1, **options: Any) -> Dict[s
     >>> found["feasible"], found["error"] <= 0.05
     (True, True)
     """
-    return json.loads(_austerity.design(_words(dict(n=n, tolerance=tolerance, seed=seed, **options))))
+    return json.loads(_austerity.design(n, tolerance, _given(dict(seed=seed, **options))))
 
 
 def check(model: Regression, *, seed: int = 1, **options: Any) -> Dict[str, Any]:
@@ -56,4 +50,4 @@ def check(model: Regression, *, seed: int = 1, **options: Any) -> Dict[str, Any]
     """
     if not isinstance(model, Regression):
         raise TypeError(f"check needs a regression such as Logistic(X, y), not {type(model).__name__}")
-    return json.loads(model._check(_words(dict(seed=seed, **options))))
+    return json.loads(model._check(_given(dict(seed=seed, **options))))

@@ -6,14 +6,17 @@ use serde_json::json;
 
 use austerity_fit::Line;
 use austerity_fit::data;
-use austerity_fit::options::{Common, ConvertOptions};
 use austerity_fit::output::{Failure, json as print_json, say};
+use austerity_fit::request::Common;
+
+use crate::arguments::ConvertArguments;
 
 /// Makes the store.
-pub(crate) fn run(common: &Common, options: &ConvertOptions) -> Result<(), Failure> {
-    let design = data::design(&options.data)?;
-    let kind = data::kind(&options.data)?;
-    let how = How { memory: options.memory, shards: options.shards };
+pub(crate) fn run(common: &Common, options: &ConvertArguments) -> Result<(), Failure> {
+    let wanted = options.data.options();
+    let design = data::design(&wanted)?;
+    let kind = data::kind(&wanted)?;
+    let how = How { memory: options.memory as usize, shards: options.shards };
     let mut line = Line::new("convert");
     let mut told = |progress: Progress| {
         let share = |done: usize, rows: usize| 100.0 * done as f64 / rows.max(1) as f64;
@@ -27,7 +30,7 @@ pub(crate) fn run(common: &Common, options: &ConvertOptions) -> Result<(), Failu
             }
         }
     };
-    let source = open(&options.data.data)?;
+    let source = open(&wanted.file)?;
     let made = create(&source, (&design, kind), common.seed(), &options.out, &how, &mut told)?;
     line.clear();
     if common.json {

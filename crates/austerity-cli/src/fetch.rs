@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::arguments::FetchOptions;
 use austerity_fit::Line;
-use austerity_fit::options::Common;
 use austerity_fit::output::{Failure, json as print_json, say};
+use austerity_fit::request::Common;
 
 /// Longer time-outs are no time-outs.
 const LONGEST: f64 = 86_400.0;

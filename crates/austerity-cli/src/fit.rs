@@ -3,17 +3,19 @@
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
 use austerity_fit::Line;
 use austerity_fit::fit::{self, Display, Host};
-use austerity_fit::options::{Common, FitOptions};
 use austerity_fit::output::{Failure, say};
+use austerity_fit::request::Common;
 use austerity_fit::runs::{Overview, summary};
 use austerity_io::text::printable_lines;
 
+use crate::arguments::FitArguments;
 use crate::interrupt;
 
 /// Runs the fit; tells whether its result may be trusted.
-pub(crate) fn run(common: &Common, options: &FitOptions) -> Result<bool, Failure> {
-    let mut host = Terminal { common, json: options.json_progress, line: Line::new("fit"), display: None };
-    Ok(fit::run(common, options, &mut host)?.verdict.trusted())
+pub(crate) fn run(common: &Common, arguments: &FitArguments) -> Result<bool, Failure> {
+    let request = arguments.request(common)?;
+    let mut host = Terminal { common, json: arguments.json_progress, line: Line::new("fit"), display: None };
+    Ok(fit::run(&request, &mut host)?.verdict.trusted())
 }
 
 struct Terminal<'a> {
@@ -42,7 +44,7 @@ impl Host for Terminal<'_> {
 
     fn plan(&mut self, text: &str) -> Result<(), Failure> {
         self.line.clear();
-        say(text)
+        if self.common.json { Ok(()) } else { say(text) }
     }
 
     fn warn(&mut self, text: &str) {

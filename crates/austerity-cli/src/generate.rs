@@ -4,8 +4,8 @@ use austerity_io::write::{Field, TableWriter};
 use serde_json::json;
 
 use crate::arguments::GenerateOptions;
-use austerity_fit::options::{Common, FamilyChoice};
 use austerity_fit::output::{Failure, json as print_json, say};
+use austerity_fit::request::{Common, FamilyChoice};
 
 /// Writes the file and tells the coefficients.
 pub(crate) fn run(common: &Common, options: &GenerateOptions) -> Result<(), Failure> {

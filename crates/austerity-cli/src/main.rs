@@ -5,6 +5,7 @@
 mod arguments;
 mod convert;
 mod demo;
+mod export;
 #[cfg(feature = "paper")]
 mod fetch;
 mod fit;
@@ -26,38 +27,39 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let common = &arguments.common();
     let outcome = match &arguments.command {
-        Command::Fit(options) => match fit::run(&arguments.common, options) {
+        Command::Fit(options) => match fit::run(common, options) {
             Ok(true) => Ok(()),
             Ok(false) => return ExitCode::from(1),
             Err(failure) => Err(failure),
         },
-        Command::Verify(options) => match runs::verify::run(&arguments.common, options) {
+        Command::Verify(options) => match runs::verify::run(common, &options.path) {
             Ok(true) => Ok(()),
             Ok(false) => return ExitCode::from(1),
             Err(failure) => Err(failure),
         },
-        Command::Predict(options) => runs::predict::run(&arguments.common, options, &interrupt::control()),
-        Command::Merge(options) => runs::merge::run(&arguments.common, options),
-        Command::Summary(options) => runs::summary::run(&arguments.common, options),
-        Command::Report(options) => runs::page::run(&arguments.common, options),
-        Command::Export(options) => runs::export::run(&arguments.common, options),
-        Command::Convert(options) => convert::run(&arguments.common, options),
+        Command::Predict(options) => runs::predict::run(common, &options.options(), &interrupt::control()),
+        Command::Merge(options) => runs::merge::run(common, &options.runs, &options.out),
+        Command::Summary(options) => runs::summary::run(common, &options.run),
+        Command::Report(options) => runs::page::run(common, &options.run, options.out.as_deref()),
+        Command::Export(options) => export::run(common, options),
+        Command::Convert(options) => convert::run(common, options),
         Command::Completions(options) => manual::completions(options),
         Command::Man(options) => manual::man(options),
-        Command::Demo(options) => demo::run(&arguments.common, options),
-        Command::Analyze(options) => analyze::run(&arguments.common, options),
-        Command::Design(options) => design::run(&arguments.common, options),
-        Command::Check(options) => check::run(&arguments.common, options),
+        Command::Demo(options) => demo::run(common, options),
+        Command::Analyze(options) => analyze::run(common, &options.options()),
+        Command::Design(options) => design::run(common, &options.options()),
+        Command::Check(options) => check::run(common, &options.options()),
         #[cfg(feature = "paper")]
-        Command::Reproduce(options) => reproduce::run(&arguments.common, options),
+        Command::Reproduce(options) => reproduce::run(common, options),
         #[cfg(feature = "paper")]
-        Command::Data(arguments::DataCommand::Fetch(options)) => fetch::run(&arguments.common, options),
+        Command::Data(arguments::DataCommand::Fetch(options)) => fetch::run(common, options),
         #[cfg(not(feature = "paper"))]
         Command::Reproduce(words) => without_paper::run("reproduce", words),
         #[cfg(not(feature = "paper"))]
         Command::Data(words) => without_paper::run("data", words),
-        Command::Generate(options) => generate::run(&arguments.common, options),
+        Command::Generate(options) => generate::run(common, options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

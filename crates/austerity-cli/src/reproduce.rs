@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::arguments::ReproduceOptions;
 use crate::interrupt;
 use austerity_fit::Line;
-use austerity_fit::options::Common;
 use austerity_fit::output::{Failure, json as print_json, say};
+use austerity_fit::request::Common;
 
 /// Runs one experiment or all, and tells every verdict.
 pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Failure> {

@@ -80,7 +80,7 @@ fn levels_that_do_not_occur_are_refused_with_those_that_do() {
         ("--reference city=Kiel", vec!["`Kiel` does not occur", "`Bonn`, `Jena`, `Ulm`"]),
         ("--reference town=Bonn", vec!["town"]),
         ("--reference Bonn", vec!["COLUMN=LEVEL"]),
-        ("--reference year=2001", vec!["holds numbers", "--categorical"]),
+        ("--reference year=2001", vec!["holds numbers", "as categorical"]),
     ] {
         folder.refused_with(&format!("fit {data} --response bought {FIT} {words} --out a"), &said);
     }

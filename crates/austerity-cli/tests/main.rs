@@ -21,6 +21,7 @@ mod posteriors;
 mod predict;
 mod real_data;
 mod reproduce;
+mod request;
 mod resume;
 mod surrogates;
 mod tails;

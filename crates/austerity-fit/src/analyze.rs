@@ -5,9 +5,9 @@ use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Outcome, Plan, Random
 use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 use serde_json::{Value, json};
 
-use crate::options::{AnalyzeOptions, Common, StatisticChoice};
 use crate::output::{Failure, json as print_json, picture, say};
-use crate::parse::BoundChoice;
+use crate::refusal::Refusal;
+use crate::request::{AnalyzeOptions, BoundChoice, Common, Keyword, StatisticChoice};
 use crate::table::table;
 
 /// Looks up to which every single one is computed.
@@ -45,19 +45,29 @@ pub fn run(common: &Common, options: &AnalyzeOptions) -> Result<(), Failure> {
 
 /// Refuses values and combinations that would be ignored or mean nothing.
 fn check(options: &AnalyzeOptions) -> Result<(), Failure> {
-    let refuse = |text: String| Err(Failure::Usage(text));
-    if let Some(bad) = options.mu_std.iter().find(|z| !z.is_finite()) {
-        return refuse(format!("--mu-std has {bad}; allowed: finite numbers"));
+    if options.batch.is_some() && !options.looks.is_empty() {
+        return Err(Refusal::Both(Keyword::Batch, Keyword::Looks).into());
     }
-    if let (BoundChoice::WangTsiatis { .. }, Some(epsilon)) = (options.bound, options.epsilon) {
-        return refuse(format!(
-            "--epsilon {epsilon} has no say with --bound wang-tsiatis:G0,ALPHA; drop one of the two"
-        ));
+    let (mean, sd, compares) = (options.mean.is_some(), options.sd.is_some(), !options.compare.is_empty());
+    let missing = [
+        (options.batch.is_none() && options.looks.is_empty(), Keyword::Batch, "the first look needs rows"),
+        (mean && !sd, Keyword::Sd, "a step is described by mean and sd"),
+        (sd && !mean, Keyword::Mean, "a step is described by mean and sd"),
+        (options.kappa.is_some() && options.energy.is_none(), Keyword::Energy, "kappa is about its steps"),
+        (compares && options.plot.is_none(), Keyword::Plot, "levels are compared in it"),
+        (compares && options.epsilon.is_none(), Keyword::Epsilon, "other levels are compared with it"),
+    ];
+    if let Some(&(_, keyword, why)) = missing.iter().find(|(missing, ..)| *missing) {
+        return Err(Refusal::Missing { keyword, why }.into());
+    }
+    if let Some(bad) = options.mu_std.iter().find(|z| !z.is_finite()) {
+        return Err(Refusal::range(Keyword::MuStd, bad, "finite numbers").into());
+    }
+    if matches!(options.bound, BoundChoice::WangTsiatis { .. }) && options.epsilon.is_some() {
+        return Err(Refusal::EpsilonTwice.into());
     }
     if options.energy.is_some() && options.law == Law::Logistic {
-        return refuse(
-            "--energy predicts the bias of Metropolis–Hastings chains; drop it or --law logistic".into(),
-        );
+        return Err(Refusal::EnergyLogistic.into());
     }
     Ok(())
 }
@@ -66,17 +76,15 @@ fn check(options: &AnalyzeOptions) -> Result<(), Failure> {
 fn settings(options: &AnalyzeOptions, epsilon: Option<f64>) -> Result<SequentialSettings, Failure> {
     let looks = match options.batch {
         Some(first) if first > options.n => {
-            return Err(Failure::Usage(format!(
-                "--batch is {first}; allowed: at most the {} rows of --n",
-                options.n
-            )));
+            let allowed = format!("at most the {} rows", options.n);
+            return Err(Refusal::range(Keyword::Batch, first, allowed).into());
         }
         Some(first) => Looks::Growing { first, growth: options.growth },
         None => Looks::Custom { rows: options.looks.clone() },
     };
     Ok(SequentialSettings {
         looks,
-        bound: options.bound.with_epsilon(epsilon).map_err(Failure::Usage)?,
+        bound: options.bound.with_epsilon(epsilon)?,
         statistic: match options.statistic {
             StatisticChoice::Normal => Statistic::Normal,
             StatisticChoice::T => Statistic::Student,

@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 
 use crate::data::{self, Loaded};
 use crate::model::{FREEDOM, Family};
-use crate::options::{CheckOptions, Common};
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
+use crate::refusal::Refusal;
+use crate::request::{CheckOptions, Common, Keyword};
 use crate::table::table;
 use influence::{Influences, of_glm};
 
@@ -68,11 +69,11 @@ fn find(
     table: Option<&Source>,
 ) -> Result<(Findings, Loaded), Failure> {
     if options.pairs == 0 {
-        return Err(Failure::Usage("--pairs is 0; allowed: at least 1".into()));
+        return Err(Refusal::range(Keyword::Pairs, 0, "at least 1").into());
     }
     let mut line = Line::new("check");
     line.note("reading the data");
-    let loaded = data::load(&options.data, table, common.seed(), common)?;
+    let loaded = data::load(&options.data, table, common.seed(), common.threads)?;
     line.note("finding the mode and looking at moves");
     let data = &loaded.store;
     let family = Family::of(options.data.family, data.description().kind);

@@ -6,8 +6,9 @@ use austerity_io::load::{LoadOptions, load as load_table};
 use austerity_io::store;
 use austerity_io::table::{Source, open};
 
-use crate::options::{Common, DataOptions, FamilyChoice};
 use crate::output::Failure;
+use crate::refusal::{About, Refusal};
+use crate::request::{DataOptions, FamilyChoice, Keyword};
 
 /// Rows ready for sampling, with what was noticed on the way.
 pub struct Loaded {
@@ -26,28 +27,29 @@ pub(crate) fn load(
     options: &DataOptions,
     table: Option<&Source>,
     seed: u64,
-    common: &Common,
+    threads: usize,
 ) -> Result<Loaded, Failure> {
-    if table.is_none() && (store::is_store(&options.data) || options.data.is_dir()) {
-        return mapped(options, threads(common));
+    if table.is_none() && (store::is_store(&options.file) || options.file.is_dir()) {
+        return mapped(options, all_cores(threads));
     }
     let kind = kind(options)?;
     let wanted = design(options)?;
-    let how = LoadOptions { threads: (common.threads > 0).then_some(common.threads) };
+    let how = LoadOptions { threads: (threads > 0).then_some(threads) };
     let loaded = match table {
         Some(table) => load_table(table, &wanted, kind, seed, &how)?,
-        None => load_table(&open(&options.data)?, &wanted, kind, seed, &how)?,
+        None => load_table(&open(&options.file)?, &wanted, kind, seed, &how)?,
     };
     let mut remarks = loaded.notes;
     remarks.extend(loaded.warnings);
-    let checksum = store::checksum(&loaded.store, threads(common));
+    let checksum = store::checksum(&loaded.store, all_cores(threads));
     Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum })
 }
 
 /// Which column is what.
 pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
     let Some(response) = &options.response else {
-        return Err(Failure::Usage("--response is missing: name the column to be explained".into()));
+        let why = "name the column to be explained";
+        return Err(Refusal::Missing { keyword: Keyword::Response, why }.into());
     };
     Ok(DesignOptions {
         features: options.features.clone(),
@@ -56,7 +58,7 @@ pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
         trials: options.trials.clone(),
         offset: options.offset.clone(),
         success: options.success.clone(),
-        references: options.reference.clone(),
+        references: options.reference.iter().map(ToString::to_string).collect(),
         intercept: !options.no_intercept,
         standardize: options.standardize,
         ..DesignOptions::new(response)
@@ -68,9 +70,7 @@ pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
     Ok(match (options.family, &options.trials) {
         (None | Some(FamilyChoice::Logistic), Some(_)) => Some(ResponseKind::CountOfTrials),
         (_, Some(trials)) => {
-            return Err(Failure::Usage(format!(
-                "--trials {trials} belongs to --family logistic only; drop it"
-            )));
+            return Err(Refusal::TrialsFamily { trials: trials.clone() }.into());
         }
         (None, None) => None,
         (Some(FamilyChoice::Logistic), None) => Some(ResponseKind::Binary),
@@ -90,8 +90,8 @@ fn same_level(named: &str, level: &str) -> bool {
 }
 
 /// Threads for work on all rows; 0 stands for all cores.
-pub(crate) fn threads(common: &Common) -> usize {
-    match common.threads {
+pub(crate) fn all_cores(threads: usize) -> usize {
+    match threads {
         0 => std::thread::available_parallelism().map_or(1, Into::into),
         threads => threads,
     }
@@ -99,50 +99,48 @@ pub(crate) fn threads(common: &Common) -> usize {
 
 /// Opens a store and compares every row with its checksum; options about columns must be those it was made with.
 fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
-    let opened = store::open(&options.data)?;
+    let opened = store::open(&options.file)?;
     let recipe = &opened.recipe;
-    let differs = |option: &str, stored: &str, typed: &str| {
-        Failure::Usage(format!(
-            "{}: {option} was {stored} when the store was made and is {typed} now; drop the option or convert the table again",
-            options.data.display()
-        ))
+    let differs = |what: About, stored: &str, now: &str| {
+        let (stored, now) = (stored.into(), now.into());
+        Failure::from(Refusal::StoreDiffers { file: options.file.clone(), what, stored, now })
     };
     let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".into());
     let response = Some(recipe.response.clone());
     let roles = [
-        ("--response", &options.response, &response),
-        ("--weights", &options.weights, &recipe.weights),
-        ("--trials", &options.trials, &recipe.trials),
-        ("--offset", &options.offset, &recipe.offset),
+        (Keyword::Response, &options.response, &response),
+        (Keyword::Weights, &options.weights, &recipe.weights),
+        (Keyword::Trials, &options.trials, &recipe.trials),
+        (Keyword::Offset, &options.offset, &recipe.offset),
     ];
     for (option, typed, stored) in roles {
         if typed.is_some() && typed != stored {
-            return Err(differs(option, &named(stored), &named(typed)));
+            return Err(differs(option.into(), &named(stored), &named(typed)));
         }
     }
     if let Some(features) = &options.features {
         let stored: Vec<&str> = recipe.terms.iter().map(Term::column).collect();
         if features.iter().map(String::as_str).collect::<Vec<_>>() != stored {
-            return Err(differs("--features", &stored.join(","), &features.join(",")));
+            return Err(differs(Keyword::Features.into(), &stored.join(","), &features.join(",")));
         }
     }
     if options.no_intercept && recipe.intercept {
-        return Err(differs("--no-intercept", "not given", "given"));
+        return Err(differs(Keyword::NoIntercept.into(), "not given", "given"));
     }
     if options.standardize && !recipe.is_standardized() {
-        return Err(differs("--standardize", "not given", "given"));
+        return Err(differs(Keyword::Standardize.into(), "not given", "given"));
     }
     let text: Vec<String> = recipe.text_columns();
     if let Some(name) = options.categorical.iter().find(|name| !text.contains(name)) {
-        return Err(differs("--categorical", &text.join(","), name));
+        return Err(differs(Keyword::Categorical.into(), &text.join(","), name));
     }
     if let Some(success) = &options.success {
         let stored = recipe.coding.success();
         if !same_level(success, &stored) {
-            return Err(differs("--success", &stored, success));
+            return Err(differs(Keyword::Success.into(), &stored, success));
         }
     }
-    for word in &options.reference {
+    for word in options.reference.iter().map(ToString::to_string) {
         let stored = recipe.terms.iter().find_map(|term| match term {
             Term::Levels { column, reference: Some(level), .. } => {
                 let named = word.strip_prefix(column.as_str())?.strip_prefix('=')?;
@@ -152,15 +150,15 @@ fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
         });
         match stored {
             Some((_, true)) => {}
-            Some((stored, false)) => return Err(differs("--reference", &stored, word)),
-            None => return Err(differs("--reference", "not given for this column", word)),
+            Some((stored, false)) => return Err(differs(Keyword::Reference.into(), &stored, &word)),
+            None => return Err(differs(Keyword::Reference.into(), "not given for this column", &word)),
         }
     }
     if let Some(kind) = kind(options)?
         && kind != opened.store.description().kind
     {
         return Err(differs(
-            "the kind of response (--family)",
+            About::Thing("the kind of response".into()),
             &opened.store.description().kind.to_string(),
             &kind.to_string(),
         ));

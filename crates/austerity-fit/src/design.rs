@@ -10,9 +10,9 @@ use rand::RngExt as _;
 use rand_distr::StandardNormal;
 use serde_json::{Value, json};
 
-use crate::options::{BoundFamily, Common, DesignOptions};
 use crate::output::{Failure, json as print_json, picture, say};
-use crate::parse::DesignLaw;
+use crate::refusal::Refusal;
+use crate::request::{BoundFamily, Common, DesignOptions, Keyword, LawChoice};
 use crate::table::table;
 
 /// Decisions made up when there is no trial.
@@ -41,8 +41,11 @@ pub fn run(common: &Common, options: &DesignOptions) -> Result<(), Failure> {
 
 /// Searches, and draws the front where that was asked for.
 fn search(common: &Common, options: &DesignOptions) -> Result<Search, Failure> {
-    if options.worst_case && options.law != DesignLaw::Given(Law::Metropolis) {
-        return Err(Failure::Usage("--law has no say with --worst-case; drop one of the two".into()));
+    if options.worst_case && options.law != LawChoice::Given(Law::Metropolis) {
+        return Err(Refusal::Both(Keyword::Law, Keyword::WorstCase).into());
+    }
+    if options.worst_case && options.trial.is_some() {
+        return Err(Refusal::Both(Keyword::Trial, Keyword::WorstCase).into());
     }
     let space = match options.bound {
         BoundFamily::Pocock => Space::constant(options.n)?,
@@ -58,8 +61,8 @@ fn search(common: &Common, options: &DesignOptions) -> Result<Search, Failure> {
             None => made_up(options, common.seed())?,
         };
         match options.law {
-            DesignLaw::Given(law) => average(&space, &pairs, law, options.tolerance)?,
-            DesignLaw::Compensated => average_compensated(&space, &pairs, options.tolerance)?,
+            LawChoice::Given(law) => average(&space, &pairs, law, options.tolerance)?,
+            LawChoice::Compensated => average_compensated(&space, &pairs, options.tolerance)?,
         }
     };
     if let Some(path) = &options.plot {
@@ -72,7 +75,7 @@ fn search(common: &Common, options: &DesignOptions) -> Result<Search, Failure> {
 fn made_up(options: &DesignOptions, seed: u64) -> Result<Pairs, Failure> {
     let energy = options.energy;
     if !(energy > 0.0 && energy.is_finite()) {
-        return Err(Failure::Usage(format!("--energy is {energy}; allowed: a positive finite number")));
+        return Err(Refusal::range(Keyword::Energy, energy, "a positive finite number").into());
     }
     let mut pairs = Pairs::new(options.n)?;
     let rows = options.n as f64;

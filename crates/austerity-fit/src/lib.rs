@@ -2,12 +2,13 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`options`] | what a user can ask for |
+//! | [`Request`], [`request`] | what is asked for; running it gives a [`Fit`] |
 //! | [`fit`] | from a table to draws in a folder, watched and steered by a [`Host`](fit::Host) |
 //! | [`runs`] | a run's folder, what can be said of it, and the commands that read runs |
 //! | [`analyze`], [`design`], [`check`] | how wrong a test is, which one to take, whether its assumptions are sound |
 //! | [`budget`] | which setting has the least risk when a budget is spent: pure functions |
 //! | [`data`] | from a table to rows ready for sampling |
+//! | [`refusal`] | requests that cannot be met, and why, in the reader's words |
 //! | [`output`] | what goes to standard output, and what can go wrong |
 //!
 //! No terminal is needed: a run is told to its host, and only functions called `run` of commands print.
@@ -19,13 +20,15 @@ pub mod data;
 pub mod design;
 pub mod fit;
 mod model;
-pub mod options;
 pub mod output;
-mod parse;
 mod progress;
+pub mod refusal;
 mod report;
+pub mod request;
 pub mod runs;
 mod table;
 
+pub use austerity_io::table::{Column, Source, Table};
 pub use progress::Line;
+pub use request::{Fit, Request};
 pub use table::table;

@@ -9,8 +9,8 @@ use austerity_glm::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::options::FamilyChoice;
 use crate::output::Failure;
+use crate::request::FamilyChoice;
 
 /// Degrees of freedom of the Student family.
 pub(crate) const FREEDOM: f64 = 4.0;

@@ -7,6 +7,9 @@ use std::path::Path;
 use austerity_io::text::printable_lines;
 use austerity_plot::Figure;
 
+use crate::refusal::Refusal;
+use crate::request::{Dialect, Keyword};
+
 /// Why a command could not do its job.
 #[derive(Debug)]
 pub enum Failure {
@@ -20,7 +23,9 @@ pub enum Failure {
     Interrupted,
     /// Draws could not be stored, and why.
     Unstored(String),
-    /// Options that do not go together, or a value that an option refuses.
+    /// A request that cannot be met.
+    Refused(Refusal),
+    /// Something else that the user can mend, in words.
     Usage(String),
     /// Writing failed.
     Writing(io::Error),
@@ -30,6 +35,19 @@ impl Failure {
     /// Of another part.
     pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Other(Box::new(error))
+    }
+
+    /// What happened and what to do, for readers of this dialect.
+    #[must_use]
+    pub fn words(&self, dialect: Dialect) -> String {
+        match self {
+            Self::Refused(refusal) => refusal.words(dialect),
+            Self::Unstored(why) => format!(
+                "{why}. What was stored before is intact; make room and go on with {}",
+                Keyword::Resume.spelled(dialect)
+            ),
+            _ => self.to_string(),
+        }
     }
 
     /// Whether the reader of our output went away: no error.
@@ -46,9 +64,7 @@ impl fmt::Display for Failure {
             Self::File(error) => write!(f, "{error}"),
             Self::Other(error) => write!(f, "{error}"),
             Self::Interrupted => f.write_str("interrupted before the first draw; nothing was written"),
-            Self::Unstored(why) => {
-                write!(f, "{why}. What was stored before is intact; make room and go on with --resume")
-            }
+            Self::Unstored(_) | Self::Refused(_) => f.write_str(&self.words(Dialect::Shell)),
             Self::Usage(text) => f.write_str(text),
             Self::Writing(error) => write!(f, "cannot write the output: {error}"),
         }
@@ -58,6 +74,12 @@ impl fmt::Display for Failure {
 impl From<austerity::Error> for Failure {
     fn from(error: austerity::Error) -> Self {
         Self::Library(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }
 

@@ -2,10 +2,10 @@
 //! against formulas in f64; single precision, which such models had before, fails each.
 
 use austerity::model::{Access, Model, find_mode};
-use austerity_glm::glm::Kernel as _;
 use austerity::population::Population as _;
 use austerity::rng::{Rng, Role, stream};
 use austerity_glm::glm::Family;
+use austerity_glm::glm::Kernel as _;
 use austerity_glm::glm::expansion::{ExpansionSettings, GlmExpansion};
 use austerity_glm::{CheckedData, Data, Glm, Logistic, Poisson, Prior, ResponseKind, Student, Surrogate};
 use rand::RngExt as _;

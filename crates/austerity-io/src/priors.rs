@@ -9,16 +9,16 @@
 //! intercept,flat
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use austerity_glm::Prior;
 
 use crate::error::{Error, Place, Result};
-use crate::table::names::unknown;
 use crate::table::{Column, OpenOptions, open_with};
 
-/// Reads priors; each comes with the place of its coefficient among `coefficients`.
-pub fn read(path: impl AsRef<Path>, coefficients: &[String]) -> Result<Vec<(usize, Prior)>> {
+/// Reads priors by the names of their coefficients.
+pub fn read(path: impl AsRef<Path>) -> Result<BTreeMap<String, Prior>> {
     let path = path.as_ref();
     let columns = ["coefficient".to_owned(), "prior".to_owned()];
     let options = OpenOptions { header: Some(true), delimiter: Some(b','), threads: None };
@@ -30,13 +30,9 @@ pub fn read(path: impl AsRef<Path>, coefficients: &[String]) -> Result<Vec<(usiz
         }
     };
     let (names, priors) = (texts(&table.columns[0]), texts(&table.columns[1]));
-    let mut found: Vec<(usize, Prior)> = Vec::new();
-    for (row, (name, text)) in names.iter().zip(&priors).enumerate() {
-        let index = coefficients
-            .iter()
-            .position(|coefficient| coefficient == name)
-            .ok_or_else(|| unknown_coefficient(path, coefficients, name, row))?;
-        if found.iter().any(|&(known, _)| known == index) {
+    let mut found = BTreeMap::new();
+    for (row, (name, text)) in names.into_iter().zip(&priors).enumerate() {
+        if found.contains_key(&name) {
             return Err(Error::Value {
                 place: Place::new(path, "coefficient", row),
                 problem: format!("`{name}` has a prior already"),
@@ -48,20 +44,7 @@ pub fn read(path: impl AsRef<Path>, coefficients: &[String]) -> Result<Vec<(usiz
             problem: error.to_string(),
             remedy: "mend the prior".into(),
         })?;
-        found.push((index, prior));
+        found.insert(name, prior);
     }
     Ok(found)
-}
-
-fn unknown_coefficient(path: &Path, coefficients: &[String], name: &str, row: usize) -> Error {
-    let (suggestion, available) = match unknown(path, coefficients, name) {
-        Error::UnknownColumn { suggestion, available, .. } => (suggestion, available),
-        _ => (None, String::new()),
-    };
-    let near = suggestion.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-    Error::Value {
-        place: Place::new(path, "coefficient", row),
-        problem: format!("the model has no coefficient `{name}`{near}"),
-        remedy: format!("its coefficients: {available}"),
-    }
 }

@@ -1,8 +1,8 @@
 //! Data with known coefficients: the command `generate` as arrays.
 
-use austerity_fit::options::FamilyChoice;
 use austerity_fit::output::Failure;
-use clap::ValueEnum;
+use austerity_fit::refusal::Refusal;
+use austerity_fit::request::{FamilyChoice, Keyword, Unread};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -22,7 +22,7 @@ pub(crate) fn generate<'py>(
 ) -> PyResult<Made<'py>> {
     let (rows, features, rare) = size;
     let made = py.detach(|| {
-        let family = FamilyChoice::from_str(family, false).map_err(|_| unknown(family))?;
+        let family = family.parse::<FamilyChoice>().map_err(unknown)?;
         let made = family.generate(rows, features).rare(rare).correlated(correlated).seed(seed).build();
         made.map_err(Failure::from)
     });
@@ -33,11 +33,6 @@ pub(crate) fn generate<'py>(
     Ok((data.column_names().to_vec(), columns.into_any(), response.into_any(), made.coefficients))
 }
 
-fn unknown(family: &str) -> Failure {
-    let known: Vec<String> = FamilyChoice::value_variants()
-        .iter()
-        .filter_map(ValueEnum::to_possible_value)
-        .map(|v| v.get_name().into())
-        .collect();
-    Failure::Usage(format!("family {family:?}: known are {}", known.join(", ")))
+fn unknown(family: Unread) -> Failure {
+    Refusal::Value { keyword: Keyword::Family, value: family.text, why: family.allowed }.into()
 }

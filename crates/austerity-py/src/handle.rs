@@ -7,18 +7,21 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
+use austerity_fit::Request;
 use austerity_fit::fit::{self as fitting, Host, Own};
 use austerity_fit::output::Failure;
+use austerity_fit::request::Dialect;
 use austerity_fit::runs::Overview;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-use crate::arguments::{FitCall, parse};
 use crate::callback::{Functions, Given, Trouble};
 use crate::derivatives::Differentiable;
-use crate::error::{exception, python_words};
+use crate::error::exception;
 use crate::native::{Compiled, Native};
 use crate::reading::{Said, said};
+use crate::request::request;
 use crate::table::{Columns, source};
 
 /// What a run tells while it goes on.
@@ -81,17 +84,21 @@ impl Host for Watcher {
         self.0.control.clone()
     }
 
+    fn dialect(&self) -> Dialect {
+        Dialect::Python
+    }
+
     fn note(&mut self, doing: &str) {
         self.0.told().doing = doing.into();
     }
 
     fn plan(&mut self, text: &str) -> Result<(), Failure> {
-        self.0.told().plan = python_words(text);
+        self.0.told().plan = text.into();
         Ok(())
     }
 
     fn warn(&mut self, text: &str) {
-        self.0.told().warnings.push(python_words(text));
+        self.0.told().warnings.push(text.into());
     }
 
     fn begin(&mut self, settings: &Settings) {
@@ -117,22 +124,22 @@ pub(crate) struct Handle {
 
 impl Handle {
     fn start(
-        call: FitCall,
+        request: Request,
         trouble: Trouble,
-        work: impl FnOnce(&FitCall, &mut Watcher) -> Result<Overview, Failure> + Send + 'static,
+        work: impl FnOnce(&Request, &mut Watcher) -> Result<Overview, Failure> + Send + 'static,
     ) -> PyResult<Self> {
         let control = Control::new();
         let shared = Arc::new(Shared { control, told: Mutex::default(), over: Condvar::new() });
         let mine = shared.clone();
         // `sample` always names a folder.
-        let folder = call.options.out.clone().unwrap_or_default();
+        let folder = request.out.clone().unwrap_or_default();
         let written = folder.clone();
         thread::Builder::new().name("austerity".into()).spawn(move || {
             let mut watcher = Watcher(mine.clone());
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&call, &mut watcher)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&request, &mut watcher)));
             mine.told().ended = Some(match outcome {
                 Ok(Ok(overview)) => Ok(Ending {
-                    failure: overview.failure().map(python_words),
+                    failure: overview.failure().map(Into::into),
                     said: said(&overview),
                     stamp: stamp(&written),
                 }),
@@ -251,21 +258,15 @@ impl Handle {
     }
 }
 
-/// Fits columns in memory.
+/// Fits columns in memory, else the file or the store that the options name.
 #[pyfunction]
-pub(crate) fn fit_columns(columns: Columns<'_>, words: Vec<String>) -> PyResult<Handle> {
-    let call: FitCall = parse(words)?;
-    let table = source(&columns, &call.options.data.data.to_string_lossy())?;
-    Handle::start(call, Trouble::default(), move |call, host| {
-        fitting::run_on(&table, &call.common, &call.options, host)
+pub(crate) fn fit_table(columns: Option<Columns<'_>>, options: &Bound<'_, PyDict>) -> PyResult<Handle> {
+    let request = request(options)?;
+    let table = columns.map(|columns| source(&columns, &request.data.file.to_string_lossy())).transpose()?;
+    Handle::start(request, Trouble::default(), move |request, host| match &table {
+        Some(table) => fitting::run_on(table, request, host),
+        None => fitting::run(request, host),
     })
-}
-
-/// Fits the file or the store that the options name.
-#[pyfunction]
-pub(crate) fn fit_file(words: Vec<String>) -> PyResult<Handle> {
-    let call: FitCall = parse(words)?;
-    Handle::start(call, Trouble::default(), move |call, host| fitting::run(&call.common, &call.options, host))
 }
 
 /// Where a model of one's own is sampled from: a possible state, and rough posterior standard deviations if known.
@@ -277,12 +278,16 @@ fn own(beginning: &Beginning) -> Own<'_> {
 
 /// Samples a posterior given as Python functions.
 #[pyfunction]
-pub(crate) fn fit_functions(given: Given, beginning: Beginning, words: Vec<String>) -> PyResult<Handle> {
-    let call: FitCall = parse(words)?;
+pub(crate) fn fit_functions(
+    given: Given,
+    beginning: Beginning,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Handle> {
+    let request = request(options)?;
     let functions = Functions::new(given);
-    Handle::start(call, functions.trouble.clone(), move |call, host| {
+    Handle::start(request, functions.trouble.clone(), move |request, host| {
         let model = austerity::model::from_batches(functions)?;
-        fitting::run_own(&model, own(&beginning), &call.common, &call.options, host)
+        fitting::run_own(&model, own(&beginning), request, host)
     })
 }
 
@@ -292,23 +297,27 @@ pub(crate) fn fit_derivatives(
     given: Given,
     derivatives: Py<PyAny>,
     beginning: Beginning,
-    words: Vec<String>,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<Handle> {
-    let call: FitCall = parse(words)?;
+    let request = request(options)?;
     let functions = Differentiable::new(Functions::new(given), derivatives);
-    Handle::start(call, functions.trouble(), move |call, host| {
+    Handle::start(request, functions.trouble(), move |request, host| {
         let model = austerity::model::from_batches(functions)?;
-        fitting::run_expandable(&model, own(&beginning), &call.common, &call.options, host)
+        fitting::run_expandable(&model, own(&beginning), request, host)
     })
 }
 
 /// Samples a posterior given as a compiled function.
 #[pyfunction]
-pub(crate) fn fit_native(native: Compiled<'_>, beginning: Beginning, words: Vec<String>) -> PyResult<Handle> {
-    let call: FitCall = parse(words)?;
+pub(crate) fn fit_native(
+    native: Compiled<'_>,
+    beginning: Beginning,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Handle> {
+    let request = request(options)?;
     let native = Native::new(native)?;
-    Handle::start(call, native.trouble(), move |call, host| {
+    Handle::start(request, native.trouble(), move |request, host| {
         let model = austerity::model::from_batches(native)?;
-        fitting::run_own(&model, own(&beginning), &call.common, &call.options, host)
+        fitting::run_own(&model, own(&beginning), request, host)
     })
 }

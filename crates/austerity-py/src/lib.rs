@@ -2,8 +2,8 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `arguments` | keyword arguments, which are the options of the program |
-//! | `error` | errors as Python exceptions, in Python's words |
+//! | `request` | keyword arguments as a request |
+//! | `error` | errors as Python exceptions |
 //! | `table` | arrays as a table in memory |
 //! | `fingerprint` | whether an array was written to |
 //! | `generate` | data with known coefficients |
@@ -18,7 +18,6 @@
 //! Everything that takes long releases the lock.
 #![allow(clippy::needless_pass_by_value, reason = "arguments from Python are handed over by value")]
 
-mod arguments;
 mod callback;
 mod derivatives;
 mod error;
@@ -28,6 +27,7 @@ mod handle;
 mod lock;
 mod native;
 mod reading;
+mod request;
 mod table;
 mod theory;
 
@@ -38,12 +38,12 @@ use pyo3::prelude::*;
 fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<handle::Handle>()?;
-    module.add_function(wrap_pyfunction!(handle::fit_columns, module)?)?;
-    module.add_function(wrap_pyfunction!(handle::fit_file, module)?)?;
+    module.add_function(wrap_pyfunction!(handle::fit_table, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_functions, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_derivatives, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_native, module)?)?;
-    module.add_function(wrap_pyfunction!(arguments::fit_options, module)?)?;
+    module.add_function(wrap_pyfunction!(request::fit_options, module)?)?;
+    module.add_function(wrap_pyfunction!(request::request_json, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint::fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(table::schema, module)?)?;
     module.add_function(wrap_pyfunction!(callback::order, module)?)?;
@@ -60,6 +60,5 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(theory::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(theory::design, module)?)?;
     module.add_function(wrap_pyfunction!(theory::check, module)?)?;
-    module.add_function(wrap_pyfunction!(theory::check_file, module)?)?;
     Ok(())
 }

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use austerity_fit::output::Failure;
+use austerity_fit::request::Dialect;
 use austerity_fit::runs::{self, Overview};
 use austerity_io::run::{DrawsReader, ExportOptions, export as export_draws};
 use numpy::PyArray1;
 use numpy::PyArrayMethods as _;
 use pyo3::prelude::*;
 
-use crate::error::{exception, python_words};
+use crate::error::exception;
 use crate::table::{Columns, source};
 
 /// A column and its name.
@@ -25,10 +26,9 @@ fn raise(error: impl Into<Failure>) -> PyErr {
 /// The JSON of `summary --json`, the tables, and the sentences.
 pub(crate) type Said = (String, String, Vec<String>);
 
-/// What can be said of a run, in Python's words.
+/// What can be said of a run.
 pub(crate) fn said(overview: &Overview) -> Said {
-    let sentences = overview.sentences().iter().map(|sentence| python_words(sentence)).collect();
-    (python_words(&overview.json().to_string()), overview.tables(), sentences)
+    (overview.json().to_string(), overview.tables(), overview.sentences())
 }
 
 /// Files below a folder need not survive a power cut: those of a temporary one.
@@ -40,7 +40,7 @@ pub(crate) fn volatile(folder: PathBuf) {
 /// What can be said of a run on disk.
 #[pyfunction]
 pub(crate) fn overview(py: Python<'_>, run: PathBuf) -> PyResult<Said> {
-    py.detach(|| Overview::open(&run).map(|overview| said(&overview))).map_err(raise)
+    py.detach(|| Overview::open(&run, Dialect::Python).map(|overview| said(&overview))).map_err(raise)
 }
 
 fn stacked<'py>(py: Python<'py>, chains: &[Vec<f64>]) -> PyResult<Shaped<'py>> {

@@ -2,23 +2,30 @@
 
 use std::path::PathBuf;
 
-use austerity_fit::options::{
-    self, AnalyzeOptions, CheckOptions, Common, ConvertOptions, DesignOptions, ExportOptions, FamilyChoice,
-    FitOptions, MergeOptions, PredictOptions, ReportOptions, RunOptions, VerifyOptions,
-};
+use austerity_fit::request::{Choice, Common, FamilyChoice};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 #[cfg(feature = "paper")]
 mod data;
+mod fit;
 #[cfg(feature = "paper")]
 mod reproduce;
+mod runs;
+#[cfg(test)]
+mod tests;
+mod theory;
 
 #[cfg(not(feature = "paper"))]
 use crate::without_paper::Words;
 #[cfg(feature = "paper")]
 pub(crate) use data::{DataCommand, FetchOptions};
+pub(crate) use fit::FitArguments;
 #[cfg(feature = "paper")]
 pub(crate) use reproduce::ReproduceOptions;
+pub(crate) use runs::{ConvertArguments, ExportArguments, ExportFormat};
+use runs::{MergeArguments, PredictArguments, ReportArguments, RunArguments, VerifyArguments};
+use theory::{AnalyzeArguments, CheckArguments, DesignArguments};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
 #[derive(Debug, Parser)]
@@ -27,30 +34,60 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
-    pub(crate) common: Common,
+    common: CommonArguments,
+}
+
+impl Arguments {
+    /// What every command is told.
+    pub(crate) fn common(&self) -> Common {
+        let CommonArguments { json, seed, threads } = self.common;
+        Common { json, seed, threads }
+    }
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Copy, Debug)]
+struct CommonArguments {
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Seed of the random numbers. [default: 1]
+    #[arg(long, global = true, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Threads (0: one per core). The draws do not depend on it.
+    #[arg(long, global = true, default_value_t = 0, value_name = "THREADS")]
+    threads: usize,
+}
+
+/// A parser of a choice among names, with their help.
+fn choices<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
+    let values = C::ALL.iter().map(|(_, name, help)| PossibleValue::new(*name).help(help.trim()));
+    let chosen =
+        |name: String| C::ALL.iter().find(|(_, known, _)| *known == name).map(|(choice, ..)| *choice);
+    PossibleValuesParser::new(values).try_map(move |name| chosen(name).ok_or("no such choice"))
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Fit a model to a table: posterior draws on disk, a summary, and whether to trust it.
-    #[command(after_help = options::FIT_EXAMPLES)]
-    Fit(Box<FitOptions>),
+    #[command(after_help = fit::EXAMPLES)]
+    Fit(Box<FitArguments>),
     /// Summarise a run: posterior table, diagnostics, and whether to trust it.
     #[command(after_help = "Examples:\n  austerity summary run\n  austerity summary run --json")]
-    Summary(RunOptions),
+    Summary(RunArguments),
     /// Write a report of a run as one HTML page: forest plot, table, traces, settings.
     #[command(after_help = "Examples:\n  austerity report run\n  austerity report run --out page.html")]
-    Report(ReportOptions),
+    Report(ReportArguments),
     /// Export the draws of a run as one table.
     #[command(
         after_help = "Examples:\n  austerity export run --format parquet\n  austerity export run --out draws.csv --statistics"
     )]
-    Export(ExportOptions),
+    Export(ExportArguments),
     /// Convert a table to a memory-mapped store, for data larger than memory.
     #[command(
         after_help = "Examples:\n  austerity convert data.parquet --response y --out store --memory 500MB\n  austerity fit store --out run"
     )]
-    Convert(ConvertOptions),
+    Convert(ConvertArguments),
     /// Print completions for a shell.
     #[command(
         after_help = "Example:\n  austerity completions bash > ~/.local/share/bash-completion/completions/austerity"
@@ -60,28 +97,28 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  austerity man | man -l -\n  austerity man --out man1")]
     Man(ManOptions),
     /// Predict new rows from the draws of a run: expected responses and intervals.
-    #[command(after_help = options::PREDICT_EXAMPLES)]
-    Predict(PredictOptions),
+    #[command(after_help = runs::PREDICT_EXAMPLES)]
+    Predict(PredictArguments),
     /// Merge runs that hold different chains of the same posterior.
-    #[command(after_help = options::MERGE_EXAMPLES)]
-    Merge(MergeOptions),
+    #[command(after_help = runs::MERGE_EXAMPLES)]
+    Merge(MergeArguments),
     /// Check that every byte of a run or a store is what was written, and name what is lost (exit code 1 if damaged).
     #[command(after_help = "Examples:\n  austerity verify run\n  austerity verify store --json")]
-    Verify(VerifyOptions),
+    Verify(VerifyArguments),
     /// Fit a million built-in rows, then compare with exact Metropolis–Hastings and the paper's test, in half a minute.
     #[command(
         after_help = "Examples:\n  austerity demo\n  austerity demo --seconds 2 --rows 50000 --out demo\n  austerity demo --json > demo.json"
     )]
     Demo(DemoOptions),
     /// Compute the error and data use of a sequential test, per step and in the stationary distribution.
-    #[command(after_help = options::ANALYZE_EXAMPLES)]
-    Analyze(AnalyzeOptions),
+    #[command(after_help = theory::ANALYZE_EXAMPLES)]
+    Analyze(AnalyzeArguments),
     /// Find the cheapest sequential test within a tolerance.
-    #[command(after_help = options::DESIGN_EXAMPLES)]
-    Design(DesignOptions),
+    #[command(after_help = theory::DESIGN_EXAMPLES)]
+    Design(DesignArguments),
     /// Check before a run whether the assumptions of the sequential test hold on these data.
-    #[command(after_help = options::CHECK_EXAMPLES)]
-    Check(CheckOptions),
+    #[command(after_help = theory::CHECK_EXAMPLES)]
+    Check(CheckArguments),
     /// Reproduce the experiments and figures of the paper, with a verdict for each claim.
     #[cfg(feature = "paper")]
     #[command(after_help = reproduce::EXAMPLES)]
@@ -110,7 +147,7 @@ Examples:
 #[derive(Args, Debug)]
 pub(crate) struct GenerateOptions {
     /// The likelihood.
-    #[arg(value_enum)]
+    #[arg(value_parser = choices::<FamilyChoice>())]
     pub(crate) family: FamilyChoice,
     /// Rows.
     #[arg(long, value_name = "N")]

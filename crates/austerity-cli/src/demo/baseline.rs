@@ -8,11 +8,10 @@ use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Limits, Sampler, Settings};
 use austerity::theory::{Accuracy, ErrorTable, Moves, Plan};
 use austerity_fit::Line;
-use austerity_fit::options::Common;
 use austerity_fit::output::Failure;
+use austerity_fit::request::Common;
 use austerity_glm::glm::{Glm, Logistic};
-use austerity_glm::proposal::RegressionProposal;
-use austerity_glm::proposal::{ANTITHETIC_CORRELATION, CrankNicolson};
+use austerity_glm::proposal::{ANTITHETIC_CORRELATION, CrankNicolson, RegressionProposal};
 use austerity_glm::{Data, ResponseKind};
 use serde::Serialize;
 

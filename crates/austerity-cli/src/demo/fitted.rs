@@ -6,10 +6,10 @@ use std::time::Instant;
 use austerity::diagnostics::Summary;
 use austerity::run::{Control, Observer, Progress};
 use austerity_fit::Line;
+use austerity_fit::Request;
 use austerity_fit::fit::{self, Host};
-use austerity_fit::options::{Common, FitOptions};
 use austerity_fit::output::Failure;
-use clap::Parser;
+use austerity_fit::request::Common;
 use serde::Serialize;
 
 /// What the fit found.
@@ -30,21 +30,13 @@ pub(super) struct Fitted {
     pub(super) parameters: Vec<Summary>,
 }
 
-/// The words of the command line, read by its own parser.
-#[derive(Parser)]
-#[command(no_binary_name = true)]
-struct Words {
-    #[command(flatten)]
-    options: FitOptions,
-}
-
 /// Fits `data` into the folder `run`.
 pub(super) fn run(common: &Common, data: &Path, run: &Path, control: &Control) -> Result<Fitted, Failure> {
-    let words = [data.as_os_str(), "--response".as_ref(), "y".as_ref(), "--out".as_ref(), run.as_os_str()];
-    let options = Words::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?.options;
+    let mut request = Request::logistic(data, "y").out(run);
+    (request.seed, request.threads) = (common.seed, common.threads);
     let begun = Instant::now();
     let mut host = Watcher { line: Line::new("fit"), control: control.clone() };
-    let overview = fit::run(common, &options, &mut host)?;
+    let overview = fit::run(&request, &mut host)?;
     let seconds = begun.elapsed().as_secs_f64();
     host.line.clear();
     let parameters = overview.summary.clone();

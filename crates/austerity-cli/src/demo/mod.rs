@@ -11,8 +11,8 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use austerity_fit::Line;
-use austerity_fit::options::Common;
 use austerity_fit::output::{Failure, json, say};
+use austerity_fit::request::Common;
 use austerity_glm::generate;
 use austerity_io::write::{Field, TableWriter};
 use serde::Serialize;

@@ -9,7 +9,7 @@ fn flat_priors_that_leave_the_posterior_open() {
         folder.file("apart.csv", lines("a,y", 100, |i| format!("{},{}", i as f64 - 50.0, u8::from(i > 50))));
     let said = fit_accepts(&folder, "separable, proper prior", &apart, &[]);
     assert!(remarks(&said).contains("separable"), "{said}");
-    let remedy = ["proper prior", "--prior normal:2.5"];
+    let remedy = ["proper prior", "normal:2.5"];
     fit_refuses(&folder, "separable, flat", &apart, &["--prior", "flat"], &remedy);
     fit_refuses(
         &folder,
@@ -28,7 +28,7 @@ fn flat_priors_that_leave_the_posterior_open() {
         fit_refuses(&folder, family, &wide, &["--prior", "flat", "--family", family], &remedy);
     }
     for prior in ["flat", "normal:1"] {
-        let words = ["42 parameters and 25 rows", "sigma", "--features"];
+        let words = ["42 parameters and 25 rows", "sigma", "fewer"];
         fit_refuses(&folder, prior, &wide, &["--prior", prior, "--family", "linear"], &words);
     }
     let sigma = folder.file("sigma.csv", "coefficient,prior\nsigma,\"log-normal:0,0.1\"\n");

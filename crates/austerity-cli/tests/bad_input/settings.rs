@@ -30,21 +30,21 @@ fn options_out_of_range() {
         (&["--target-ess", "-1"], &["target_ess", "-1", "positive"]),
         (&["--tolerance", "2"], &["--tolerance", "2", "below 1"]),
         (&["--tolerance", "0"], &["--tolerance", "above 0"]),
-        (&["--audit", "3"], &["--audit 3", "from 0 to 1"]),
-        (&["--audit", "-1"], &["--audit -1", "from 0 to 1"]),
-        (&["--audit", "x"], &["--audit x", "auto, off"]),
-        (&["--bound", "x"], &["--bound x", "pocock"]),
+        (&["--audit", "3"], &["--audit", "'3'", "from 0 to 1"]),
+        (&["--audit", "-1"], &["--audit", "'-1'", "from 0 to 1"]),
+        (&["--audit", "x"], &["--audit", "'x'", "auto, off"]),
+        (&["--bound", "x"], &["--bound", "'x'", "pocock"]),
         (&["--bound", "wang-tsiatis:1"], &["wang-tsiatis:2.3,0.75"]),
-        (&["--law", "x"], &["--law x", "metropolis"]),
+        (&["--law", "x"], &["--law", "'x'", "metropolis"]),
         (&["--law", "compensated:0"], &["lambda", "0", "positive"]),
-        (&["--proposal", "x"], &["--proposal x", "random-walk:SD"]),
+        (&["--proposal", "x"], &["--proposal", "'x'", "random-walk:SD"]),
         (&["--proposal", "random-walk:-1"], &["--proposal", "random-walk:0.01"]),
-        (&["--proposal", "langevin"], &["--proposal langevin", "langevin:STEP"]),
-        (&["--proposal", "langevin:0"], &["--proposal langevin:0", "above 0 and below 2"]),
-        (&["--proposal", "langevin:-1"], &["--proposal langevin:-1", "above 0 and below 2"]),
-        (&["--proposal", "langevin:2"], &["--proposal langevin:2", "above 0 and below 2"]),
-        (&["--proposal", "langevin:nan"], &["--proposal langevin:nan", "above 0 and below 2"]),
-        (&["--proposal", "langevin:fast"], &["--proposal langevin:fast", "such as langevin:1"]),
+        (&["--proposal", "langevin"], &["--proposal", "'langevin'", "langevin:STEP"]),
+        (&["--proposal", "langevin:0"], &["--proposal", "'langevin:0'", "above 0 and below 2"]),
+        (&["--proposal", "langevin:-1"], &["--proposal", "'langevin:-1'", "above 0 and below 2"]),
+        (&["--proposal", "langevin:2"], &["--proposal", "'langevin:2'", "above 0 and below 2"]),
+        (&["--proposal", "langevin:nan"], &["--proposal", "'langevin:nan'", "above 0 and below 2"]),
+        (&["--proposal", "langevin:fast"], &["--proposal", "'langevin:fast'", "write it as langevin:1"]),
         (&["--keep", "intercep"], &["--keep intercep", "did you mean intercept?"]),
         (&["--keep", "zzz"], &["--keep zzz", "there are intercept, a, b"]),
         (&["--keep", "a,a"], &["--keep", "twice"]),
@@ -86,7 +86,6 @@ fn files_of_priors_that_are_wrong() {
         ("", &["empty"]),
         ("coefficient,prior\n", &["no rows"]),
         ("x,y\na,flat\n", &["no column `coefficient`"]),
-        ("coefficient,prior\nintercep,flat\n", &["row 1", "`intercep`", "did you mean `intercept`"]),
         ("coefficient,prior\na,flat\nb,normal:x\n", &["`prior`", "row 2", "normal:x", "normal:SD"]),
         ("coefficient,prior\na\n", &["line 2", "1 cells"]),
         ("coefficient,prior\na,normal:1\na,normal:2\n", &["row 2", "`a`", "already"]),
@@ -96,6 +95,9 @@ fn files_of_priors_that_are_wrong() {
         let priors = folder.file("priors.csv", content);
         fit_refuses(&folder, content, &data, &["--priors", &priors], &[&["priors.csv"], *words].concat());
     }
+    let priors = folder.file("priors.csv", "coefficient,prior\nintercep,flat\n");
+    let words = ["--priors", "`intercep`", "did you mean `intercept`", "a, b"];
+    fit_refuses(&folder, "no such coefficient", &data, &["--priors", &priors], &words);
     fit_refuses(
         &folder,
         "no file",

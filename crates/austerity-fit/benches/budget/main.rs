@@ -12,12 +12,10 @@
 mod fixed;
 mod problem;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use austerity_fit::fit::{Unattended, run_on};
-use austerity_fit::options::{Common, FitOptions};
+use austerity_fit::Request;
 use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
-use clap::Parser;
 use serde_json::{Value, json};
 
 use fixed::{Estimate, Fixed, grid};
@@ -37,14 +35,6 @@ const REPLICATES: u64 = 2;
 const MORE: u64 = 4;
 /// Times as long as the longest run for the truth.
 const TRUTH: f64 = 4.0;
-
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    common: Common,
-    #[command(flatten)]
-    options: FitOptions,
-}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -208,19 +198,19 @@ fn of_setting(
 fn planned(problem: &Problem, time: f64, seed: u64, truth: &Estimate) -> Result<(f64, Value), String> {
     let folder = std::env::temp_dir().join(format!("austerity-budget-{}-{seed}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
-    let budget = format!("{}ms", (1000.0 * time) as u64);
-    let out = folder.display().to_string();
-    let seed = (seed + 100).to_string();
-    let line = ["fit", "rows", "--response", "y", "--out", &out, "--budget", &budget, "--seed", &seed];
-    // As many draws as can be summarised in time, not as many as people look at.
-    let line =
-        line.into_iter().chain(["--max-disk", "16GB"]).chain(problem.options.iter().map(String::as_str));
-    let Line { common, options } = Line::try_parse_from(line).expect("a line that is right");
+    let mut request = Request::logistic("rows", "y")
+        .out(&folder)
+        .budget(Duration::from_millis((1000.0 * time) as u64))
+        .seed(seed + 100)
+        // As many draws as can be summarised in time, not as many as people look at.
+        .max_disk(16_000_000_000);
+    (request.shape.prior, request.data.no_intercept) = (problem.prior, problem.prior.is_some());
     let begun = Instant::now();
-    let run = run_on(problem.table(), &common, &options, &mut Unattended::default());
+    let fit = request.data(problem.table()).run();
     let elapsed = begun.elapsed().as_secs_f64();
     let _ = std::fs::remove_dir_all(&folder);
-    let overview = run.map_err(|failure| failure.to_string())?;
+    let fit = fit.map_err(|failure| failure.to_string())?;
+    let overview = fit.overview();
     let of =
         |value: fn(&austerity::diagnostics::Summary) -> f64| overview.summary.iter().map(value).collect();
     let estimate = Estimate { mean: of(|summary| summary.mean), sd: of(|summary| summary.sd) };

@@ -12,8 +12,8 @@ use austerity_io::table::{Column, Source, Table, open};
 pub(crate) struct Problem {
     table: Source,
     model: Glm<Logistic>,
-    /// Options of `fit` that make the same model.
-    pub(crate) options: Vec<String>,
+    /// The prior of all coefficients of a model without intercept; the defaults of one with it.
+    pub(crate) prior: Option<Prior>,
 }
 
 impl Problem {
@@ -38,15 +38,11 @@ impl Problem {
             .unzip();
         let data = Data::new(names, values, labels).intercept(sd.is_none());
         let data = data.check(ResponseKind::Binary).expect("checked data");
-        let (priors, options) = match sd {
-            Some(sd) => (
-                vec![Prior::normal(sd); data.coefficients()].into(),
-                vec!["--no-intercept".into(), "--prior".into(), format!("normal:{sd}")],
-            ),
-            None => (data.default_priors(), Vec::new()),
-        };
+        let prior = sd.map(Prior::normal);
+        let priors =
+            prior.map_or_else(|| data.default_priors(), |prior| vec![prior; data.coefficients()].into());
         let model = Glm::new(Logistic, &data, priors).expect("a model");
-        Some(Self { table: Source::of_table(table), model, options })
+        Some(Self { table: Source::of_table(table), model, prior })
     }
 
     pub(crate) fn table(&self) -> &Source {

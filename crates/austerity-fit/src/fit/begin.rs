@@ -14,24 +14,25 @@ use austerity_io::run::DrawsWriter;
 
 use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
 use super::choose::{Chooser, Chosen};
-use super::decide::{self, Decided, Wanted};
+use super::decide::{Decided, Wanted};
 use super::healing::{self, Care, History};
-use super::proposal::{Candidates, ProposalChoice};
+use super::proposal::Candidates;
 use super::sink::Stored;
 use super::start::{FindMode, Start, hazards, starts, typical};
 use super::storage::{Closing, Storage};
-use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord, Without};
+use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateRecord, Without};
 use super::tails::{self, FindTails};
 use super::{
-    Asked, Host, Parts, Session, deadline, kept, layout, plan, priors, sample, settings, threads,
+    Asked, Host, Parts, Session, all_cores, deadline, kept, layout, plan, priors, sample, settings,
     unless_closed,
 };
 use crate::data;
 use crate::model::{Family, Regression, Sampled, Task, with_model};
-use crate::options::{RuleChoice, ShapeOptions};
 use crate::output::Failure;
+use crate::refusal::Refusal;
+use crate::request::{Keyword, ProposalChoice, RuleChoice, SurrogateChoice};
 use crate::runs::{
-    DataRecord, DecisionRecord, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
+    DataRecord, DecisionRecord, FORMAT, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
     TailRecord, about,
 };
 
@@ -43,10 +44,9 @@ const MOST: f64 = 200_000.0;
 /// Begins a run.
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
     // Options that make no sense are refused before a folder is made.
-    Wanted::read(&asked.options.shape)?;
-    ProposalChoice::read(asked.options.shape.proposal.as_deref())?;
-    SurrogateChoice::read(asked.options.shape.surrogate.as_deref())?;
-    settings(asked.common, asked.options)?;
+    Wanted::read(&asked.request.shape)?;
+    asked.request.shape.check()?;
+    settings(asked.request)?;
     anew(asked, folder, Fresh::create(folder)?, &History::default(), host)
 }
 
@@ -58,22 +58,19 @@ pub(super) fn anew(
     history: &History,
     host: &mut dyn Host,
 ) -> Result<Overview, Failure> {
-    let Asked { common, options, .. } = *asked;
+    let options = asked.request;
     let begun = Instant::now();
     let wanted = Wanted::read(&options.shape)?.with_care(history.care());
-    let proposal = ProposalChoice::read(options.shape.proposal.as_deref())?;
-    let surrogate = SurrogateChoice::read(options.shape.surrogate.as_deref())?;
+    let proposal = options.shape.proposal.unwrap_or_default();
+    let surrogate = options.shape.surrogate.unwrap_or_default();
     host.note("reading the data");
-    let loaded = data::load(&options.data, asked.table, common.seed(), common)?;
+    let loaded = data::load(&options.data, asked.table, options.seed_or_default(), options.threads)?;
     let family = Family::of(options.data.family, loaded.store.description().kind);
     wanted.check(loaded.store.rows())?;
     let mut names = loaded.store.coefficient_names();
     if family.has_sigma() {
         if names.iter().any(|name| name == "sigma") {
-            return Err(Failure::Usage(format!(
-                "{}: a column is called sigma, as the spread of the noise is: rename it or leave it out with --features",
-                options.data.data.display()
-            )));
+            return Err(Refusal::SigmaColumn { file: options.data.file.clone() }.into());
         }
         names.push("sigma".into());
     }
@@ -95,7 +92,7 @@ pub(super) fn anew(
         width: if family.has_sigma() { loaded.store.response_sd() } else { 1.0 },
         offset: loaded.recipe.offset.is_some(),
         budget,
-        threads: threads(common),
+        threads: all_cores(options.threads),
     };
     let smooth = priors.priors.smooth();
     let mut start = with_model(family, &loaded.store, &smooth, false, find)?;
@@ -128,6 +125,7 @@ pub(super) fn anew(
         parts,
         start,
         remarks,
+        without: None,
         host,
         fresh: &mut fresh,
         checksum: loaded.checksum,
@@ -152,6 +150,8 @@ pub(super) struct Begin<'a, 'f> {
     pub(super) parts: Parts<'a>,
     pub(super) start: Start,
     pub(super) remarks: Vec<String>,
+    /// Why there is no surrogate, where that was found out.
+    pub(super) without: Option<Without>,
     pub(super) host: &'a mut dyn Host,
     pub(super) fresh: &'a mut Fresh<'f>,
     pub(super) checksum: String,
@@ -181,8 +181,8 @@ impl Task for Begin<'_, '_> {
             wanted: &self.wanted,
             proposal: self.proposal,
             mode: &self.start.mode,
-            threads: threads(self.asked.common),
-            seed: self.asked.common.seed(),
+            threads: all_cores(self.asked.request.threads),
+            seed: self.asked.request.seed_or_default(),
             budget: self.budget.as_ref(),
         };
         let prepared = match surrogate::prepare(model, &question)? {
@@ -190,6 +190,7 @@ impl Task for Begin<'_, '_> {
             Err(why) => {
                 self.remarks.extend(why.remark());
                 self.skewed = matches!(why, Without::Skewed(..));
+                self.without = Some(why);
                 return self.plainly(model);
             }
         };
@@ -197,7 +198,7 @@ impl Task for Begin<'_, '_> {
         let Prepared { model, candidates, mut decided, record } = prepared;
         let Candidates { stored, words, worth } = candidates;
         let proposal: Steps<'_, F> = Transition::restored(&model, stored.clone())?;
-        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let mut settings = settings(self.asked.request)?;
         let budgeted = match &self.budget {
             None => None,
             Some(budget) => {
@@ -208,21 +209,19 @@ impl Task for Begin<'_, '_> {
                     report: &record.report,
                     worth,
                     transition: matches!(stored, StoredProposal::Transition(_)),
-                    start: typical(&self.start.mode, self.asked.common.seed())?,
+                    start: typical(&self.start.mode, self.asked.request.seed_or_default())?,
                 };
                 let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
                 if self.surrogate == SurrogateChoice::Auto
                     && !self.proposal.needs_surrogate()
                     && budget::rows_serve(budget, &candidates, &estimates, self.parts.rows)
                 {
-                    self.remarks.push(
-                        "no surrogate: its residuals are so large here that decisions about the rows themselves cost less"
-                            .into(),
-                    );
+                    self.remarks.extend(Without::Dear.remark());
+                    self.without = Some(Without::Dear);
                     return self.run(rows);
                 }
                 let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
-                let typed = self.asked.options.shape.warmup.is_some();
+                let typed = self.asked.request.shape.warmup.is_some();
                 let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);
                 let planned = planned.ok_or(none)?;
                 let Candidate { rule, audit, .. } = planned.candidate(0).clone();
@@ -256,9 +255,9 @@ impl Begin<'_, '_> {
             wanted: &self.wanted,
             mode: &self.start.mode,
             host: &mut *self.host,
-            seed: self.asked.common.seed(),
+            seed: self.asked.request.seed_or_default(),
         };
-        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let mut settings = settings(self.asked.request)?;
         let (chosen, plan) = match &self.budget {
             None if self.skewed && self.proposal == ProposalChoice::Auto => {
                 (chooser.skewed(model.names().len())?, None)
@@ -270,7 +269,7 @@ impl Begin<'_, '_> {
                     wanted: &self.wanted,
                     typed: self.proposal,
                     distance: self.start.hurried.unwrap_or(0.0),
-                    typed_warmup: self.asked.options.shape.warmup.is_some(),
+                    typed_warmup: self.asked.request.shape.warmup.is_some(),
                 };
                 let (chosen, plan) = budget::on_rows(model, &mut chooser, &question, &mut settings)?;
                 (chosen, Some(plan))
@@ -309,14 +308,13 @@ impl Begin<'_, '_> {
             rows: self.parts.rows,
             paper: self.wanted.is_paper(),
             hurried: self.start.hurried.is_some(),
-            remarks: &self.remarks,
+            found: self.without.as_ref(),
         };
         if self.wanted.certified() {
-            return Err(absence.refuse("--rule certified", "--rule exact"));
+            return Err(absence.refuse(Keyword::Rule, RuleChoice::Certified.to_string(), "exact"));
         }
         if self.proposal.needs_surrogate() {
-            let typed = self.asked.options.shape.proposal.as_deref().unwrap_or_default();
-            return Err(absence.refuse(&format!("--proposal {typed}"), "--proposal laplace"));
+            return Err(absence.refuse(Keyword::Proposal, self.proposal.to_string(), "laplace"));
         }
         Ok(())
     }
@@ -329,11 +327,11 @@ impl Begin<'_, '_> {
         details: Details,
     ) -> Result<Overview, Failure> {
         let names = model.names();
-        let keep = kept(&self.asked.options.shape, &names)?;
+        let keep = kept(&self.asked.request.shape, &names)?;
         let Details { chosen, surrogate, plan: budgeted, mut settings } = details;
         let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
-        if self.asked.options.length.draws.is_none() && settings.draws < UNBOUNDED {
+        if self.asked.request.length.draws.is_none() && settings.draws < UNBOUNDED {
             settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
         }
         (settings.rule, settings.audit) = (rule, audit);
@@ -341,10 +339,11 @@ impl Begin<'_, '_> {
         let mut starts = starts(&self.start, settings.seed, chains)?;
         let mut run = RunFile {
             version: env!("CARGO_PKG_VERSION").into(),
+            format: FORMAT,
             created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             merged: Vec::new(),
             data: DataRecord {
-                file: self.asked.options.data.data.clone(),
+                file: self.asked.request.data.file.clone(),
                 rows: self.parts.rows,
                 fingerprint: format!("{:016x}", model.fingerprint()),
                 checksum: self.checksum.clone(),
@@ -369,13 +368,12 @@ impl Begin<'_, '_> {
             healed: self.history.records(),
             pairs: None,
             proposal: proposal_words,
-            options: resolved(&self.asked.options.shape, &settings),
-            data_options: self.asked.options.data.clone(),
+            request: self.asked.request.clone(),
             settings,
             recipe: self.parts.recipe.clone(),
         };
         let mut layout = layout(&run, names.clone(), keep);
-        let length = &self.asked.options.length;
+        let length = &self.asked.request.length;
         let storage = Storage::plan(&layout, length, self.closing)?;
         run.storage = Some(storage);
         run.settings.record_every = storage.every(&run.settings);
@@ -397,10 +395,9 @@ impl Begin<'_, '_> {
             }
             Err(error) => return Err(error.into()),
         };
-        if !self.asked.common.json {
-            let text = plan::words(&run, &names, &layout, &sampler.memory(), self.parts.mapped);
-            unless_closed(self.host.plan(&text))?;
-        }
+        let planned = plan::Planned { run: &run, names: &names, layout: &layout, mapped: self.parts.mapped };
+        let text = plan::words(&planned, &sampler.memory(), self.host.dialect());
+        unless_closed(self.host.plan(&text))?;
         let checkpoint = Checkpoint {
             version: run.version.clone(),
             settings: run.settings.clone(),
@@ -454,28 +451,6 @@ impl Begin<'_, '_> {
 
 fn beginning(state: &[f64], proposal: &StoredProposal) -> ChainCheckpoint<Vec<f64>, StoredProposal> {
     ChainCheckpoint::start(state.to_vec(), proposal.clone())
-}
-
-/// The options as given, and what was chosen where nothing was: a resumed run may repeat a default.
-fn resolved(options: &ShapeOptions, settings: &Settings) -> ShapeOptions {
-    ShapeOptions {
-        chains: Some(settings.chains),
-        first_chain: Some(settings.first_chain),
-        warmup: Some(settings.warmup),
-        thin: Some(settings.thin),
-        // Exact decisions tolerate nothing.
-        tolerance: options.tolerance.or((!matches!(
-            options.rule,
-            Some(RuleChoice::Exact | RuleChoice::Certified)
-        ))
-        .then_some(decide::TOLERANCE)),
-        rule: options.rule.or(Some(RuleChoice::Auto)),
-        proposal: options.proposal.clone().or_else(|| Some("auto".into())),
-        audit: options.audit.clone().or_else(|| Some("auto".into())),
-        surrogate: options.surrogate.clone().or_else(|| Some("auto".into())),
-        block_rows: options.block_rows.or(Some(settings.rule.block_rows())),
-        ..options.clone()
-    }
 }
 
 /// Writes completed decisions, as `design --trial` reads them (mean, sd with divisor N, and offset); gives the checksum of the file.

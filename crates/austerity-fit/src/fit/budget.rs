@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::decide::Wanted;
 use super::proposal::ProposalChoice;
-use crate::options::LengthOptions;
+use crate::request::LengthOptions;
 
 pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows, rows_serve};
 pub(super) use hurry::{Hurried, hurry};

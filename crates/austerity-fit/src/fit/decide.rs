@@ -18,9 +18,9 @@ use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings
 use austerity_glm::glm::expansion::ExpansionReport;
 
 use super::healing::Care;
-use crate::options::{Preset, RuleChoice, ShapeOptions};
 use crate::output::Failure;
-use crate::parse;
+use crate::refusal::Refusal;
+use crate::request::{AuditChoice, BoundChoice, Keyword, LawChoice, Preset, RuleChoice, ShapeOptions};
 
 /// Tolerance unless told otherwise.
 pub(crate) const TOLERANCE: f64 = 0.01;
@@ -56,52 +56,30 @@ pub(crate) struct Wanted {
     care: Care,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum LawChoice {
-    Given(Law),
-    /// λ by the theory.
-    Compensated,
-}
-
-fn usage(text: impl Into<String>) -> Failure {
-    Failure::Usage(text.into())
-}
-
 impl Wanted {
     /// Reads the options.
     pub(crate) fn read(options: &ShapeOptions) -> Result<Self, Failure> {
         let paper = options.preset == Some(Preset::Paper);
         let tolerance = options.tolerance.unwrap_or(TOLERANCE);
         if !(tolerance > 0.0 && tolerance < 1.0) {
-            return Err(usage(format!("--tolerance is {tolerance}; allowed: a number above 0 and below 1")));
+            let allowed = "a number above 0 and below 1";
+            return Err(Refusal::range(Keyword::Tolerance, tolerance, allowed).into());
         }
-        let law = match options.law.as_deref() {
-            None => None,
-            Some("compensated") => Some(LawChoice::Compensated),
-            Some(text) => {
-                let law = parse::law(text).map_err(|why| usage(format!("--law {text}: {why}")))?;
-                Some(LawChoice::Given(law))
-            }
-        };
+        let law = options.law;
         if let Some(LawChoice::Given(law)) = law {
             law.check()?;
         }
         if let Some(tau) = options.stop_at
             && !(tau >= 0.0 && tau.is_finite())
         {
-            return Err(usage(format!("--stop-at is {tau}; allowed: a finite number, 0 or more")));
+            return Err(Refusal::range(Keyword::StopAt, tau, "a finite number, 0 or more").into());
         }
-        let audit = match options.audit.as_deref() {
-            None | Some("auto") => None,
-            Some("off") => Some(0.0),
-            Some(text) => match text.parse() {
-                Ok(rate) if (0.0..=1.0).contains(&rate) => Some(rate),
-                _ => {
-                    return Err(usage(format!(
-                        "--audit {text}: allowed are auto, off or a share from 0 to 1"
-                    )));
-                }
-            },
+        let audit = match options.audit {
+            None | Some(AuditChoice::Auto) => None,
+            Some(AuditChoice::Rate(rate)) if (0.0..=1.0).contains(&rate) => Some(rate),
+            Some(AuditChoice::Rate(rate)) => {
+                return Err(Refusal::range(Keyword::Audit, rate, "a share from 0 to 1").into());
+            }
         };
         let test_given = options.epsilon.is_some()
             || options.batch.is_some()
@@ -113,16 +91,14 @@ impl Wanted {
             Some(RuleChoice::Exact | RuleChoice::Certified)
                 if paper || test_given || options.stop_at.is_some() =>
             {
-                return Err(usage(
-                    "--rule exact and certified make no test: drop --preset, --epsilon, --batch, --growth, --bound and --stop-at",
-                ));
+                return Err(Refusal::ExactMakesNoTest.into());
             }
             Some(RuleChoice::Auto) if paper || test_given => RuleChoice::Sequential,
             Some(rule) => rule,
         };
         let block_rows = options.block_rows.unwrap_or(if paper { 1 } else { austerity::BLOCK_ROWS });
         if block_rows == 0 {
-            return Err(usage("--block-rows is 0; allowed: at least 1"));
+            return Err(Refusal::range(Keyword::BlockRows, block_rows, "at least 1").into());
         }
         let test = (paper || test_given).then(|| Self::test(options, paper, block_rows)).transpose()?;
         let wanted = Self {
@@ -140,24 +116,19 @@ impl Wanted {
             matches!(law, Some(LawChoice::Compensated | LawChoice::Given(Law::Compensated { .. })));
         let exact = matches!(rule, RuleChoice::Exact | RuleChoice::Certified);
         if exact && compensated {
-            return Err(usage("--law compensated belongs to a test; exact decisions need none: drop it"));
+            return Err(Refusal::CompensatedExact.into());
         }
         if exact && (options.tolerance.is_some() || audit.is_some_and(|rate| rate > 0.0)) {
-            return Err(usage(
-                "--rule exact and certified make no error to be tolerated or audited: drop --tolerance and --audit",
-            ));
+            return Err(Refusal::ExactMakesNoError.into());
         }
         Ok(wanted)
     }
 
     fn test(options: &ShapeOptions, paper: bool, block_rows: usize) -> Result<SequentialSettings, Failure> {
-        let named = options.bound.as_deref().unwrap_or("pocock");
-        let explain = |why: String| usage(format!("--bound {named}: {why}"));
-        let bound: Bound = parse::bound(named)
-            .and_then(|bound| bound.with_epsilon(Some(options.epsilon.unwrap_or(EPSILON))))
-            .map_err(explain)?;
-        if named.starts_with("wang-tsiatis") && options.epsilon.is_some() {
-            return Err(usage("--epsilon and the G0 of --bound wang-tsiatis say the same thing: drop one"));
+        let named = options.bound.unwrap_or_default();
+        let bound: Bound = named.with_epsilon(Some(options.epsilon.unwrap_or(EPSILON)))?;
+        if matches!(named, BoundChoice::WangTsiatis { .. }) && options.epsilon.is_some() {
+            return Err(Refusal::EpsilonTwice.into());
         }
         Ok(SequentialSettings {
             looks: Looks::Growing {
@@ -264,9 +235,7 @@ impl Wanted {
         match self.law {
             Some(LawChoice::Given(law)) => settings.law = law,
             Some(LawChoice::Compensated) => {
-                return Err(usage(
-                    "--law compensated: a test on residuals needs no compensation; drop it, or use --surrogate none",
-                ));
+                return Err(Refusal::CompensatedResiduals.into());
             }
             None => {}
         }
@@ -305,9 +274,7 @@ impl Wanted {
     pub(crate) fn decide(&self, pairs: &Pairs, steps: Steps) -> Result<Decided, Failure> {
         if pairs.as_slice().is_empty() {
             if self.wants_test() {
-                return Err(usage(
-                    "the pilot met no move that could be decided by a test; use --rule exact or another --proposal",
-                ));
+                return Err(Refusal::NoMoves.into());
             }
             return Ok(self.exact("exact decisions: the pilot met no move that a test could decide"));
         }
@@ -326,17 +293,12 @@ impl Wanted {
         match self.law {
             Some(LawChoice::Given(law)) => settings.law = law,
             Some(LawChoice::Compensated) if steps == Steps::Other => {
-                return Err(usage(
-                    "--law compensated: λ is known for random walks only; use --proposal adaptive or give λ",
-                ));
+                return Err(Refusal::CompensatedSteps.into());
             }
             Some(LawChoice::Compensated) => match compensation(&settings, pairs, steps)? {
                 Some(lambda) => settings.law = Law::Compensated { lambda },
                 None => {
-                    return Err(usage(
-                        "--law compensated: no λ cancels the temperature of this test; use a smaller --epsilon, a larger \
-                         --batch (about N/25) or shorter steps",
-                    ));
+                    return Err(Refusal::NoCompensation.into());
                 }
             },
             None if steps != Steps::Other && !self.paper => {

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use super::decide::{self, Wanted};
 use super::{Asked, Host, begin};
 use crate::model::Family;
-use crate::options::{DataOptions, FitOptions, LengthOptions};
 use crate::output::Failure;
+use crate::request::{DataOptions, LengthOptions, Request, SurrogateChoice};
 use crate::runs::{Folder, Fresh, Overview, RunFile, Saved};
 
 /// Shares of the draws after which audits are looked at.
@@ -145,10 +145,10 @@ pub(super) fn next_review(draws: u64, all: u64) -> u64 {
 
 /// Whether the run may change its setting: nothing was said about the decision, and it is a regression's.
 pub(super) fn is_open(run: &RunFile) -> bool {
-    let wanted = Wanted::read(&run.options).is_ok_and(|wanted| wanted.is_open());
+    let wanted = Wanted::read(&run.request.shape).is_ok_and(|wanted| wanted.is_open());
     let family = !matches!(run.model.family, Family::Own | Family::Linear);
     // A surrogate that was asked for stays.
-    let surrogate = run.options.surrogate.as_deref().is_none_or(|typed| typed == "auto");
+    let surrogate = run.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto;
     let tested = matches!(run.settings.rule, RuleSettings::Sequential(_));
     wanted && family && surrogate && tested && run.merged.is_empty()
 }
@@ -196,14 +196,14 @@ pub(super) fn again(
         target_ess: limits.target_ess,
         max_disk: run.storage.map(|storage| storage.max_disk),
     };
-    let options = FitOptions {
-        data: DataOptions { data: asked.options.data.data.clone(), ..run.data_options.clone() },
-        shape: run.options.clone(),
+    let request = Request {
+        data: DataOptions { file: asked.request.data.file.clone(), ..run.request.data.clone() },
+        shape: run.shape(),
         length,
-        ..asked.options.clone()
+        seed: Some(run.settings.seed),
+        ..asked.request.clone()
     };
-    let common = asked.common.with_seed(run.settings.seed);
-    let asked = Asked { common: &common, options: &options, table: asked.table };
+    let asked = Asked { request: &request, table: asked.table };
     let fresh = Fresh::replacing(folder)?;
     begin::anew(&asked, folder, fresh, &History::of(&run), host)
 }

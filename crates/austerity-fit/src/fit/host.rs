@@ -5,6 +5,7 @@
 use austerity::run::{Control, Observer, Progress, Settings};
 
 use crate::output::Failure;
+use crate::request::Dialect;
 use crate::runs::Overview;
 
 /// Who asked for a fit. As an [`Observer`] it is told how the chains go, a few times a second.
@@ -12,10 +13,15 @@ pub trait Host: Observer {
     /// The handle that pauses and ends the pilot and the chains.
     fn control(&self) -> Control;
 
+    /// The language of its messages.
+    fn dialect(&self) -> Dialect {
+        Dialect::Shell
+    }
+
     /// What is being done before the chains run.
     fn note(&mut self, _doing: &str) {}
 
-    /// The plan of a run, or from where it goes on; not for hosts that asked for JSON.
+    /// The plan of a run, or from where it goes on.
     fn plan(&mut self, _text: &str) -> Result<(), Failure> {
         Ok(())
     }

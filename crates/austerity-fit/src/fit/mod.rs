@@ -50,10 +50,11 @@ use austerity_io::run::{DrawsWriter, Layout, RunLock, StatisticField};
 use austerity_io::store;
 use austerity_io::table::{Source, nearest};
 
-use crate::data::threads;
+use crate::data::all_cores;
 use crate::model::{Family, Sampled};
-use crate::options::{Common, FitOptions, LengthOptions, ShapeOptions};
 use crate::output::Failure;
+use crate::refusal::Refusal;
+use crate::request::{Keyword, LengthOptions, Request, ShapeOptions};
 use crate::runs::{Folder, Overview, RunFile, Saved, named, page};
 use budget::{Budget, Course, Keeping, spend};
 use sink::Stored;
@@ -66,31 +67,24 @@ pub use progress::Display;
 const MOST_CHAINS: u32 = 4096;
 /// Share of a budget that chains have where preparation took all of it.
 const LEAST_SHARE: f64 = 0.05;
-/// Names in a message before it says how many there are.
-const LISTED: usize = 12;
 
-/// Fits the table that the options name.
-pub fn run(common: &Common, options: &FitOptions, host: &mut dyn Host) -> Result<Overview, Failure> {
-    fit(&Asked { common, options, table: None }, host)
+/// Fits the table that the request names.
+pub fn run(request: &Request, host: &mut dyn Host) -> Result<Overview, Failure> {
+    fit(&Asked { request, table: None }, host)
 }
 
-/// Fits a table in memory; the file that the options name is only what it is called.
-pub fn run_on(
-    table: &Source,
-    common: &Common,
-    options: &FitOptions,
-    host: &mut dyn Host,
-) -> Result<Overview, Failure> {
-    fit(&Asked { common, options, table: Some(table) }, host)
+/// Fits a table in memory; the file that the request names is only what it is called.
+pub fn run_on(table: &Source, request: &Request, host: &mut dyn Host) -> Result<Overview, Failure> {
+    fit(&Asked { request, table: Some(table) }, host)
 }
 
 fn fit(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Overview, Failure> {
-    let options = asked.options;
-    in_folder(options, |folder| {
+    let request = asked.request;
+    in_folder(request, |folder| {
         let begun = Instant::now();
         let pending =
             || folder.read_run().is_ok_and(|run| run.healed.last().is_some_and(|last| last.pending));
-        let mut overview = match options.resume {
+        let mut overview = match request.resume {
             true if pending() => healing::again(asked, folder, begun, host)?,
             true => resume::run(asked, folder, host)?,
             false => begin::run(asked, folder, host)?,
@@ -105,14 +99,14 @@ fn fit(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Overview, Failure> {
 
 /// Does what is done in the folder of a run: the one that was named, or a new one named after the data.
 fn in_folder(
-    options: &FitOptions,
+    request: &Request,
     work: impl FnOnce(&Folder) -> Result<Overview, Failure>,
 ) -> Result<Overview, Failure> {
-    match &options.out {
+    match &request.out {
         Some(out) => work(&Folder::new(out)),
-        None if options.resume => Err(named::missing(&options.data.data)),
+        None if request.resume => Err(named::missing(&request.data.file)),
         None => {
-            let folder = named::create(&options.data.data)?;
+            let folder = named::create(&request.data.file)?;
             let outcome = work(&folder);
             if outcome.is_err() {
                 // Only a folder that nothing was left in can be removed like this.
@@ -126,8 +120,7 @@ fn in_folder(
 /// What was asked for.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
-    common: &'a Common,
-    options: &'a FitOptions,
+    request: &'a Request,
     /// The table, where it is in memory.
     table: Option<&'a Source>,
 }
@@ -187,7 +180,7 @@ fn sample<M: Sampled, P: Stored>(session: Session<'_, M, P>, _lock: &RunLock) ->
     host.end();
     sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
     unchanged(data_file, started)?;
-    let mut overview = Overview::read(folder)?;
+    let mut overview = Overview::read(folder, host.dialect())?;
     if keeping.heals && matches!(ended, Ended::Draws | Ended::Seconds | Ended::Evaluations | Ended::TargetEss)
     {
         overview.healed = healing::diagnose(&overview.run, &overview.saved, begun);
@@ -248,7 +241,7 @@ fn as_stored<'m, M: Sampled, P: Stored>(
     run: &RunFile,
     names: &[String],
 ) -> Result<MetropolisSampler<'m, M, P>, Failure> {
-    let kept = layout(run, names.to_vec(), kept(&run.options, names)?).kept();
+    let kept = layout(run, names.to_vec(), kept(&run.request.shape, names)?).kept();
     let recipe = run.model.standardize.then(|| run.recipe.clone());
     let coefficients = run.recipe.coefficient_names().len();
     let shown = kept.iter().map(|&index| names[index].clone()).collect();
@@ -286,20 +279,12 @@ fn layout(run: &RunFile, names: Vec<String>, keep: Option<Vec<usize>>) -> Layout
 fn kept(options: &ShapeOptions, names: &[String]) -> Result<Option<Vec<usize>>, Failure> {
     let Some(keep) = &options.keep else { return Ok(None) };
     if let Some((_, twice)) = keep.iter().enumerate().find(|(at, name)| keep[..*at].contains(name)) {
-        return Err(Failure::Usage(format!(
-            "--keep {}: {twice} is named twice; name it once",
-            keep.join(",")
-        )));
+        return Err(Refusal::KeepTwice { keep: keep.clone(), name: twice.clone() }.into());
     }
     let place = |name: &String| {
         names.iter().position(|known| known == name).ok_or_else(|| {
-            let near = nearest(names, name).map(|near| format!(", did you mean {near}?")).unwrap_or_default();
-            let more =
-                if names.len() > LISTED { format!(", … ({} in all)", names.len()) } else { String::new() };
-            Failure::Usage(format!(
-                "--keep {name}: there is no such parameter{near}; there are {}{more}",
-                names[..names.len().min(LISTED)].join(", ")
-            ))
+            let near = nearest(names, name).map(Into::into);
+            Refusal::KeepUnknown { name: name.clone(), near, known: names.to_vec() }.into()
         })
     };
     keep.iter().map(place).collect::<Result<_, _>>().map(Some)
@@ -309,7 +294,7 @@ fn kept(options: &ShapeOptions, names: &[String]) -> Result<Option<Vec<usize>>, 
 fn limits(options: &LengthOptions) -> Result<Limits, Failure> {
     let evaluations = match options.evaluations {
         Some(x) if !(1.0..=1e18).contains(&x) => {
-            return Err(Failure::Usage(format!("--evaluations is {x}; allowed: a number from 1 to 1e18")));
+            return Err(Refusal::range(Keyword::Evaluations, x, "a number from 1 to 1e18").into());
         }
         x => x.map(|x| x as u64),
     };
@@ -340,9 +325,6 @@ pub(crate) struct AskedPriors {
 
 /// The priors that were asked for, and the defaults of all others.
 fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<AskedPriors, Failure> {
-    let parse = |option: &str, text: &str| {
-        text.parse::<Prior>().map_err(|error| Failure::Usage(format!("{option} {text}: {error}")))
-    };
     let DefaultPriors { coefficients: mut priors, sigma } = store.default_priors_with(family.tails());
     let mut names = store.coefficient_names();
     if family.has_sigma() {
@@ -352,77 +334,66 @@ fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<Asked
     let coefficients = store.coefficients();
     let mut default = vec![true; names.len()];
     let intercept = usize::from(store.description().intercept);
-    if let Some(text) = &options.prior {
-        let prior = parse("--prior", text)?;
-        refuse_positive("--prior", prior)?;
+    if let Some(prior) = options.prior {
+        refuse_positive(Keyword::Prior, None, prior)?;
         // Without an intercept the first prior is that of a column.
         (intercept..coefficients).for_each(|place| priors.set(place, prior));
         default[intercept..coefficients].fill(false);
     }
-    if let Some(text) = &options.prior_intercept {
-        let prior = parse("--prior-intercept", text)?;
+    if let Some(prior) = options.prior_intercept {
         if intercept == 0 {
-            return Err(Failure::Usage("--prior-intercept: the model has no intercept; drop it".into()));
+            return Err(Refusal::NoIntercept.into());
         }
-        refuse_positive("--prior-intercept", prior)?;
+        refuse_positive(Keyword::PriorIntercept, None, prior)?;
         priors.set(0, prior);
         default[0] = false;
     }
-    if let Some(path) = &options.priors {
-        for (place, prior) in austerity_io::priors::read(path, &names)? {
-            let option = format!("--priors {}: {}", path.display(), names[place]);
-            let prior = if place < coefficients {
-                refuse_positive(&option, prior)?;
-                prior
-            } else {
-                prior.positive().ok_or_else(|| {
-                    Failure::Usage(format!(
-                        "{option}: sigma is positive, and {prior} is no prior of a positive number; use half-normal:SCALE, \
-                         half-student:DF,SCALE, exponential:RATE or log-normal:MEAN,SD"
-                    ))
-                })?
-            };
-            priors.set(place, prior);
-            default[place] = false;
-        }
+    for (name, &prior) in &options.priors {
+        let place = names.iter().position(|known| known == name).ok_or_else(|| {
+            let near = nearest(&names, name).map(Into::into);
+            Refusal::UnknownCoefficient { name: name.clone(), near, known: names.clone() }
+        })?;
+        let prior = if place < coefficients {
+            refuse_positive(Keyword::Priors, Some(name), prior)?;
+            prior
+        } else {
+            prior.positive().ok_or(Refusal::SigmaPrior { prior })?
+        };
+        priors.set(place, prior);
+        default[place] = false;
     }
     Ok(AskedPriors { priors, default })
 }
 
 /// A coefficient may be negative.
-fn refuse_positive(option: &str, prior: Prior) -> Result<(), Failure> {
+fn refuse_positive(keyword: Keyword, coefficient: Option<&String>, prior: Prior) -> Result<(), Failure> {
+    prior.check()?;
     if !prior.is_positive() {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
-        "{option}: {prior} is a prior of positive numbers, and a coefficient may be negative; use normal:SD, laplace:SCALE, \
-         student:DF,SCALE or flat"
-    )))
+    Err(Refusal::PositivePrior { keyword, coefficient: coefficient.cloned(), prior }.into())
 }
 
 /// Settings that all runs share.
-fn settings(common: &Common, options: &FitOptions) -> Result<Settings, Failure> {
-    let shape = &options.shape;
-    if options.length.draws.is_some_and(|draws| draws >= UNBOUNDED) {
-        return Err(Failure::Usage(format!("--draws is too large; allowed: below {UNBOUNDED}")));
+fn settings(request: &Request) -> Result<Settings, Failure> {
+    let shape = &request.shape;
+    if let Some(draws) = request.length.draws.filter(|&draws| draws >= UNBOUNDED) {
+        return Err(Refusal::range(Keyword::Draws, draws, format!("below {UNBOUNDED}")).into());
     }
     let settings = Settings {
         chains: shape.chains.unwrap_or(4),
         first_chain: shape.first_chain.unwrap_or(0),
         warmup: shape.warmup.unwrap_or(1000),
-        draws: draws(&options.length),
+        draws: draws(&request.length),
         thin: shape.thin.unwrap_or(1),
-        seed: common.seed(),
-        threads: common.threads,
-        limits: limits(&options.length)?,
+        seed: request.seed_or_default(),
+        threads: request.threads,
+        limits: limits(&request.length)?,
         ..Settings::default()
     };
     settings.check()?;
     if settings.chains > MOST_CHAINS {
-        return Err(Failure::Usage(format!(
-            "--chains is {}; allowed: at most {MOST_CHAINS}; ask for more --draws instead",
-            settings.chains
-        )));
+        return Err(Refusal::TooManyChains { chains: settings.chains, most: MOST_CHAINS }.into());
     }
     Ok(settings)
 }

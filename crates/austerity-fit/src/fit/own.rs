@@ -24,14 +24,15 @@ use super::decide::Wanted;
 use super::healing::{Care, History};
 use super::modes::Modes;
 use super::numeric::Search;
-use super::proposal::{Candidates, ProposalChoice};
+use super::proposal::Candidates;
 use super::start::Start;
 use super::storage::Closing;
-use super::surrogate::{FEWEST_ROWS, NONE, SurrogateChoice, SurrogateRecord, is_open};
+use super::surrogate::{FEWEST_ROWS, SurrogateRecord, Without, is_open};
 use super::{Asked, AskedPriors, Host, Parts, in_folder, kept, numeric, resume, settings};
 use crate::model::{Family, Sampled};
-use crate::options::{Common, FitOptions};
 use crate::output::Failure;
+use crate::refusal::Refusal;
+use crate::request::{Keyword, Request, SurrogateChoice};
 use crate::runs::{Folder, Fresh, Overview};
 
 /// What a run of one's own model is about, beside the model.
@@ -47,13 +48,12 @@ pub struct Own<'a> {
 pub fn run_own<M: Sampled>(
     model: &M,
     own: Own<'_>,
-    common: &Common,
-    options: &FitOptions,
+    request: &Request,
     host: &mut dyn Host,
 ) -> Result<Overview, Failure> {
-    let asked = Asked { common, options, table: None };
-    in_folder(options, |folder| {
-        if options.resume {
+    let asked = Asked { request, table: None };
+    in_folder(request, |folder| {
+        if request.resume {
             return resume::own(&asked, folder, model.len(), host)?.go(model, StoredProposal::plain);
         }
         begin(model, own, &asked, folder, host, plain)
@@ -64,13 +64,12 @@ pub fn run_own<M: Sampled>(
 pub fn run_expandable<L: Derivatives>(
     model: &FromBatches<L>,
     own: Own<'_>,
-    common: &Common,
-    options: &FitOptions,
+    request: &Request,
     host: &mut dyn Host,
 ) -> Result<Overview, Failure> {
-    let asked = Asked { common, options, table: None };
-    in_folder(options, |folder| {
-        if options.resume {
+    let asked = Asked { request, table: None };
+    in_folder(request, |folder| {
+        if request.resume {
             let resumed = resume::own(&asked, folder, model.len(), host)?;
             let Some(record) = resumed.run.surrogate.clone() else {
                 return resumed.go(model, StoredProposal::plain);
@@ -87,14 +86,11 @@ pub fn run_expandable<L: Derivatives>(
 /// Decisions about the rows themselves.
 fn plain<M: Sampled>(begin: Begin<'_, '_>, model: &M) -> Result<Overview, Failure> {
     let option = match begin.surrogate {
-        SurrogateChoice::Order(_) => Some("--surrogate"),
-        _ => begin.proposal.needs_surrogate().then_some("--proposal"),
+        SurrogateChoice::Order(_) => Some(Keyword::Surrogate),
+        _ => begin.proposal.needs_surrogate().then_some(Keyword::Proposal),
     };
-    if let Some(option) = option {
-        return Err(Failure::Usage(format!(
-            "{option}: a surrogate needs gradients and Hessians of the rows, which these functions do not give; drop it, or give \
-             functions that can be differentiated"
-        )));
+    if let Some(keyword) = option {
+        return Err(Refusal::OwnDerivatives { keyword }.into());
     }
     begin.plainly(model)
 }
@@ -109,22 +105,21 @@ fn begin<M: Sampled>(
     go: impl FnOnce(Begin<'_, '_>, &M) -> Result<Overview, Failure>,
 ) -> Result<Overview, Failure> {
     let begun = Instant::now();
-    let shape = &asked.options.shape;
+    let shape = &asked.request.shape;
     let wanted = Wanted::read(shape)?;
-    let proposal = ProposalChoice::read(shape.proposal.as_deref())?;
-    let surrogate = SurrogateChoice::read(shape.surrogate.as_deref())?;
-    settings(asked.common, asked.options)?;
-    if shape.prior.is_some() || shape.prior_intercept.is_some() || shape.priors.is_some() {
-        return Err(Failure::Usage(
-            "--prior: the prior of a model of one's own is its log_prior; drop it".into(),
-        ));
+    shape.check()?;
+    let proposal = shape.proposal.unwrap_or_default();
+    let surrogate = shape.surrogate.unwrap_or_default();
+    settings(asked.request)?;
+    if shape.prior.is_some() || shape.prior_intercept.is_some() || !shape.priors.is_empty() {
+        return Err(Refusal::OwnPrior.into());
     }
     model.check_state(&own.start.to_vec())?;
     wanted.check(model.len())?;
     let names = model.names();
     let numbers = kept(shape, &names)?.map_or(names.len(), |kept| kept.len());
     let chains = shape.chains.unwrap_or(4) as usize;
-    let closing = Closing::of(&asked.options.length, numbers * chains);
+    let closing = Closing::of(&asked.request.length, numbers * chains);
     let mut fresh = Fresh::create(folder)?;
     host.note("looking at the start");
     possible(model, own.start)?;
@@ -199,6 +194,7 @@ fn begin<M: Sampled>(
         parts,
         start: at,
         remarks,
+        without: None,
         host,
         fresh: &mut fresh,
         checksum: String::new(),
@@ -257,9 +253,7 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
         }
     };
     if begin.wanted.certified() {
-        return Err(Failure::Usage(
-            "--rule certified needs bounds that a model of one's own does not have; use --rule exact".into(),
-        ));
+        return Err(Refusal::OwnCertified.into());
     }
     let asked_for = begin.surrogate != SurrogateChoice::Auto;
     begin.host.note("expanding the likelihood at the mode");
@@ -271,37 +265,38 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
     let (expansion, mode) = match made {
         Ok(made) => made,
         Err(error) if asked_for => return Err(error.into()),
-        Err(error) => {
-            begin.remarks.push(format!("{NONE}{error}"));
-            return begin.plainly(model);
-        }
+        Err(error) => return without(begin, error.to_string(), model),
     };
     let found = expansion.report().clone();
     if found.doubt().is_some() && !asked_for {
-        begin.remarks.push(format!("{NONE}{}", found.sentence()));
-        return begin.plainly(model);
+        return without(begin, found.sentence(), model);
     }
     let report = report(&found);
     begin.start.mode = mode;
     let mode = &begin.start.mode;
-    let seed = begin.asked.common.seed();
+    let seed = begin.asked.request.seed_or_default();
     let surrogate = Surrogate::new(expansion);
     let at = (&mode.state[..], surrogate.expansion().covariance());
     let candidates = match Candidates::find(begin.proposal, &surrogate, at, mode, seed, None) {
         Ok(candidates) => candidates,
         Err(error) if asked_for => return Err(error),
-        Err(error) => {
-            begin.remarks.push(format!("{NONE}{error}"));
-            return begin.plainly(model);
-        }
+        Err(error) => return without(begin, error.to_string(), model),
     };
     let Candidates { stored, words, worth } = candidates;
     let decided = begin.wanted.residuals(&report)?;
     let record = SurrogateRecord { start: mode.state.clone(), walk: None, care: Care::Planned, report };
     let proposal = Transition::restored(&surrogate, stored.clone())?;
     let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
-    let settings = settings(begin.asked.common, begin.asked.options)?;
+    let settings = settings(begin.asked.request)?;
     begin.go(&surrogate, &proposal, Details { chosen, surrogate: Some(record), plan: None, settings })
+}
+
+/// Without a surrogate, for this reason.
+fn without<M: Sampled>(mut begin: Begin<'_, '_>, why: String, model: &M) -> Result<Overview, Failure> {
+    let why = Without::Because(why);
+    begin.remarks.extend(why.remark());
+    begin.without = Some(why);
+    begin.plainly(model)
 }
 
 /// What the folder keeps of an expansion, in the terms of a regression's.

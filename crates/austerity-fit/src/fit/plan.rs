@@ -8,16 +8,21 @@ use super::budget::BudgetPlan;
 use super::decide;
 use super::storage::bytes;
 use crate::report::count;
+use crate::request::Dialect;
 use crate::runs::{RunFile, about};
 
-/// What will be done and why.
-pub(super) fn words(
-    run: &RunFile,
-    names: &[String],
-    layout: &Layout,
-    memory: &Memory,
-    mapped: bool,
-) -> String {
+/// A run that is about to begin.
+pub(super) struct Planned<'a> {
+    pub(super) run: &'a RunFile,
+    pub(super) names: &'a [String],
+    pub(super) layout: &'a Layout,
+    /// Whether the data are mapped from disk.
+    pub(super) mapped: bool,
+}
+
+/// What will be done and why, with the memory that the sampler needs.
+pub(super) fn words(planned: &Planned<'_>, memory: &Memory, dialect: Dialect) -> String {
+    let Planned { run, names, layout, mapped } = *planned;
     let settings = &run.settings;
     let mut lines = vec![format!(
         "{}: {} rows, {} parameters; {}.",
@@ -70,7 +75,7 @@ pub(super) fn words(
         format!("about {}", mega(layout.bytes(layout.draws) as f64))
     };
     if let Some(storage) = run.storage.as_ref().filter(|_| settings.record_every > 1) {
-        lines.push(storage.sentence(settings.record_every, Some(settings.draws)));
+        lines.push(storage.sentence(settings.record_every, Some(settings.draws), dialect));
     }
     lines.push(format!("Memory: {} resident, {data}. Disk: {disk}.", mega(resident as f64)));
     lines.iter().map(|line| austerity_io::text::printable(line)).collect::<Vec<_>>().join("\n")

@@ -16,59 +16,17 @@ use austerity_glm::proposal::{RegressionProposal, StoredProposal};
 use austerity_glm::{CertainSteps, ResidualGradient, Surrogate};
 
 use crate::output::Failure;
+use crate::refusal::{NoSurrogate, Refusal};
+use crate::request::Keyword;
+pub(super) use crate::request::ProposalChoice;
 
 /// Seed of pilots on surrogates: which proposal suits a posterior must not depend on the seed of the draws.
 const PILOT: u64 = 1;
-
-/// What was typed as `--proposal`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum ProposalChoice {
-    /// What a pilot finds better.
-    Auto,
-    /// A walk that learns its shape.
-    Adaptive,
-    /// Independent draws around the mode, and now and then a step of a walk.
-    Laplace,
-    /// A walk of one width.
-    RandomWalk(f64),
-    /// Hamiltonian steps on a surrogate.
-    SurrogateHmc,
-    /// Langevin steps of one length on a surrogate.
-    Langevin(f64),
-}
 
 /// Share of independent draws in their mixture with a walk.
 pub(super) const INDEPENDENT: f64 = 0.8;
 
 impl ProposalChoice {
-    pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
-        let wrong = |text: &str| {
-            Failure::Usage(format!(
-                "--proposal {text}: known are auto, laplace, surrogate-hmc, langevin:STEP (such as langevin:1), adaptive and random-walk:SD (such as \
-                 random-walk:0.01)"
-            ))
-        };
-        if let Some(step) = text.and_then(|text| text.strip_prefix("langevin:")) {
-            return match step.parse() {
-                Ok(length) if LangevinPlan::allows(length) => Ok(Self::Langevin(length)),
-                _ => Err(Failure::Usage(format!(
-                    "--proposal langevin:{step}: allowed is {}, such as langevin:1",
-                    LangevinPlan::ALLOWED
-                ))),
-            };
-        }
-        match text {
-            None | Some("auto") => Ok(Self::Auto),
-            Some("adaptive") => Ok(Self::Adaptive),
-            Some("laplace") => Ok(Self::Laplace),
-            Some("surrogate-hmc") => Ok(Self::SurrogateHmc),
-            Some(text) => match text.strip_prefix("random-walk:").map(str::parse) {
-                Some(Ok(sd)) if sd > 0.0 && f64::is_finite(sd) => Ok(Self::RandomWalk(sd)),
-                _ => Err(wrong(text)),
-            },
-        }
-    }
-
     /// Whether a surrogate may make the candidates.
     pub(super) fn open_to_surrogate(self) -> bool {
         self == Self::Auto || self.needs_surrogate()
@@ -122,10 +80,13 @@ impl ProposalChoice {
                 (Mixture::new(parts)?.into(), words.into())
             }
             Self::SurrogateHmc | Self::Langevin(_) => {
-                return Err(Failure::Usage(
-                    "--proposal: there is no surrogate here to make these candidates; use --proposal laplace"
-                        .into(),
-                ));
+                return Err(Refusal::NeedsSurrogate {
+                    keyword: Keyword::Proposal,
+                    value: self.to_string(),
+                    why: NoSurrogate::Unasked,
+                    instead: "laplace",
+                }
+                .into());
             }
             Self::RandomWalk(sd) => (
                 RandomWalk::isotropic(dimension, sd)?.into(),

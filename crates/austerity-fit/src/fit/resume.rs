@@ -19,16 +19,17 @@ use super::healing;
 use super::sink::Stored;
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Steps};
-use super::{Asked, Host, Session, deadline, kept, layout, limits, sample, threads, unless_closed};
+use super::{Asked, Host, Session, all_cores, deadline, kept, layout, limits, sample, unless_closed};
 use crate::data::{self, Loaded};
 use crate::model::{Family, Regression, Sampled, Task, with_model};
-use crate::options::{FitOptions, LengthOptions, MAX_DISK};
 use crate::output::Failure;
+use crate::refusal::{About, Refusal};
+use crate::request::{DataOptions, Keyword, LengthOptions, MAX_DISK, Request, ShapeOptions};
 use crate::runs::{Folder, Overview, PriorRecord, RunFile, Saved};
 
 /// Goes on with a run.
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
-    let Asked { common, options, .. } = *asked;
+    let options = asked.request;
     let begun = Instant::now();
     let mut run = folder.read_run()?;
     if !run.merged.is_empty() {
@@ -40,24 +41,21 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
         )));
     }
     let lock = RunLock::acquire(folder.path())?;
-    if let Some(seed) = common.given_seed()
-        && seed != run.settings.seed
-    {
-        return Err(differs("--seed", &run.settings.seed.to_string(), &seed.to_string()));
-    }
-    merge(&run.options, &options.shape, &[])?;
-    let data_options = merge(&run.data_options, &options.data, &["data"])?;
+    same_seed(&run, options)?;
+    // Single priors are compared one by one, below.
+    same(&run.shape(), &options.shape, &["priors"])?;
+    let data = same(&run.request.data, &options.data, &["file"])?;
     host.note("reading the data");
-    let data_options = crate::options::DataOptions { data: options.data.data.clone(), ..data_options };
-    let loaded = data::load(&data_options, asked.table, run.settings.seed, common)?;
-    compare_data(&run, &options.data.data, &loaded)?;
+    let data = DataOptions { file: options.data.file.clone(), ..data };
+    let loaded = data::load(&data, asked.table, run.settings.seed, options.threads)?;
+    compare_data(&run, &options.data.file, &loaded)?;
     refuse_old_sigma(&run, folder)?;
     let priors = PriorRecord::read(&run.model.priors, &loaded.store.column_means())?;
     compare_priors(&run, options, &loaded, &priors)?;
     length(&mut run, options)?;
-    run.settings.threads = common.threads;
+    run.settings.threads = options.threads;
     // As at the beginning: the same sums in the same order.
-    let by_rows = Wanted::read(&run.options)?.wants_test();
+    let by_rows = Wanted::read(&run.request.shape)?.wants_test();
     let family = run.model.family;
     let task = Resume { asked, folder, run, host, lock, begun };
     with_model(family, &loaded.store, &priors, by_rows, task)
@@ -71,24 +69,34 @@ pub(super) fn own<'a>(
     host: &'a mut dyn Host,
 ) -> Result<Resume<'a>, Failure> {
     let begun = Instant::now();
-    let Asked { common, options, .. } = *asked;
+    let options = asked.request;
     let mut run = folder.read_run()?;
     let lock = RunLock::acquire(folder.path())?;
     if run.model.family != Family::Own {
-        return Err(differs("the model", run.model.family.words(), Family::Own.words()));
+        return Err(differs(About::Thing("the model".into()), run.model.family.words(), Family::Own.words()));
     }
     if run.data.rows != rows {
-        return Err(differs("the number of rows", &run.data.rows.to_string(), &rows.to_string()));
+        return Err(differs(
+            About::Thing("the number of rows".into()),
+            &run.data.rows.to_string(),
+            &rows.to_string(),
+        ));
     }
-    if let Some(seed) = common.given_seed()
-        && seed != run.settings.seed
-    {
-        return Err(differs("--seed", &run.settings.seed.to_string(), &seed.to_string()));
-    }
-    merge(&run.options, &options.shape, &[])?;
+    same_seed(&run, options)?;
+    same(&run.shape(), &options.shape, &[])?;
     length(&mut run, options)?;
-    run.settings.threads = common.threads;
+    run.settings.threads = options.threads;
     Ok(Resume { asked, folder, run, host, lock, begun })
+}
+
+/// Refuses another seed.
+fn same_seed(run: &RunFile, request: &Request) -> Result<(), Failure> {
+    match request.seed {
+        Some(seed) if seed != run.settings.seed => {
+            Err(differs(Keyword::Seed.into(), &run.settings.seed.to_string(), &seed.to_string()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a run of an earlier version, whose prior of σ was one of log σ.
@@ -108,34 +116,30 @@ fn refuse_old_sigma(run: &RunFile, folder: &Folder) -> Result<(), Failure> {
 }
 
 /// Refuses priors that were typed again and are others now, such as those of a file that changed.
-fn compare_priors(
-    run: &RunFile,
-    options: &FitOptions,
-    loaded: &Loaded,
-    stored: &Priors,
-) -> Result<(), Failure> {
-    let shape = &options.shape;
-    if shape.prior.is_none() && shape.prior_intercept.is_none() && shape.priors.is_none() {
+fn compare_priors(run: &RunFile, options: &Request, loaded: &Loaded, stored: &Priors) -> Result<(), Failure> {
+    let (shape, before) = (&options.shape, &run.request.shape);
+    if shape.prior.is_none() && shape.prior_intercept.is_none() && shape.priors.is_empty() {
         return Ok(());
     }
-    let typed = crate::options::ShapeOptions {
-        prior: shape.prior.clone().or_else(|| run.options.prior.clone()),
-        prior_intercept: shape.prior_intercept.clone().or_else(|| run.options.prior_intercept.clone()),
-        priors: shape.priors.clone().or_else(|| run.options.priors.clone()),
-        ..run.options.clone()
+    let typed = ShapeOptions {
+        prior: shape.prior.or(before.prior),
+        prior_intercept: shape.prior_intercept.or(before.prior_intercept),
+        priors: if shape.priors.is_empty() { before.priors.clone() } else { shape.priors.clone() },
+        ..before.clone()
     };
     let now = super::priors(&typed, &loaded.store, run.model.family)?;
     let names = run.model.priors.iter().map(|record| &record.parameter);
     match names.zip(stored.iter()).zip(now.priors.iter()).find(|((_, old), new)| old != new) {
         Some(((name, old), new)) => {
-            Err(differs(&format!("the prior of {name}"), &old.to_string(), &new.to_string()))
+            let what = About::Thing(format!("the prior of {name}"));
+            Err(differs(what, &old.to_string(), &new.to_string()))
         }
         None => Ok(()),
     }
 }
 
 /// The new length: in total, as far as it was given.
-fn length(run: &mut RunFile, options: &FitOptions) -> Result<(), Failure> {
+fn length(run: &mut RunFile, options: &Request) -> Result<(), Failure> {
     if !typed(&options.length) {
         return Ok(());
     }
@@ -204,7 +208,7 @@ impl Task for Resume<'_> {
         let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
         self.host.note("expanding the likelihood as at the beginning");
         let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });
-        let model = surrogate::restore(model, &record, bounds, threads(self.asked.common))?;
+        let model = surrogate::restore(model, &record, bounds, all_cores(self.asked.request.threads))?;
         self.go(&model, |stored| Steps::<'_, F>::restored(&model, stored))
     }
 }
@@ -216,9 +220,9 @@ impl Resume<'_> {
         model: &M,
         restored: impl FnMut(StoredProposal) -> austerity::Result<P>,
     ) -> Result<Overview, Failure> {
-        let Self { asked: &Asked { common, options, .. }, folder, mut run, host, lock, begun } = self;
+        let Self { asked: &Asked { request: options, .. }, folder, mut run, host, lock, begun } = self;
         let names = model.names();
-        let keep = kept(&run.options, &names)?;
+        let keep = kept(&run.request.shape, &names)?;
         host.note("looking for the newest checkpoint whose draws are on disk");
         let layout = layout(&run, names, keep);
         let mut refused: Vec<Failure> = Vec::new();
@@ -286,19 +290,20 @@ impl Resume<'_> {
         }
         let shown = folder.path().display();
         if let Some(why) = nothing {
-            if !common.json {
-                host.plan(&format!(
-                    "{shown}: nothing left to do after {shortest} draws per chain: {why}. A larger --draws (in total), or --budget, \
-                     --evaluations or --target-ess make more."
-                ))?;
-            }
-            let overview = Overview::read(folder)?;
+            let dialect = host.dialect();
+            let spelled = |keyword: Keyword| keyword.spelled(dialect);
+            host.plan(&format!(
+                "{shown}: nothing left to do after {shortest} draws per chain: {why}. A larger {} (in total), or {}, {} or {} make more.",
+                spelled(Keyword::Draws),
+                spelled(Keyword::Budget),
+                spelled(Keyword::Evaluations),
+                spelled(Keyword::TargetEss)
+            ))?;
+            let overview = Overview::read(folder, dialect)?;
             host.told(&overview)?;
             return Ok(overview);
         }
-        if !common.json {
-            unless_closed(host.plan(&format!("{shown}: going on after {shortest} draws per chain.")))?;
-        }
+        unless_closed(host.plan(&format!("{shown}: going on after {shortest} draws per chain.")))?;
         saved.preparation += begun.elapsed().as_secs_f64();
         saved.checkpoint.settings = run.settings.clone();
         (saved.ended, saved.failed) = (None, false);
@@ -322,15 +327,12 @@ impl Resume<'_> {
     }
 }
 
-fn differs(what: &str, stored: &str, found: &str) -> Failure {
-    Failure::Usage(format!(
-        "{what} was {stored} when the run began and is {found} now: a run goes on with what it began with; drop the option or begin a \
-         new run in another folder"
-    ))
+fn differs(what: About, stored: &str, now: &str) -> Failure {
+    Refusal::Changed { what, stored: stored.into(), now: now.into() }.into()
 }
 
 /// What was typed now on top of what was typed at the start: equal where both say something. Options named in `free` may differ.
-fn merge<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Result<T, Failure> {
+fn same<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Result<T, Failure> {
     let broken = |error: serde_json::Error| Failure::Usage(format!("run.toml cannot be used: {error}"));
     let mut merged = serde_json::to_value(old).map_err(broken)?;
     let new = serde_json::to_value(new).map_err(broken)?;
@@ -345,8 +347,8 @@ fn merge<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Re
             if silent || free.contains(&name.as_str()) || stored == value {
                 continue;
             }
-            let option = format!("--{}", name.replace('_', "-"));
-            return Err(differs(&option, &shown(&stored), &shown(&value)));
+            let what = Keyword::named(&name).map_or(About::Thing(name), About::Keyword);
+            return Err(differs(what, &shown(&stored), &shown(&value)));
         }
     }
     serde_json::from_value(merged).map_err(broken)

@@ -26,7 +26,7 @@ const SPREAD: f64 = 2.0;
 /// Share of the prior's sd beyond which the prior decides about a coefficient.
 const WEAK: f64 = 0.5;
 /// The remedy for a posterior that has no mode.
-const PROPER: &str = "use a proper prior such as --prior normal:2.5";
+const PROPER: &str = "use a proper prior such as normal:2.5";
 /// Rows of the sample whose mode the search begins at; fewer than twice as many are not sampled.
 const SAMPLE: usize = 1 << 16;
 /// Eigenvalues that may be 0, and how far, in standard deviations of the coefficients given the others, a flat direction must be flat: it
@@ -177,8 +177,8 @@ impl FindMode<'_> {
         let mode = found.map_err(|error| {
             if exact {
                 return Failure::Usage(format!(
-                    "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; name fewer \
-                     columns with --features, or give sigma a prior that keeps it above 0, such as log-normal:0,1, in a file for --priors"
+                    "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; use fewer \
+                     columns, or give sigma a prior that keeps it above 0, such as log-normal:0,1"
                 ));
             }
             let why = if flat && self.family == Family::Logistic {

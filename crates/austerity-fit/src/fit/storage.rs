@@ -23,8 +23,10 @@ use austerity::run::{Settings, UNBOUNDED};
 use austerity_io::run::Layout;
 use serde::{Deserialize, Serialize};
 
-use crate::options::{LengthOptions, MAX_DISK, size_words};
 use crate::output::Failure;
+use crate::refusal::Refusal;
+use crate::request::grammar::size_words;
+use crate::request::{Dialect, Keyword, LengthOptions, MAX_DISK};
 
 /// Draws per chain that are stored where only a budget ends the run: a multiple of what quantiles with three digits take.
 const USUAL: u64 = 1 << 16;
@@ -144,12 +146,8 @@ impl Storage {
         let chains = u64::from(layout.chains);
         if held < FEWEST {
             let least = bytes(layout, FEWEST);
-            return Err(Failure::Usage(format!(
-                "--max-disk {} is too small for {FEWEST} draws of {chains} chains with {} parameters; the least is about --max-disk {}MB",
-                size_words(max_disk),
-                layout.kept().len(),
-                least.div_ceil(1_000_000)
-            )));
+            let parameters = layout.kept().len();
+            return Err(Refusal::DiskTooSmall { max_disk, draws: FEWEST, chains, parameters, least }.into());
         }
         let mut storage = Self { max_disk, most: held, limit: Limit::Disk };
         let open = length.draws.is_none() && length.target_ess.is_none();
@@ -162,11 +160,7 @@ impl Storage {
         }
         let reachable = storage.most / 2 * chains;
         if let Some(target) = length.target_ess.filter(|&target| target > reachable as f64) {
-            return Err(Failure::Usage(format!(
-                "--target-ess {target} needs more stored draws than {} hold: a target of at most {reachable} can be reached for certain; \
-                 ask for less or allow more with --max-disk",
-                size_words(max_disk)
-            )));
+            return Err(Refusal::TargetTooLarge { target, max_disk, reachable }.into());
         }
         Ok(storage)
     }
@@ -209,17 +203,19 @@ impl Storage {
     }
 
     /// What was thinned and why, when a chain made so many draws and every so many were stored.
-    pub(crate) fn sentence(&self, every: u64, made: Option<u64>) -> String {
+    pub(crate) fn sentence(&self, every: u64, made: Option<u64>, dialect: Dialect) -> String {
         let draws =
             made.map_or_else(|| "draw".to_owned(), |made| format!("of {} draws per chain", grouped(made)));
         let which = format!("Stored every {} {draws}", ordinal(every));
         match self.limit {
             Limit::Disk => {
-                format!("{which} to keep the folder below {} (--max-disk).", size_words(self.max_disk))
+                let option = Keyword::MaxDisk.spelled(dialect);
+                format!("{which} to keep the folder below {} ({option}).", size_words(self.max_disk))
             }
             Limit::Usual => format!(
-                "{which}: without a number of draws at most {} per chain are stored (--max-disk SIZE stores as many as fit).",
-                grouped(self.most)
+                "{which}: without a number of draws at most {} per chain are stored ({} stores as many as fit).",
+                grouped(self.most),
+                Keyword::MaxDisk.with("2GB", dialect)
             ),
             Limit::Summary => {
                 format!("{which}: the summary of more would not fit the budget; a longer one stores more.")
@@ -320,7 +316,7 @@ mod tests {
         let every = |draws| storage.every(&Settings { draws, ..Settings::default() });
         assert_eq!([1000, 1001, 2002, 4004, UNBOUNDED].map(every), [1, 2, 4, 8, 1]);
         assert_eq!(
-            storage.sentence(32, Some(1_234_567)),
+            storage.sentence(32, Some(1_234_567), Dialect::Shell),
             "Stored every 32nd of 1,234,567 draws per chain to keep the folder below 1 GB (--max-disk)."
         );
     }

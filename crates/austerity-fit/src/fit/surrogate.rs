@@ -21,38 +21,14 @@ use serde::{Deserialize, Serialize};
 use super::budget::Budget;
 use super::decide::{Decided, Wanted};
 use super::healing::Care;
-use super::proposal::{Candidates, ProposalChoice};
+use super::proposal::Candidates;
 use super::reach;
 use crate::output::Failure;
+use crate::refusal::{NoSurrogate, Refusal};
+use crate::request::{Keyword, ProposalChoice, SurrogateChoice};
 
 /// Fewer rows than this are read whole in less time than a surrogate takes.
 pub(super) const FEWEST_ROWS: usize = 2_000;
-
-/// How remarks begin that say why there is none.
-pub(super) const NONE: &str = "no surrogate: ";
-
-/// What was typed as `--surrogate`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SurrogateChoice {
-    Auto,
-    None,
-    Order(u8),
-}
-
-impl SurrogateChoice {
-    pub(super) fn read(text: Option<&str>) -> Result<Self, Failure> {
-        match text {
-            None | Some("auto") => Ok(Self::Auto),
-            Some("none") => Ok(Self::None),
-            Some("taylor1") => Ok(Self::Order(1)),
-            Some("taylor2") => Ok(Self::Order(2)),
-            Some("taylor3") => Ok(Self::Order(3)),
-            Some(text) => Err(Failure::Usage(format!(
-                "--surrogate {text}: known are auto, none, taylor1, taylor2 and taylor3"
-            ))),
-        }
-    }
-}
 
 /// The surrogate of a run, as its folder keeps it: enough to build the same again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,6 +72,8 @@ pub(super) enum Without {
     Unasked,
     /// It would not serve, for a reason in words.
     Because(String),
+    /// Its residuals are so large that decisions about the rows themselves cost less.
+    Dear,
     /// The posterior is too far from a polynomial, at this coefficient and by so much ([`reach`]).
     Skewed(String, f64),
 }
@@ -103,11 +81,19 @@ pub(super) enum Without {
 impl Without {
     /// A remark, where there is something to say.
     pub(super) fn remark(&self) -> Option<String> {
+        self.reason().map(|reason| format!("no surrogate: {reason}"))
+    }
+
+    /// The reason in words, where there is one beyond the options.
+    fn reason(&self) -> Option<String> {
         match self {
             Self::Unasked => None,
-            Self::Because(why) => Some(format!("{NONE}{why}")),
+            Self::Because(why) => Some(why.clone()),
+            Self::Dear => Some(
+                "its residuals are so large here that decisions about the rows themselves cost less".into(),
+            ),
             Self::Skewed(name, off) => Some(format!(
-                "{NONE}two standard deviations from the mode of {name} its log density would be off by {off:.1}; the data are too few, or events too rare"
+                "two standard deviations from the mode of {name} its log density would be off by {off:.1}; the data are too few, or events too rare"
             )),
         }
     }
@@ -130,31 +116,23 @@ pub(super) struct Absence<'a> {
     pub(super) paper: bool,
     /// Whether a budget left no time for it.
     pub(super) hurried: bool,
-    pub(super) remarks: &'a [String],
+    /// What was found out about one.
+    pub(super) found: Option<&'a Without>,
 }
 
 impl Absence<'_> {
-    /// Refuses what needs one, naming what can be used `instead`.
-    pub(super) fn refuse(&self, what: &str, instead: &str) -> Failure {
-        const INSIST: &str = "add --surrogate taylor2 to insist on one";
-        let told = self.remarks.iter().rev().find_map(|remark| remark.strip_prefix(NONE));
-        let few = || format!("{} rows are read whole in less time than one takes", self.rows);
-        let (why, remedy) = match told {
-            Some(remark) => (remark.to_owned(), INSIST),
-            None if self.family == crate::model::Family::Linear => {
-                ("a linear model decides from sums of squares".into(), "choose another --family")
-            }
-            None if self.choice == SurrogateChoice::None => {
-                ("--surrogate none was asked for".into(), "drop that")
-            }
-            None if self.paper => ("--preset paper decides about the rows themselves".into(), INSIST),
-            None if self.hurried => ("the budget leaves no time for one".into(), "give more time"),
-            None if self.rows < FEWEST_ROWS => (few(), INSIST),
-            None => ("none is made by itself with the other options".into(), INSIST),
+    /// Refuses a value that needs one, naming what can be used `instead`.
+    pub(super) fn refuse(&self, keyword: Keyword, value: String, instead: &'static str) -> Failure {
+        let why = match self.found.and_then(Without::reason) {
+            Some(reason) => NoSurrogate::Unfit(reason),
+            None if self.family == crate::model::Family::Linear => NoSurrogate::Linear,
+            None if self.choice == SurrogateChoice::None => NoSurrogate::AskedForNone,
+            None if self.paper => NoSurrogate::Paper,
+            None if self.hurried => NoSurrogate::Hurried,
+            None if self.rows < FEWEST_ROWS => NoSurrogate::Few(self.rows),
+            None => NoSurrogate::Unasked,
         };
-        Failure::Usage(format!(
-            "{what} needs a surrogate, and there is none here: {why}; {remedy}, or use {instead}"
-        ))
+        Refusal::NeedsSurrogate { keyword, value, why, instead }.into()
     }
 }
 

@@ -20,13 +20,14 @@ use serde_json::Value;
 
 use crate::fit::AskedPriors;
 use crate::fit::budget::BudgetPlan;
+use crate::fit::decide;
 use crate::fit::healing::Healed;
 use crate::fit::modes::ModesRecord;
 use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
-use crate::options::{DataOptions, ShapeOptions};
 use crate::output::Failure;
+use crate::request::{AuditChoice, ProposalChoice, Request, RuleChoice, ShapeOptions, SurrogateChoice};
 
 /// How the first line of `run.toml` begins.
 const COMMENT: &str = "# checksum ";
@@ -34,11 +35,21 @@ const COMMENT: &str = "# checksum ";
 const AS_THEY_WERE: &str = "The draws beside it are as they were; put a copy of the file back, or begin a new run in another folder, which \
                             makes the same draws again with the same data, options and seed";
 
+/// How `run.toml` is laid out: format 1 (versions up to 0.1) had what was typed in the tables `options` and `data_options`, format 2 has the request.
+pub(crate) const FORMAT: u32 = 2;
+
+fn first_format() -> u32 {
+    1
+}
+
 /// Everything about a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunFile {
     /// Version of the program that began it.
     pub(crate) version: String,
+    /// How this file is laid out: see [`FORMAT`].
+    #[serde(default = "first_format")]
+    pub(crate) format: u32,
     /// When it began.
     pub(crate) created: String,
     /// The runs it was merged from; such a run cannot go on.
@@ -65,14 +76,32 @@ pub(crate) struct RunFile {
     /// How candidates are proposed, in words.
     pub(crate) proposal: String,
     pub(crate) settings: Settings,
-    /// What was typed, with what was resolved in its place.
-    pub(crate) options: ShapeOptions,
-    /// What was typed about the data.
-    pub(crate) data_options: DataOptions,
+    /// What was asked for, as it was.
+    pub(crate) request: Request,
     pub(crate) recipe: Recipe,
 }
 
 impl RunFile {
+    /// What shapes the draws, with what was chosen where nothing was asked for: a resumed run may repeat a default.
+    pub(crate) fn shape(&self) -> ShapeOptions {
+        let (asked, settings) = (&self.request.shape, &self.settings);
+        // Exact decisions tolerate nothing.
+        let tolerates = !matches!(asked.rule, Some(RuleChoice::Exact | RuleChoice::Certified));
+        ShapeOptions {
+            chains: Some(settings.chains),
+            first_chain: Some(settings.first_chain),
+            warmup: Some(settings.warmup),
+            thin: Some(settings.thin),
+            tolerance: asked.tolerance.or(tolerates.then_some(decide::TOLERANCE)),
+            rule: asked.rule.or(Some(RuleChoice::Auto)),
+            proposal: asked.proposal.or(Some(ProposalChoice::Auto)),
+            audit: asked.audit.or(Some(AuditChoice::Auto)),
+            surrogate: asked.surrogate.or(Some(SurrogateChoice::Auto)),
+            block_rows: asked.block_rows.or(Some(settings.rule.block_rows())),
+            ..asked.clone()
+        }
+    }
+
     /// As `run.toml` holds it: a line with the checksum of the file, then all there is.
     pub(crate) fn text(&self) -> Result<String, Failure> {
         let text = toml::to_string_pretty(self)
@@ -93,6 +122,7 @@ impl RunFile {
         let text = String::from_utf8(bytes).map_err(|_| {
             Failure::Usage(format!("{} is damaged: it is not UTF-8. {AS_THEY_WERE}", path.display()))
         })?;
+        let text = upgraded(text, path)?;
         toml::from_str(&text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let (line, why) = (before.lines().count().max(1), error.message().replace('\n', " "));
@@ -102,6 +132,40 @@ impl RunFile {
             ))
         })
     }
+}
+
+/// The text of a `run.toml` of format 1, which kept options as they were typed in two tables, as one of format 2; newer ones are refused.
+fn upgraded(text: String, path: &Path) -> Result<String, Failure> {
+    // What cannot be read is explained by whoever reads it.
+    let Ok(mut run) = toml::from_str::<toml::Table>(&text) else { return Ok(text) };
+    let format = run.get("format").and_then(toml::Value::as_integer).unwrap_or(1);
+    if format > i64::from(FORMAT) {
+        return Err(Failure::Usage(format!(
+            "{} was written by a newer version of austerity (format {format}, this version reads up to {FORMAT}): use that version",
+            path.display()
+        )));
+    }
+    let (Some(mut shape), Some(data)) = (run.remove("options"), run.remove("data_options")) else {
+        return Ok(text);
+    };
+    if let Some(priors) = shape.get_mut("priors") {
+        // It named a file, whose priors are among those of the model.
+        *priors = given_priors(&run).into();
+    }
+    let request = toml::Table::from_iter([("shape".to_owned(), shape), ("data".to_owned(), data)]);
+    run.insert("request".into(), request.into());
+    Ok(toml::to_string(&run).unwrap_or(text))
+}
+
+/// The priors of a run that somebody gave.
+fn given_priors(run: &toml::Table) -> toml::Table {
+    let records = run.get("model").and_then(|model| model.get("priors")).and_then(toml::Value::as_array);
+    let given = |record: &toml::Value| {
+        let default = ["default", "at_means"].iter().any(|key| record.get(key).is_some());
+        let name = record.get("parameter")?.as_str()?.to_owned();
+        record.get("prior").filter(|_| !default).map(|prior| (name, prior.clone()))
+    };
+    records.into_iter().flatten().filter_map(given).collect()
 }
 
 /// Where the data are.

@@ -10,6 +10,7 @@ use austerity_io::run::RunLock;
 
 use super::Folder;
 use crate::output::Failure;
+use crate::refusal::Refusal;
 
 /// What a beginning may leave behind, beside temporary files.
 const MADE: [&str; 6] = ["checkpoint", "checkpoint.previous", "draws.zarr", "pairs.csv", "lock", MERGING];
@@ -31,7 +32,6 @@ impl<'a> Fresh<'a> {
     /// Makes and locks the folder; one that holds anything of worth is refused.
     pub(crate) fn create(folder: &'a Folder) -> Result<Self, Failure> {
         let shown = folder.path().display();
-        let refused = |why: String| Err(Failure::Usage(why));
         let created = match fs::read_dir(folder.path()) {
             Ok(entries) => {
                 let foreign = entries.filter_map(Result::ok).map(|entry| entry.file_name()).find(|name| {
@@ -40,31 +40,26 @@ impl<'a> Fresh<'a> {
                     !(ours || name == "summary.json" && folder.file(MERGING).exists())
                 });
                 if foreign.is_some() && !folder.file("run.toml").exists() && !folder.has_draws() {
-                    return refused(format!("{shown} exists and is not empty: name a new folder with --out"));
+                    return Err(Refusal::FolderFull { folder: folder.path().into() }.into());
                 }
                 false
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(folder.path()).map_err(|error| {
-                    Failure::Usage(format!(
-                        "cannot make the folder {shown}: {error}; name another with --out"
-                    ))
+                fs::create_dir_all(folder.path()).map_err(|error| Refusal::Folder {
+                    problem: format!("cannot make the folder {shown}: {error}"),
                 })?;
                 true
             }
             Err(error) => {
-                return refused(format!(
-                    "{shown} cannot be the folder of a run: {error}; name another with --out"
-                ));
+                let problem = format!("{shown} cannot be the folder of a run: {error}");
+                return Err(Refusal::Folder { problem }.into());
             }
         };
         // Whoever is at work here is named first.
         let lock = RunLock::acquire(folder.path())?;
         let merging = folder.file(MERGING).exists();
         if folder.file("run.toml").exists() && !merging {
-            return refused(format!(
-                "{shown} holds a run already: add --resume to go on with it, or name another folder"
-            ));
+            return Err(Refusal::FolderTaken { folder: folder.path().into() }.into());
         }
         if folder.has_draws() && !merging {
             return Err(folder.without_settings());

@@ -16,8 +16,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Folder, Fresh, Overview, RunFile, Saved, summary};
-use crate::options::{Common, MergeOptions};
 use crate::output::{Failure, json as print_json, say};
+use crate::request::{Common, Dialect};
 
 /// A run to be merged.
 struct Part {
@@ -39,14 +39,14 @@ impl Part {
 }
 
 /// Merges runs and says what came of it.
-pub fn run(common: &Common, options: &MergeOptions) -> Result<(), Failure> {
-    let mut parts = options.runs.iter().map(|path| Part::read(path)).collect::<Result<Vec<_>, _>>()?;
+pub fn run(common: &Common, runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    let mut parts = runs.iter().map(|path| Part::read(path)).collect::<Result<Vec<_>, _>>()?;
     for part in &parts[1..] {
         compare(&parts[0], part)?;
     }
     overlap(&parts)?;
     parts.sort_by_key(|part| part.reader.chain_numbers().first().copied());
-    let folder = Folder::new(&options.out);
+    let folder = Folder::new(out);
     let mut fresh = Fresh::create(&folder)?;
     let lengths: Vec<usize> = parts.iter().map(|part| part.reader.draws()).collect();
     let made = fresh.fill(|folder| write(folder, parts))?;
@@ -91,7 +91,7 @@ fn compare(a: &Part, b: &Part) -> Result<(), Failure> {
     differ("the list of coefficients", coefficients(one), coefficients(other))?;
     // Default priors follow from the data: where they differ and nothing else was typed, the data do.
     let typed = |run: &RunFile| {
-        (run.options.prior.clone(), run.options.prior_intercept.clone(), run.options.priors.clone())
+        (run.request.shape.prior, run.request.shape.prior_intercept, run.request.shape.priors.clone())
     };
     if typed(one) != typed(other) {
         for (one, other) in one.model.priors.iter().zip(&other.model.priors) {
@@ -203,7 +203,7 @@ fn write(folder: &Folder, parts: Vec<Part>) -> Result<Overview, Failure> {
     let first = chains.keys().next().map_or(0, |&number| u32::try_from(number).unwrap_or(u32::MAX));
     let count = u32::try_from(chains.len()).unwrap_or(u32::MAX);
     run.settings = Settings { chains: count, first_chain: first, draws: draws as u64, ..run.settings };
-    (run.options.chains, run.options.first_chain) = (Some(count), Some(first));
+    (run.request.shape.chains, run.request.shape.first_chain) = (Some(count), Some(first));
     (run.version, run.created, run.merged) = (env!("CARGO_PKG_VERSION").into(), created, merged);
     saved.checkpoint.chains = chains.into_values().collect();
     saved.checkpoint.settings = run.settings.clone();
@@ -215,7 +215,7 @@ fn write(folder: &Folder, parts: Vec<Part>) -> Result<Overview, Failure> {
         run.pairs = Some(austerity_io::seal::of(&bytes));
     }
     folder.write_run(&run)?;
-    let overview = Overview::read(folder)?;
+    let overview = Overview::read(folder, Dialect::Shell)?;
     folder.write_summary(overview.json())?;
     Ok(overview)
 }

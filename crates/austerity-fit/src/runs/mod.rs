@@ -9,11 +9,10 @@
 //! | `scales` | coefficients of standardised columns |
 //! | `summaries` | one summary per parameter, in bounded memory |
 //! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
-//! | `summary`, `page`, `export`, `predict`, `merge`, `verify` | the commands |
+//! | `summary`, `page`, `predict`, `merge`, `verify` | the commands |
 
 pub(crate) mod about;
 pub(crate) mod checks;
-pub mod export;
 mod folder;
 mod fresh;
 pub mod merge;
@@ -28,7 +27,8 @@ mod tails;
 pub mod verify;
 
 pub(crate) use folder::{
-    DataRecord, DecisionRecord, Folder, ModelRecord, PriorRecord, RunFile, Saved, Standing, TailRecord,
+    DataRecord, DecisionRecord, FORMAT, Folder, ModelRecord, PriorRecord, RunFile, Saved, Standing,
+    TailRecord,
 };
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;

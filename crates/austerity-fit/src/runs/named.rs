@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::Folder;
 use crate::output::Failure;
+use crate::refusal::Refusal;
 
 /// Endings that say how a table is stored, not what it holds.
 const ENDINGS: [&str; 7] = [".gz", ".zst", ".csv", ".tsv", ".parquet", ".npy", ".npz"];
@@ -53,24 +54,19 @@ pub(crate) fn create(data: &Path) -> Result<Folder, Failure> {
             Ok(()) => return Ok(Folder::new(&name)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(Failure::Usage(format!(
-                    "cannot make the folder {} here: {error}; name another with --out",
-                    name.display()
-                )));
+                let problem = format!("cannot make the folder {} here: {error}", name.display());
+                return Err(Refusal::Folder { problem }.into());
             }
         }
     }
-    Err(Failure::Usage(format!("{} and all its successors exist; name a folder with --out", stem(data))))
+    Err(Refusal::Folder { problem: format!("{} and all its successors exist", stem(data)) }.into())
 }
 
 /// Why a run cannot go on without a name; tells the newest run of these data that is here.
 pub(crate) fn missing(data: &Path) -> Failure {
     let newest = names(data).take_while(|name| name.exists()).last();
     let example = newest.unwrap_or_else(|| PathBuf::from("RUN"));
-    Failure::Usage(format!(
-        "--resume needs the folder of the run that is to go on: add --out {}",
-        example.display()
-    ))
+    Refusal::ResumeWhere { example }.into()
 }
 
 #[cfg(test)]

@@ -16,7 +16,12 @@ use crate::fit::healing::Healed;
 use crate::fit::progress::duration;
 use crate::output::Failure;
 use crate::report::count;
+use crate::request::{Dialect, Keyword};
 use crate::table::table;
+
+/// What to do where more draws are no remedy.
+const NOT_LONGER: &str =
+    "Next: change what the sentences above name and begin a new run; more draws alone do not help.";
 
 /// What is known of a run.
 pub struct Overview {
@@ -37,18 +42,20 @@ pub struct Overview {
     pub(crate) standardized: Vec<Summary>,
     /// Tails that are those of a prior.
     pub(crate) tails: Vec<TailFinding>,
+    /// The language of its sentences.
+    dialect: Dialect,
     /// What its setting is given up for, when it is.
     pub(crate) healed: Option<Healed>,
 }
 
 impl Overview {
-    /// Reads the run at `path`.
-    pub fn open(path: &std::path::Path) -> Result<Self, Failure> {
-        Self::read(&Folder::new(path))
+    /// Reads the run at `path`, for readers of this dialect.
+    pub fn open(path: &std::path::Path, dialect: Dialect) -> Result<Self, Failure> {
+        Self::read(&Folder::new(path), dialect)
     }
 
     /// Reads a run's folder.
-    pub(crate) fn read(folder: &Folder) -> Result<Self, Failure> {
+    pub(crate) fn read(folder: &Folder, dialect: Dialect) -> Result<Self, Failure> {
         let run = folder.read_run()?;
         let (saved, standing) = folder.standing(&run);
         let reader = folder.reader()?;
@@ -95,12 +102,12 @@ impl Overview {
                 && !verdict.reasons.contains(&Reason::Hazard((*hazard).clone()))
         };
         let hazards: Vec<String> = run.model.hazards.iter().filter(told).map(ToString::to_string).collect();
-        verdict.remarks.extend(hazards.into_iter().chain(remarks(&run, &counters)));
+        verdict.remarks.extend(hazards.into_iter().chain(remarks(&run, &counters, dialect)));
         verdict.remarks.extend(tails::sentence(&run.model.tails));
         let stored_every = reader.stored_every();
         if let Some(storage) = run.storage.as_ref().filter(|_| stored_every > 1) {
             let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
-            verdict.remarks.push(storage.sentence(stored_every, made));
+            verdict.remarks.push(storage.sentence(stored_every, made, dialect));
         }
         verdict.remarks.extend(summaries::remark(&reader));
         if let Standing::Before(why) = &standing {
@@ -126,6 +133,7 @@ impl Overview {
             verdict,
             standardized,
             tails,
+            dialect,
             healed: None,
         })
     }
@@ -236,9 +244,27 @@ impl Overview {
         about::lines(&self.run)
     }
 
-    /// What a person would say about it, reasons for distrust first.
+    /// What a person would say about it, reasons for distrust first and what to do next last.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
+        let mut said = self.findings();
+        if self.dialect == Dialect::Python {
+            // The program prints these with the plan, which nobody sees in Python.
+            let noticed: Vec<String> =
+                self.run.data.remarks.iter().filter(|remark| !said.contains(remark)).cloned().collect();
+            said.extend(noticed);
+        }
+        said.extend(match self.dialect {
+            Dialect::Shell => Some(self.next()),
+            Dialect::Python => self.next_in_python(),
+        });
+        said.iter_mut().for_each(|text| *text = printable(text).into_owned());
+        said
+    }
+
+    /// The same without what to do next.
+    #[must_use]
+    pub fn findings(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.verdict.trusted() {
             let worst = self.summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
@@ -257,7 +283,6 @@ impl Overview {
         said.extend(self.run.budget.as_ref().filter(|_| self.draws > 0).map(BudgetPlan::outcome));
         said.extend(self.audits());
         said.extend(self.verdict.remarks.iter().cloned());
-        said.push(self.next());
         said.iter_mut().for_each(|text| *text = printable(text).into_owned());
         said
     }
@@ -412,7 +437,20 @@ impl Overview {
         ))
     }
 
-    /// What to do next.
+    /// What to do next, in Python.
+    fn next_in_python(&self) -> Option<String> {
+        if self.verdict.trusted() {
+            let next = "Next: report() shows traces and marginals, export() writes the draws as a table, predict() applies them.";
+            return Some(next.into());
+        }
+        if !self.verdict.short && !self.saved.failed && self.run.merged.is_empty() {
+            return Some(NOT_LONGER.into());
+        }
+        let more = "Next: sample(model, draws=…, out=…, resume=True) goes on where a run in a folder of its own stopped.";
+        (self.draws > 0).then(|| more.into())
+    }
+
+    /// What to do next, in a shell.
     fn next(&self) -> String {
         let run = self.path.display();
         if self.verdict.trusted() {
@@ -429,7 +467,7 @@ impl Overview {
             return format!("Next: remove the cause of the failure, then `{resume}` continues the run.");
         }
         if !self.verdict.short {
-            return "Next: change what the sentences above name and begin a new run; more draws alone do not help.".into();
+            return NOT_LONGER.into();
         }
         let asked = if self.run.settings.draws < UNBOUNDED { self.run.settings.draws } else { 0 };
         let made = self.draws as u64 * self.stored_every;
@@ -490,14 +528,14 @@ pub(crate) fn large(value: f64) -> String {
 }
 
 /// What else a careful person would mention.
-fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
+fn remarks(run: &RunFile, counters: &Counters, dialect: Dialect) -> Vec<String> {
     let mut said: Vec<String> = run.healed.iter().map(Healed::sentence).collect();
-    if run.options.keep.is_some() {
+    if run.request.shape.keep.is_some() {
         said.push("R-hat and effective sample sizes cover the kept parameters only.".to_owned());
     }
     if let (RuleSettings::Sequential(_), Some(prediction)) = (&run.settings.rule, &run.decision.prediction) {
-        if run.options.epsilon.is_none()
-            && run.options.preset.is_none()
+        if run.request.shape.epsilon.is_none()
+            && run.request.shape.preset.is_none()
             && prediction.error > 1.05 * run.decision.tolerance
         {
             said.push(format!(
@@ -506,7 +544,10 @@ fn remarks(run: &RunFile, counters: &Counters) -> Vec<String> {
             ));
         }
         if counters.audits.audited == 0 {
-            said.push("No decision was audited on all rows, so the test is unchecked; pass --audit RATE to check it.".to_owned());
+            said.push(format!(
+                "No decision was audited on all rows, so the test is unchecked; pass {} to check it.",
+                Keyword::Audit.with(0.01, dialect)
+            ));
         }
     }
     said

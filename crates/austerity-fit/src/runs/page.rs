@@ -1,5 +1,7 @@
 //! `austerity report RUN`: one page about a run, `RUN/report.html`.
 
+use std::path::Path;
+
 use austerity::rule::RuleSettings;
 use austerity::theory::Plan;
 use austerity_io::run::DrawsReader;
@@ -7,18 +9,18 @@ use austerity_io::seal;
 
 use super::{Folder, Overview, RunFile, about, checks};
 use crate::fit::decide;
-use crate::options::{Common, ReportOptions};
 use crate::output::{Failure, json, say};
 use crate::report::{ParameterDraws, PlannedTest, Report, Verdict, page};
+use crate::request::{Common, Dialect};
 
 /// Draws of every chain that go into pictures.
 const SHOWN: usize = 2_000;
 
 /// Writes the page.
-pub fn run(common: &Common, options: &ReportOptions) -> Result<(), Failure> {
-    let folder = Folder::new(&options.run);
-    let overview = Overview::read(&folder)?;
-    let target = options.out.clone().unwrap_or_else(|| folder.file("report.html"));
+pub fn run(common: &Common, run: &Path, out: Option<&Path>) -> Result<(), Failure> {
+    let folder = Folder::new(run);
+    let overview = Overview::read(&folder, Dialect::Shell)?;
+    let target = out.map_or_else(|| folder.file("report.html"), Into::into);
     write(&folder, &overview, &target)?;
     if common.json {
         return json(&serde_json::json!({"report": target, "trusted": overview.verdict.trusted()}));
@@ -27,13 +29,13 @@ pub fn run(common: &Common, options: &ReportOptions) -> Result<(), Failure> {
 }
 
 /// Writes the page of the run at `run` to `target`.
-pub fn save(run: &std::path::Path, target: &std::path::Path) -> Result<(), Failure> {
+pub fn save(run: &Path, target: &Path) -> Result<(), Failure> {
     let folder = Folder::new(run);
-    write(&folder, &Overview::read(&folder)?, target)
+    write(&folder, &Overview::read(&folder, Dialect::Shell)?, target)
 }
 
 /// Writes the page of a run just read.
-pub(crate) fn write(folder: &Folder, overview: &Overview, target: &std::path::Path) -> Result<(), Failure> {
+pub(crate) fn write(folder: &Folder, overview: &Overview, target: &Path) -> Result<(), Failure> {
     let comment = format!("<!DOCTYPE html>\n<!-- checksum {} -->\n", seal::PLACE);
     let text = page(&report(folder, overview)?).replacen("<!DOCTYPE html>\n", &comment, 1);
     austerity_io::run::write_file(target, seal::apply(&text).as_bytes())?;
@@ -55,10 +57,8 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
         })
         .collect();
     let rows = run.data.rows as f64;
-    let mut sentences = overview.sentences();
-    if overview.verdict.trusted() {
-        sentences.pop(); // what to do next: the reader is doing it
-    }
+    // Of a trusted run, the reader does what is to be done next.
+    let sentences = if overview.verdict.trusted() { overview.findings() } else { overview.sentences() };
     let used = statistic(&reader, "data_used", &thinned.draws)?;
     let accepted = statistic(&reader, "accepted", &thinned.draws)?;
     let chain_numbers =

@@ -1,12 +1,14 @@
 //! `austerity summary RUN`: a table and sentences, or JSON.
 
+use std::path::Path;
+
 use super::{Folder, Overview};
-use crate::options::{Common, RunOptions};
 use crate::output::{Failure, json, say};
+use crate::request::{Common, Dialect};
 
 /// Prints what can be said of a run.
-pub fn run(common: &Common, options: &RunOptions) -> Result<(), Failure> {
-    let overview = Overview::read(&Folder::new(&options.run))?;
+pub fn run(common: &Common, run: &Path) -> Result<(), Failure> {
+    let overview = Overview::read(&Folder::new(run), Dialect::Shell)?;
     print(common, &overview)
 }
 

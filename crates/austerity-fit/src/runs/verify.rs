@@ -19,8 +19,8 @@ use austerity_io::verified::Verified;
 use serde_json::{Value, json};
 
 use super::{Folder, RunFile, Saved};
-use crate::options::{Common, VerifyOptions};
 use crate::output::{Failure, json as print_json, say};
+use crate::request::Common;
 
 /// Files of a run that this module looks at, beside temporary ones.
 const KNOWN: [&str; 8] = [
@@ -101,13 +101,13 @@ impl Verification {
 }
 
 /// Checks and tells; whether all is sound.
-pub fn run(common: &Common, options: &VerifyOptions) -> Result<bool, Failure> {
-    let threads = crate::data::threads(common);
-    let made = check(&options.path, threads)?;
+pub fn run(common: &Common, path: &Path) -> Result<bool, Failure> {
+    let threads = crate::data::all_cores(common.threads);
+    let made = check(path, threads)?;
     if common.json {
-        print_json(&made.json(&options.path))?;
+        print_json(&made.json(path))?;
     } else {
-        say(made.words(&options.path))?;
+        say(made.words(path))?;
     }
     Ok(made.is_sound())
 }

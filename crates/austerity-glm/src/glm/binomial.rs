@@ -14,9 +14,9 @@ use super::logistic::{
     ETA, SMALL, STEP, bounds, bracket, curvature, larger_odds, largest_third, log_sigmoid_difference,
     probabilities, within,
 };
+use super::number::Number;
 use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::ResponseKind;
-use super::number::Number;
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Successes out of trials with logit link.

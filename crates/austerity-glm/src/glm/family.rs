@@ -20,10 +20,10 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::number::Number;
 use super::{Compiled, Derivatives, Displaced, Pair, Rows, derived};
-use austerity::error::Result;
-use crate::{NoiseTails, Prior, ResponseKind};
-use austerity::rng::Rng;
 use crate::simd::Lanes;
+use crate::{NoiseTails, Prior, ResponseKind};
+use austerity::error::Result;
+use austerity::rng::Rng;
 
 /// Most parameters that follow the coefficients.
 pub const MOST_EXTRA: usize = 3;

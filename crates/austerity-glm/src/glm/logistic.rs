@@ -14,12 +14,12 @@
 use fearless_simd::{Simd, prelude::*};
 use rand::RngExt as _;
 
-use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, remainder};
-use crate::ResponseKind;
 use super::family::{Around, compiled};
 use super::number::Number;
-use austerity::rng::Rng;
+use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, remainder};
+use crate::ResponseKind;
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
+use austerity::rng::Rng;
 
 /// Largest |δ| of the series.
 pub(super) const SMALL: f32 = 0.25;

@@ -12,11 +12,11 @@ use statrs::function::gamma::ln_gamma;
 
 use super::family::{Around, compiled};
 use super::logistic::{ETA, SMALL, STEP, within};
+use super::number::Number;
 use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::ResponseKind;
-use super::number::Number;
-use austerity::rng::Rng;
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
+use austerity::rng::Rng;
 
 /// Counts with log link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,10 +22,10 @@ use super::logistic::within;
 use super::number::Number;
 use super::remainder::Lines;
 use super::{Curve, Derivatives, Displaced, Extra, ExtraDerivatives, Family, Kernel, Pair, Rows};
-use crate::{NoiseTails, ResponseKind};
-use austerity::rng::Rng;
 use crate::simd::{Lanes, log1p_nonnegative};
+use crate::{NoiseTails, ResponseKind};
 use austerity::error::{Result, setting};
+use austerity::rng::Rng;
 
 /// Largest |r|, |δ| and ratio u in f32.
 const LARGEST: f32 = 1e15;

@@ -302,7 +302,7 @@ impl TransitionPlan {
         if !self.covariance.iter().all(|value| value.is_finite()) {
             return Err(Error::NotPositiveDefinite {
                 what: "the covariance of a pilot on the surrogate".into(),
-                remedy: "give every coefficient a proper prior, or use --surrogate none".into(),
+                remedy: "give every coefficient a proper prior, or fit without a surrogate".into(),
             });
         }
         self.mean = mean;

@@ -129,7 +129,7 @@ impl Survey {
                 file,
                 name,
                 format!("the reference `{level}` is named, but the column holds {what}"),
-                "name the column in --categorical to make its values levels, or leave the reference out",
+                "name the column as categorical to make its values levels, or leave the reference out",
             )),
         };
         match (self.numbers, self.levels) {

@@ -296,7 +296,7 @@ impl Survey {
             (self.kind.is_none() && kind == ResponseKind::Real && self.whole && self.range.0 >= 0.0).then(
                 || {
                     format!(
-                        "`{}` holds whole numbers from {} to {}: --family poisson is for counts",
+                        "`{}` holds whole numbers from {} to {}: the Poisson family is for counts",
                         at.name, self.range.0, self.range.1
                     )
                 },

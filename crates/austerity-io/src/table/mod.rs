@@ -22,7 +22,10 @@ mod parquet;
 mod scan;
 mod source;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+
+use crate::error::{Error, Result};
 
 pub use names::nearest;
 pub use scan::{CHUNK_ROWS, Chunk, Visit};
@@ -107,7 +110,48 @@ pub struct Table {
     pub rows: usize,
 }
 
+impl From<Vec<f64>> for Column {
+    fn from(values: Vec<f64>) -> Self {
+        Self::Numbers(values)
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Column {
+    /// Text as codes and labels, in the order of their first row.
+    fn from_iter<T: IntoIterator<Item = &'a str>>(texts: T) -> Self {
+        let mut known: HashMap<&str, u32> = HashMap::new();
+        let mut labels = Vec::new();
+        let code = |text: &'a str| {
+            *known.entry(text).or_insert_with(|| {
+                labels.push(text.to_owned());
+                (labels.len() - 1) as u32
+            })
+        };
+        let codes = texts.into_iter().map(code).collect();
+        Self::Levels { codes, labels }
+    }
+}
+
 impl Table {
+    /// Columns in memory, all of the same length; messages call them `name`.
+    pub fn new<'a>(
+        name: impl Into<PathBuf>,
+        columns: impl IntoIterator<Item = (&'a str, Column)>,
+    ) -> Result<Self> {
+        let mut table = Self { file: name.into(), names: Vec::new(), columns: Vec::new(), rows: 0 };
+        for (name, column) in columns {
+            if table.columns.is_empty() {
+                table.rows = column.len();
+            } else if column.len() != table.rows {
+                let problem = format!("has {} rows, but column `{name}` has {}", table.rows, column.len());
+                return Err(Error::format(&table.file, problem, "give columns of the same length"));
+            }
+            table.names.push(name.into());
+            table.columns.push(column);
+        }
+        Ok(table)
+    }
+
     /// The column called `name`.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {

@@ -227,6 +227,12 @@ impl Source {
     }
 }
 
+impl From<Table> for Source {
+    fn from(table: Table) -> Self {
+        Self::of_table(table)
+    }
+}
+
 /// Appends a piece to a column; returns whether `true` and `false` may stand for numbers.
 fn append(column: &mut Option<Column>, chunk: &Chunk<'_>) -> bool {
     match (column, chunk) {

@@ -69,7 +69,7 @@ pub(in super::super) fn hurry<F: Family>(
     if needed <= MOST * left {
         return Ok(None);
     }
-    let would = format!("--budget {:.1}s or more would do", needed / MOST + (budget.all - left));
+    let would = format!("a budget of {:.1} s or more would do", needed / MOST + (budget.all - left));
     if alone <= MOST * left {
         let remark = format!(
             "the budget is too small for a surrogate (with the mode about {}): decisions are about rows; {would}",

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Budget, BudgetPlan, Candidate, FEWEST_WARMUP, Stretch, Unit};
 use crate::output::Failure;
+use crate::refusal::Refusal;
+use crate::request::Keyword;
 
 impl BudgetPlan {
     /// What is planned, in a line.
@@ -106,12 +108,9 @@ pub(in super::super) fn too_small(
 
 /// The message that names the least budget.
 pub(super) fn least_budget(budget: &Budget, least: f64, what: &str) -> Failure {
-    let (option, least) = match budget.unit {
-        Unit::Seconds => ("--budget", format!("{:.0}ms", (1100.0 * least).ceil())),
-        Unit::Evaluations => ("--evaluations", format!("{:.0}", (1.1 * least).ceil())),
+    let (keyword, least) = match budget.unit {
+        Unit::Seconds => (Keyword::Budget, format!("{:.0}ms", (1100.0 * least).ceil())),
+        Unit::Evaluations => (Keyword::Evaluations, format!("{:.0}", (1.1 * least).ceil())),
     };
-    Failure::Usage(format!(
-        "the budget of {} is too small for {what}; the least is about {option} {least}",
-        budget.words(budget.all)
-    ))
+    Refusal::BudgetTooSmall { budget: budget.words(budget.all), what: what.into(), keyword, least }.into()
 }

@@ -8,6 +8,7 @@ use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 
 use crate::model::{FREEDOM, Family};
 use crate::output::Failure;
+use crate::refusal::Refusal;
 use crate::runs::{Folder, RunFile};
 
 /// Draws in a panel.
@@ -40,13 +41,9 @@ impl Draws {
         let mut needed = wanted.clone();
         needed.extend(family.has_sigma().then(|| "sigma".to_owned()));
         let place = |name: &String| names.iter().position(|known| known == name);
-        let missing: Vec<&str> =
-            needed.iter().filter(|name| place(name).is_none()).map(String::as_str).collect();
+        let missing: Vec<String> = needed.iter().filter(|name| place(name).is_none()).cloned().collect();
         if !missing.is_empty() {
-            return Err(Failure::Usage(format!(
-                "{shown} did not keep {}: predictions need every coefficient; fit again without --keep",
-                missing.join(", ")
-            )));
+            return Err(Refusal::NotKept { run: folder.path().into(), names: missing }.into());
         }
         if reader.draws() == 0 {
             return Err(Failure::Usage(format!(
@@ -55,10 +52,7 @@ impl Draws {
         }
         let each = most / reader.chains();
         if each == 0 {
-            return Err(Failure::Usage(format!(
-                "--draws {most}: the run has {} chains, and at least one draw of each is used",
-                reader.chains()
-            )));
+            return Err(Refusal::FewerThanChains { draws: most, chains: reader.chains() }.into());
         }
         let places: Vec<usize> = needed.iter().filter_map(place).collect();
         let thinned = reader.thinned(each)?;

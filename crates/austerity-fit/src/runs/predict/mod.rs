@@ -31,21 +31,17 @@ use serde_json::{Map, Value, json};
 
 use super::{Folder, RunFile};
 use crate::model::Family;
-use crate::options::{Common, PredictOptions};
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
+use crate::refusal::Refusal;
+use crate::request::{Common, Keyword, PredictOptions};
 use draws::Draws;
 use row::{Predictions, Predictor};
 
 /// Predicts, writes and scores.
 pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Result<(), Failure> {
     let begun = Instant::now();
-    if !(options.interval > 0.0 && options.interval < 1.0) {
-        return Err(Failure::Usage(format!(
-            "--interval is {}; allowed: a probability between 0 and 1, such as 0.95",
-            options.interval
-        )));
-    }
+    probability(options.interval)?;
     if austerity_io::store::is_store(&options.data) {
         return Err(Failure::Usage(format!(
             "{} is a store, which holds rows in shuffled order and without the texts of levels: give the table that it was made of",
@@ -91,6 +87,14 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
     say(lines.join("\n"))
 }
 
+/// Refuses intervals of no probability.
+fn probability(interval: f64) -> Result<(), Refusal> {
+    if interval > 0.0 && interval < 1.0 {
+        return Ok(());
+    }
+    Err(Refusal::range(Keyword::Interval, interval, "a probability between 0 and 1, such as 0.95"))
+}
+
 /// A run that can predict.
 fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
     let run = folder.read_run()?;
@@ -104,11 +108,7 @@ pub fn table(
     settings: &PredictSettings,
 ) -> Result<Vec<(&'static str, Vec<f64>)>, Failure> {
     let PredictSettings { interval, most_draws, seed, threads } = *settings;
-    if !(interval > 0.0 && interval < 1.0) {
-        return Err(Failure::Usage(format!(
-            "--interval is {interval}; allowed: a probability between 0 and 1, such as 0.95"
-        )));
-    }
+    probability(interval)?;
     let folder = Folder::new(run);
     let run = predictable(&folder)?;
     let draws = Draws::read(&folder, &run, most_draws, seed)?;

@@ -10,7 +10,7 @@
 use fearless_simd::{Simd, prelude::*};
 
 use crate::glm::blocks::BLOCK;
-use crate::glm::kernel::{Pair, Rows, column, self};
+use crate::glm::kernel::{self, Pair, Rows, column};
 use crate::glm::{Family, Glm, Kernel as _, MOST_EXTRA, Step, precise};
 use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 

@@ -17,10 +17,10 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::GlmExpansion;
-use crate::glm::{Family, Kernel as _, MOST_EXTRA};
 use crate::glm::blocks::BLOCK;
 use crate::glm::gradient::{Panel, Workspace, within};
-use crate::glm::kernel::{Pair, Rows, self};
+use crate::glm::kernel::{self, Pair, Rows};
+use crate::glm::{Family, Kernel as _, MOST_EXTRA};
 use crate::simd::Lanes;
 use crate::surrogate::ResidualGradient;
 use austerity::error::Result;

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::GlmExpansion;
 use super::bound::Places;
-use crate::glm::{Expanded, Family, Kernel as _, MOST_EXTRA};
 use crate::glm::blocks::BLOCK;
 use crate::glm::list::List;
 use crate::glm::residual::Task;
+use crate::glm::{Expanded, Family, Kernel as _, MOST_EXTRA};
 use crate::simd::prefetch_slice;
 use crate::surrogate::Expansion as _;
 use austerity::error::{Error, Result};

@@ -21,9 +21,9 @@ use super::passes::in_pieces;
 use super::tensor::PANEL;
 
 use crate::glm::blocks::BLOCK;
+use crate::glm::family::Around;
 use crate::glm::kernel::{Pair, Rows, column};
 use crate::glm::{Family, Glm, Kernel as _};
-use crate::glm::family::Around;
 use crate::simd::{Lanes, dispatched};
 use austerity::error::{Error, Result};
 

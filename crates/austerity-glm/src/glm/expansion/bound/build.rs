@@ -9,8 +9,8 @@ use crate::glm::expansion::GlmExpansion;
 use crate::glm::expansion::passes::in_pieces;
 use crate::glm::expansion::scores::{Spread, factor};
 use crate::glm::expansion::tensor::{FORMS, PANEL, Panel, ROWS};
-use austerity::error::{Result, setting};
 use crate::glm::family::Around;
+use austerity::error::{Result, setting};
 
 /// Coefficients up to which the tensor is built.
 const LARGEST_TENSOR: usize = 40;

@@ -1,15 +1,15 @@
 //! Bounds are bounds: against residuals in f64 and against totals as they are computed, near and far, for every family that has them.
 
 use super::*;
-use crate::glm::{Binomial, Family, Glm, Logistic, Poisson, Student};
 use crate::glm::blocks::BLOCK;
-use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
 use crate::glm::expansion::tests::data;
+use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
+use crate::glm::family::{Around, Kernel as _};
+use crate::glm::{Binomial, Family, Glm, Logistic, Poisson, Student};
 use crate::surrogate::Expansion as _;
 use crate::{CheckedData, Data, Prior, ResponseKind};
 use austerity::population::Population as _;
 use austerity::rng::{Rng, Role, stream};
-use crate::glm::family::{Around, Kernel as _};
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 

@@ -1,16 +1,16 @@
 //! `austerity export RUN --format parquet|csv`: the draws as one table.
 
-use austerity_io::run::{ExportOptions as Options, export};
+use austerity_io::run::{DrawsReader, ExportOptions, export};
 use austerity_io::write::FileFormat;
 
-use super::Folder;
-use crate::options::{Common, ExportFormat, ExportOptions};
-use crate::output::{Failure, json, say};
+use austerity_fit::output::{Failure, json, say};
+use austerity_fit::request::Common;
+
+use crate::arguments::{ExportArguments, ExportFormat};
 
 /// Writes the table.
-pub fn run(common: &Common, options: &ExportOptions) -> Result<(), Failure> {
-    let folder = Folder::new(&options.run);
-    let reader = folder.reader()?;
+pub(crate) fn run(common: &Common, options: &ExportArguments) -> Result<(), Failure> {
+    let reader = DrawsReader::open(options.run.join("draws.zarr"))?;
     let (format, extension) = match options.format {
         Some(ExportFormat::Csv) => (Some(FileFormat::Csv), "csv"),
         Some(ExportFormat::Parquet) => (Some(FileFormat::Parquet), "parquet"),
@@ -18,8 +18,8 @@ pub fn run(common: &Common, options: &ExportOptions) -> Result<(), Failure> {
     };
     let gzip = options.out.as_ref().is_some_and(|out| out.extension().is_some_and(|e| e == "gz"));
     let format = if gzip && format == Some(FileFormat::Csv) { Some(FileFormat::CsvGzip) } else { format };
-    let target = options.out.clone().unwrap_or_else(|| folder.file(&format!("draws.{extension}")));
-    export(&reader, &target, Options { format, statistics: options.statistics })?;
+    let target = options.out.clone().unwrap_or_else(|| options.run.join(format!("draws.{extension}")));
+    export(&reader, &target, ExportOptions { format, statistics: options.statistics })?;
     let rows = reader.chains() * reader.draws();
     if common.json {
         return json(&serde_json::json!({"file": target, "rows": rows, "parameters": reader.names()}));

@@ -3,20 +3,23 @@
 use std::path::PathBuf;
 
 use austerity::rule::Law;
-use clap::{Args, ValueEnum};
+use austerity_fit::request::{
+    AnalyzeOptions, BoundChoice, BoundFamily, CheckOptions, DesignOptions, LawChoice, StatisticChoice, Unread,
+};
+use clap::Args;
 
-use super::DataOptions;
-use crate::parse::{self, BoundChoice, DesignLaw};
+use super::choices;
+use super::fit::DataArguments;
 
 /// Shown below the help of `check`.
-pub const CHECK_EXAMPLES: &str = "\
+pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   austerity generate logistic --rows 100000 --features 10 --out data.csv
   austerity check data.csv --response y
   austerity check data.parquet --response label --features pc1,pc2,pc3 --batch 1000 --json";
 
 /// Shown below the help of `analyze`.
-pub const ANALYZE_EXAMPLES: &str = "\
+pub(super) const ANALYZE_EXAMPLES: &str = "\
 Examples:
   austerity analyze --n 12214 --batch 500 --epsilon 0.05
   austerity analyze --n 10000 --batch 500 --epsilon 0.05 --mean -0.0001 --sd 0.02
@@ -24,7 +27,7 @@ Examples:
   austerity analyze --n 1000 --looks 100,300,600 --bound wang-tsiatis:2,0.75 --json";
 
 /// Shown below the help of `design`.
-pub const DESIGN_EXAMPLES: &str = "\
+pub(super) const DESIGN_EXAMPLES: &str = "\
 Examples:
   austerity design --n 12214 --tolerance 0.05
   austerity design --n 12214 --tolerance 0.05 --worst-case
@@ -32,129 +35,153 @@ Examples:
   austerity design --n 12214 --tolerance 0.01 --trial pairs.csv --plot front.svg
 (pairs.csv has the columns mean,sd and optionally offset: one completed decision per line)";
 
-/// Reference distribution of the statistic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StatisticChoice {
-    /// Standard normal.
-    Normal,
-    /// Student t with n − 1 degrees of freedom.
-    T,
-}
-
 /// Options of `analyze`.
-#[derive(Args, Debug)]
-pub struct AnalyzeOptions {
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AnalyzeArguments {
     /// Rows of the population, N.
     #[arg(long, value_name = "N")]
-    pub n: usize,
+    n: usize,
     /// Rows of the first look, m.
     #[arg(long, value_name = "M", required_unless_present = "looks", conflicts_with = "looks")]
-    pub batch: Option<usize>,
+    batch: Option<usize>,
     /// Factor between looks; 1 is the paper's constant steps.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
-    pub growth: f64,
+    growth: f64,
     /// Looks as cumulative rows; a look at N is appended.
     #[arg(long, value_name = "N1,N2,..", value_delimiter = ',')]
-    pub looks: Vec<usize>,
+    looks: Vec<usize>,
     /// One-sided error allowed at a look.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
-    pub epsilon: Option<f64>,
-    /// pocock, obrien-fleming or wang-tsiatis:G0,ALPHA.
-    #[arg(long, default_value = "pocock", value_parser = parse::bound)]
-    pub(crate) bound: BoundChoice,
+    epsilon: Option<f64>,
+    /// Stopping boundary: pocock, obrien-fleming or wang-tsiatis:G0,ALPHA.
+    #[arg(long, default_value_t = BoundChoice::Pocock)]
+    bound: BoundChoice,
     /// Critical values.
-    #[arg(long, value_enum, default_value_t = StatisticChoice::Normal)]
-    pub statistic: StatisticChoice,
+    #[arg(long, value_parser = choices::<StatisticChoice>(), default_value_t = StatisticChoice::Normal)]
+    statistic: StatisticChoice,
     /// Rows that are drawn together; looks are rounded up to whole blocks.
     #[arg(long, value_name = "ROWS", default_value_t = 1)]
-    pub block_rows: usize,
-    /// Standardised distances (μ − μ0)√(N−1)/σ at which to tell error and data use.
+    block_rows: usize,
+    /// Standardised distances (μ − μ0)√(N−1)/σ at which to compute error and data use.
     #[arg(long, value_name = "Z,Z,..", value_delimiter = ',', allow_hyphen_values = true, default_values_t = [0.0, 0.5, 1.0, 2.0, 4.0])]
-    pub mu_std: Vec<f64>,
+    mu_std: Vec<f64>,
     /// Mean of the N log-likelihood differences: analyses one Metropolis–Hastings step.
     #[arg(long, value_name = "MU", requires = "sd", allow_hyphen_values = true)]
-    pub mean: Option<f64>,
+    mean: Option<f64>,
     /// Their standard deviation (divisor N).
     #[arg(long, value_name = "SIGMA", requires = "mean", allow_hyphen_values = true)]
-    pub sd: Option<f64>,
+    sd: Option<f64>,
     /// Log prior ratio plus log proposal ratio of that step.
     #[arg(long, value_name = "X", requires = "mean", default_value_t = 0.0, allow_hyphen_values = true)]
-    pub offset: f64,
+    offset: f64,
     /// Law of the threshold: metropolis, logistic (Gibbs) or compensated:LAMBDA.
-    #[arg(long, default_value = "metropolis", value_parser = parse::law)]
-    pub law: Law,
+    #[arg(long, default_value = "metropolis", value_parser = law)]
+    law: Law,
     /// Also predict the bias of a chain on a Gaussian target whose steps have this root energy D (2.38 for a tuned walk).
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
-    pub energy: Option<f64>,
+    energy: Option<f64>,
     /// κ of those steps, when it is not D (a control variate makes it smaller).
     #[arg(long, value_name = "KAPPA", requires = "energy", allow_hyphen_values = true)]
-    pub kappa: Option<f64>,
+    kappa: Option<f64>,
     /// Draw the curves of error, data use and Δ (and with --energy the bias against ε).
     #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    plot: Option<PathBuf>,
     /// Further levels ε to draw beside the first.
     #[arg(long, value_name = "E,E,..", value_delimiter = ',', requires = "plot", requires = "epsilon")]
-    pub compare: Vec<f64>,
+    compare: Vec<f64>,
+}
+
+/// A law with all its numbers.
+fn law(text: &str) -> Result<Law, Unread> {
+    text.parse::<LawChoice>()?.given()
+}
+
+impl AnalyzeArguments {
+    pub(crate) fn options(&self) -> AnalyzeOptions {
+        AnalyzeOptions {
+            n: self.n,
+            batch: self.batch,
+            growth: self.growth,
+            looks: self.looks.clone(),
+            epsilon: self.epsilon,
+            bound: self.bound,
+            statistic: self.statistic,
+            block_rows: self.block_rows,
+            mu_std: self.mu_std.clone(),
+            mean: self.mean,
+            sd: self.sd,
+            offset: self.offset,
+            law: self.law,
+            energy: self.energy,
+            kappa: self.kappa,
+            plot: self.plot.clone(),
+            compare: self.compare.clone(),
+        }
+    }
 }
 
 /// Options of `design`.
-#[derive(Args, Debug)]
-pub struct DesignOptions {
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DesignArguments {
     /// Rows of the population, N.
     #[arg(long, value_name = "N")]
-    pub n: usize,
+    n: usize,
     /// Error allowed: mean |Δ| of the acceptance probability, the mean detailed-balance defect under a compensated law, or the
     /// worst-case error with --worst-case.
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
-    pub tolerance: f64,
+    tolerance: f64,
     /// Design for the worst case: a mean at the threshold.
     #[arg(long, conflicts_with = "trial")]
-    pub worst_case: bool,
+    worst_case: bool,
     /// Completed decisions to design for: a CSV file with the columns mean, sd and optionally offset, or a run with its pairs.csv.
     #[arg(long, value_name = "RUN")]
-    pub trial: Option<PathBuf>,
+    trial: Option<PathBuf>,
     /// Without a trial: root energy D of the steps on a Gaussian target (2.38 for a tuned random walk).
     #[arg(long, value_name = "D", default_value_t = 2.38, conflicts_with_all = ["trial", "worst_case"])]
-    pub energy: f64,
+    energy: f64,
     /// Shape of the bounds to search: pocock (m, ε) or wang-tsiatis (m, G0, α).
-    #[arg(long, value_enum, default_value_t = BoundFamily::Pocock)]
-    pub bound: BoundFamily,
+    #[arg(long, value_parser = choices::<BoundFamily>(), default_value_t = BoundFamily::Pocock)]
+    bound: BoundFamily,
     /// Factors between looks to try.
     #[arg(long, value_name = "F,F,..", value_delimiter = ',', default_values_t = [1.0, 1.5, 2.0])]
-    pub growth: Vec<f64>,
+    growth: Vec<f64>,
     /// Law of the threshold: metropolis, logistic, compensated:LAMBDA, or compensated: the λ that cancels the bias of each test.
-    #[arg(long, default_value = "metropolis", value_parser = parse::design_law)]
-    pub(crate) law: DesignLaw,
+    #[arg(long, default_value = "metropolis")]
+    law: LawChoice,
     /// Draw error against data use.
     #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    plot: Option<PathBuf>,
 }
 
-/// The bounds a design searches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BoundFamily {
-    /// Constant bounds at level ε.
-    Pocock,
-    /// Wang–Tsiatis bounds, O'Brien–Fleming among them.
-    WangTsiatis,
+impl DesignArguments {
+    pub(crate) fn options(&self) -> DesignOptions {
+        let Self { n, tolerance, worst_case, trial, energy, bound, growth, law, plot } = self.clone();
+        DesignOptions { n, tolerance, worst_case, trial, energy, bound, growth, law, plot }
+    }
 }
 
 /// Options of `check`.
-#[derive(Args, Debug)]
-pub struct CheckOptions {
-    /// The table.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CheckArguments {
     #[command(flatten)]
-    pub data: DataOptions,
+    data: DataArguments,
     /// Rows of the first look to be checked. [default: 500, or half of fewer than 1000 rows]
     #[arg(long, value_name = "M")]
-    pub batch: Option<usize>,
+    batch: Option<usize>,
     /// Rows that are drawn together.
     #[arg(long, value_name = "ROWS", default_value_t = austerity::BLOCK_ROWS)]
-    pub block_rows: usize,
+    block_rows: usize,
     /// Pairs of states from a short pilot.
     #[arg(long, value_name = "K", default_value_t = 8)]
-    pub pairs: usize,
+    pairs: usize,
     /// Batches drawn for each pair.
     #[arg(long, value_name = "K", default_value_t = 400)]
-    pub repetitions: usize,
+    repetitions: usize,
+}
+
+impl CheckArguments {
+    pub(crate) fn options(&self) -> CheckOptions {
+        let Self { batch, block_rows, pairs, repetitions, .. } = *self;
+        CheckOptions { data: self.data.options(), batch, block_rows, pairs, repetitions }
+    }
 }
