@@ -5,4 +5,5 @@
 mod algorithm_one;
 mod diagnostics_golden;
 mod enumerated;
+mod own;
 mod runs;
