@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::Glm;
+use austerity::model::{Glm, Parameters as _};
 use austerity::proposal::{AnyProposal, Mixture, Transition};
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
@@ -14,7 +14,9 @@ use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
 use super::choose::{Chooser, Chosen};
 use super::decide::{self, Decided, Wanted};
 use super::healing::{self, Care, History};
+use super::pace;
 use super::proposal::{Candidates, ProposalChoice};
+use super::sampled::{self, SampleRecord};
 use super::sink::Stored;
 use super::start::{FindMode, Start, hazards, starts, typical};
 use super::storage::{Closing, Storage};
@@ -133,7 +135,6 @@ pub(super) fn anew(
         budget,
         closing,
         tails: free,
-        skewed: false,
         history: history.clone(),
     };
     with_model(family, &loaded.store, &priors.priors, sampled, task)
@@ -157,8 +158,6 @@ pub(super) struct Begin<'a, 'f> {
     pub(super) budget: Option<Budget>,
     pub(super) closing: Option<Closing>,
     pub(super) tails: Vec<TailRecord>,
-    /// Whether the posterior is too far from normal for a surrogate, and for draws around the mode with it.
-    pub(super) skewed: bool,
     pub(super) history: History,
 }
 
@@ -190,8 +189,10 @@ impl Task for Begin<'_, '_> {
             Ok(prepared) => *prepared,
             Err(why) => {
                 self.remarks.extend(why.remark());
-                self.skewed = matches!(why, Without::Skewed(..));
-                return self.plainly(model);
+                let exactly = matches!(why, Without::Skewed(..)) && !self.wanted.certified()
+                    || self.wanted.care() >= Care::Certified;
+                let open = self.budget.is_none() && self.proposal == ProposalChoice::Auto;
+                return if exactly && open { self.by_sample(model) } else { self.plainly(model) };
             }
         };
         let rows = model;
@@ -231,8 +232,27 @@ impl Task for Begin<'_, '_> {
                 Some(planned)
             }
         };
+        if self.budget.is_none()
+            && self.proposal == ProposalChoice::Auto
+            && sampled::is_better(&model, &stored, &self.start.mode)
+        {
+            self.host.note("drawing rows for the proposal");
+            let prepared = sampled::prepare(rows, &self.start.mode, None, threads(self.asked.common));
+            if let Some((sample, plan, sampled)) = prepared {
+                let proposal = plan.build(&sample)?;
+                let chosen = Chosen {
+                    proposal_words: plan.sentence(sample.rows()),
+                    worth: plan.worth(),
+                    proposal: AnyProposal::Sampled(plan),
+                    decided,
+                    pairs: None,
+                };
+                let (surrogate, sample) = (Some(record), Some(sampled));
+                return self.go(&model, &proposal, Details { chosen, surrogate, sample, plan: None, settings });
+            }
+        }
         let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
-        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
+        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), sample: None, plan: budgeted, settings })
     }
 }
 
@@ -240,6 +260,7 @@ impl Task for Begin<'_, '_> {
 pub(super) struct Details {
     pub(super) chosen: Chosen,
     pub(super) surrogate: Option<SurrogateRecord>,
+    pub(super) sample: Option<SampleRecord>,
     pub(super) plan: Option<BudgetPlan>,
     pub(super) settings: Settings,
 }
@@ -261,9 +282,6 @@ impl Begin<'_, '_> {
         };
         let mut settings = settings(self.asked.common, self.asked.options)?;
         let (chosen, plan) = match &self.budget {
-            None if self.skewed && self.proposal == ProposalChoice::Auto => {
-                (chooser.skewed(model.names().len())?, None)
-            }
             None => (chooser.choose(model, self.proposal)?, None),
             Some(budget) => {
                 let question = budget::Rows {
@@ -279,7 +297,41 @@ impl Begin<'_, '_> {
         };
         let chosen = self.with_tail_steps(chosen, &model.names())?;
         let proposal = chosen.proposal.clone();
-        self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+        self.go(model, &proposal, Details { chosen, surrogate: None, sample: None, plan, settings })
+    }
+
+    /// Exact decisions about candidates that a sample of the rows leads to: for posteriors that no expansion describes, and where audits contradicted a test.
+    fn by_sample<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        self.host.note("drawing rows for the proposal");
+        let reason = match self.wanted.care() {
+            Care::Planned => "exact decisions: the posterior is far from normal",
+            _ => "exact decisions, since audits contradicted a test",
+        };
+        let decided = self.wanted.exact(reason);
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let tails = tails::steps(&model.names(), &self.start.mode, &self.tails)?;
+        let tails = tails.map(|steps| (TAIL_STEPS, steps));
+        let prepared = sampled::prepare(model, &self.start.mode, tails, threads(self.asked.common));
+        let Some((sample, plan, record)) = prepared else {
+            let (proposal, proposal_words) = ProposalChoice::Adaptive.build(&self.start.mode)?;
+            let worth = 0.33 / model.parameters() as f64;
+            let chosen = Chosen { proposal, proposal_words, decided, pairs: None, worth };
+            let chosen = self.with_tail_steps(chosen, &model.names())?;
+            let proposal = chosen.proposal.clone();
+            return self.go(model, &proposal, Details { chosen, surrogate: None, sample: None, plan: None, settings });
+        };
+        if self.asked.options.shape.warmup.is_none() {
+            settings.warmup = sampled::WARMUP;
+        }
+        let proposal = plan.build(&sample)?;
+        let chosen = Chosen {
+            proposal_words: plan.sentence(sample.rows()),
+            worth: plan.worth(),
+            proposal: AnyProposal::Sampled(plan),
+            decided,
+            pairs: None,
+        };
+        self.go(model, &proposal, Details { chosen, surrogate: None, sample: Some(record), plan: None, settings })
     }
 
     /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
@@ -331,7 +383,7 @@ impl Begin<'_, '_> {
     ) -> Result<Overview, Failure> {
         let names = model.names();
         let keep = kept(&self.asked.options.shape, &names)?;
-        let Details { chosen, surrogate, plan: budgeted, mut settings } = details;
+        let Details { chosen, surrogate, sample: rows, plan: budgeted, mut settings } = details;
         let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
         if self.asked.options.length.draws.is_none() && settings.draws < UNBOUNDED {
@@ -365,6 +417,7 @@ impl Begin<'_, '_> {
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
+            sample: rows,
             budget: budgeted,
             storage: None,
             healed: self.history.records(),
@@ -398,8 +451,21 @@ impl Begin<'_, '_> {
             }
             Err(error) => return Err(error.into()),
         };
+        let exact = !matches!(self.parts.family, Family::Linear | Family::Own) && matches!(run.settings.rule, RuleSettings::Exact { .. });
+        let again = !run.healed.is_empty();
+        let takes = if exact || again {
+            let threads = threads(self.asked.common);
+            pace::words(pace::expected(model, &run.settings, proposal, &starts[0], threads))
+        } else {
+            None
+        };
+        if let (true, Some(takes)) = (again, &takes) {
+            self.host.warn(&format!(
+                "Making all draws again takes {takes}. Ctrl-C keeps what was drawn by then; --resume continues."
+            ));
+        }
         if !self.asked.common.json {
-            let text = plan::words(&run, &names, &layout, &sampler.memory(), self.parts.mapped);
+            let text = plan::words(&run, &names, &layout, &sampler.memory(), (self.parts.mapped, takes));
             unless_closed(self.host.plan(&text))?;
         }
         let checkpoint = Checkpoint {

@@ -16,7 +16,7 @@ pub(super) fn words(
     names: &[String],
     layout: &Layout,
     memory: &Memory,
-    mapped: bool,
+    (mapped, takes): (bool, Option<String>),
 ) -> String {
     let settings = &run.settings;
     let mut lines = vec![format!(
@@ -56,6 +56,9 @@ pub(super) fn words(
         count(settings.warmup as f64),
         settings.seed
     ));
+    if let Some(takes) = takes {
+        lines.push(format!("Time: {takes}, at the pace of the first steps."));
+    }
     let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
     let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
     let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };

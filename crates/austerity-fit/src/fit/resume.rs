@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use austerity::model::{Glm, Prior, Priors};
-use austerity::proposal::AnyProposal;
+use austerity::proposal::{AnyProposal, SampledPaths};
 use austerity::rule::RuleSettings;
 use austerity::run::{Limits, Sampler, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
@@ -201,6 +201,15 @@ impl Task for Resume<'_> {
     }
 
     fn run_expandable<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        if let Some(record) = self.run.sample.clone() {
+            self.host.note("drawing rows for the proposal as at the beginning");
+            let threads = threads(self.asked.common);
+            let sample = record.restore(model, threads)?;
+            let restored = |stored: AnyProposal| SampledPaths::restored(&sample, &stored);
+            let Some(record) = self.run.surrogate.clone() else { return self.go(model, restored) };
+            let model = surrogate::restore(model, &record, false, threads)?;
+            return self.go(&model, restored);
+        }
         let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
         self.host.note("expanding the likelihood as at the beginning");
         let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });

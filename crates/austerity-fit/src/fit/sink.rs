@@ -5,8 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use austerity::model::glm::Family;
 use austerity::model::{CertainSteps, ResidualGradient};
-use austerity::proposal::{AnyProposal, Transition};
+use austerity::proposal::{AnyProposal, SampledPaths, Transition};
 use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
@@ -25,6 +26,12 @@ pub(super) trait Stored: austerity::proposal::Proposal<Vec<f64>> + Clone + Send 
 impl Stored for AnyProposal {
     fn stored(self) -> AnyProposal {
         self
+    }
+}
+
+impl<F: Family> Stored for SampledPaths<'_, F> {
+    fn stored(self) -> AnyProposal {
+        SampledPaths::stored(self)
     }
 }
 

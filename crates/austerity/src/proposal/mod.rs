@@ -16,6 +16,7 @@
 //! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
 //! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
 //! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
+//! | [`sampled_paths`] | [`SampledPlan`]: leapfrog paths on a weighted sample of the rows, where no surrogate holds |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
@@ -30,6 +31,7 @@ pub mod langevin;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
+pub mod sampled_paths;
 pub mod stiefel;
 pub mod surrogate_step;
 pub mod sweeps;
@@ -50,6 +52,7 @@ pub use langevin::{Langevin, LangevinPlan};
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};
+pub use sampled_paths::{SampledPaths, SampledPlan};
 pub use stiefel::Stiefel;
 pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;
@@ -108,6 +111,8 @@ pub enum AnyProposal {
     Transition(TransitionPlan),
     /// The plan of Langevin steps on a surrogate, likewise.
     Langevin(LangevinPlan),
+    /// The plan of leapfrog paths on a sample of the rows; only together with that it makes candidates ([`SampledPaths`]).
+    Sampled(SampledPlan),
 }
 
 impl Proposal<Vec<f64>> for AnyProposal {
@@ -125,6 +130,11 @@ impl Proposal<Vec<f64>> for AnyProposal {
                 "a plan for a surrogate",
                 "one that needs no surrogate, or `Transition::restored`",
             )),
+            Self::Sampled(_) => Err(setting(
+                "proposal",
+                "a plan for a sample of the rows",
+                "one that needs no sample, or `SampledPaths::restored`",
+            )),
         }
     }
 
@@ -136,7 +146,8 @@ impl Proposal<Vec<f64>> for AnyProposal {
             | Self::Stiefel(_)
             | Self::Tails(_)
             | Self::Transition(_)
-            | Self::Langevin(_) => {}
+            | Self::Langevin(_)
+            | Self::Sampled(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }

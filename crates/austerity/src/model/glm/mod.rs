@@ -165,6 +165,11 @@ pub trait Family: Clone + Debug + Send + Sync + 'static {
     /// The largest |third derivative in η| of 32 rows within `reach` of their η.
     fn largest_third<S: Simd>(&self, simd: S, extra: &[f64], rows: &Rows<S>, reach: Pair<S>) -> Pair<S>;
 
+    /// A bound of the absolute third derivative of a row in the extra parameter, whatever η and response are.
+    fn largest_extra_third(&self) -> f64 {
+        0.0
+    }
+
     /// The third derivative in η of one row, and bounds of the absolute third and fourth derivative within `reach` of η, in f64. `None` for a family
     /// that has none, or whose extra parameters move rows too.
     fn row_bounds(&self, _eta: f64, _trials: f64, _reach: f64) -> Option<[f64; 3]> {

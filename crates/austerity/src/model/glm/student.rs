@@ -217,6 +217,11 @@ impl Family for Student {
         [of(0), of(1)]
     }
 
+    /// ∂ℓ/∂log σ = (ν + 1)·u − 1, where u = z²/(ν + z²) has ∂u/∂log σ = −2u(1 − u): the third derivative is 4(ν + 1)·u(1 − u)(1 − 2u), at most 4(ν + 1)/(6√3).
+    fn largest_extra_third(&self) -> f64 {
+        4.0 * (self.freedom + 1.0) / (6.0 * 3f64.sqrt())
+    }
+
     fn expanded(&self, centre: &[f64], from: &[f64], to: &[f64]) -> Lines {
         Lines::new(self.freedom, centre[0], from[0], to[0])
     }
