@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
+use austerity::model::Parameters as _;
 use austerity::proposal::Mixture;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
@@ -16,7 +17,9 @@ use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
 use super::choose::{Chooser, Chosen};
 use super::decide::{Decided, Wanted};
 use super::healing::{self, Care, History};
+use super::pace;
 use super::proposal::Candidates;
+use super::sampled::{self, SampleRecord};
 use super::sink::Stored;
 use super::start::{FindMode, Start, hazards, starts, typical};
 use super::storage::{Closing, Storage};
@@ -133,7 +136,6 @@ pub(super) fn anew(
         budget,
         closing,
         tails: free,
-        skewed: false,
         history: history.clone(),
     };
     with_model(family, &loaded.store, &priors.priors, sampled, task)
@@ -159,8 +161,6 @@ pub(super) struct Begin<'a, 'f> {
     pub(super) budget: Option<Budget>,
     pub(super) closing: Option<Closing>,
     pub(super) tails: Vec<TailRecord>,
-    /// Whether the posterior is too far from normal for a surrogate, and for draws around the mode with it.
-    pub(super) skewed: bool,
     pub(super) history: History,
 }
 
@@ -189,9 +189,11 @@ impl Task for Begin<'_, '_> {
             Ok(prepared) => *prepared,
             Err(why) => {
                 self.remarks.extend(why.remark());
-                self.skewed = matches!(why, Without::Skewed(..));
+                let exactly = matches!(why, Without::Skewed(..)) && !self.wanted.certified()
+                    || self.wanted.care() >= Care::Certified;
+                let open = self.budget.is_none() && self.proposal == ProposalChoice::Auto;
                 self.without = Some(why);
-                return self.plainly(model);
+                return if exactly && open { self.by_sample(model) } else { self.plainly(model) };
             }
         };
         let rows = model;
@@ -229,8 +231,36 @@ impl Task for Begin<'_, '_> {
                 Some(planned)
             }
         };
+        if self.budget.is_none()
+            && self.proposal == ProposalChoice::Auto
+            && sampled::is_better(&model, &stored, &self.start.mode)
+        {
+            self.host.note("drawing rows for the proposal");
+            let prepared =
+                sampled::prepare(rows, &self.start.mode, None, all_cores(self.asked.request.threads));
+            if let Some((sample, plan, sampled)) = prepared {
+                let proposal = plan.build(&sample)?;
+                let chosen = Chosen {
+                    proposal_words: plan.sentence(sample.rows()),
+                    worth: plan.worth(),
+                    proposal: StoredProposal::Sampled(plan),
+                    decided,
+                    pairs: None,
+                };
+                let (surrogate, sample) = (Some(record), Some(sampled));
+                return self.go(
+                    &model,
+                    &proposal,
+                    Details { chosen, surrogate, sample, plan: None, settings },
+                );
+            }
+        }
         let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
-        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
+        self.go(
+            &model,
+            &proposal,
+            Details { chosen, surrogate: Some(record), sample: None, plan: budgeted, settings },
+        )
     }
 }
 
@@ -238,6 +268,7 @@ impl Task for Begin<'_, '_> {
 pub(super) struct Details {
     pub(super) chosen: Chosen,
     pub(super) surrogate: Option<SurrogateRecord>,
+    pub(super) sample: Option<SampleRecord>,
     pub(super) plan: Option<BudgetPlan>,
     pub(super) settings: Settings,
 }
@@ -259,9 +290,6 @@ impl Begin<'_, '_> {
         };
         let mut settings = settings(self.asked.request)?;
         let (chosen, plan) = match &self.budget {
-            None if self.skewed && self.proposal == ProposalChoice::Auto => {
-                (chooser.skewed(model.names().len())?, None)
-            }
             None => (chooser.choose(model, self.proposal)?, None),
             Some(budget) => {
                 let question = budget::Rows {
@@ -277,7 +305,50 @@ impl Begin<'_, '_> {
         };
         let chosen = self.with_tail_steps(chosen, &model.names())?;
         let proposal = chosen.proposal.clone().plain()?;
-        self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+        self.go(model, &proposal, Details { chosen, surrogate: None, sample: None, plan, settings })
+    }
+
+    /// Exact decisions about candidates that a sample of the rows leads to: for posteriors that no expansion describes, and where audits contradicted a test.
+    fn by_sample<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        self.host.note("drawing rows for the proposal");
+        let reason = match self.wanted.care() {
+            Care::Planned => "exact decisions: the posterior is far from normal",
+            _ => "exact decisions, since audits contradicted a test",
+        };
+        let decided = self.wanted.exact(reason);
+        let mut settings = settings(self.asked.request)?;
+        let tails = tails::steps(&model.names(), &self.start.mode, &self.tails)?;
+        let tails = tails.map(|steps| (TAIL_STEPS, steps));
+        let prepared =
+            sampled::prepare(model, &self.start.mode, tails, all_cores(self.asked.request.threads));
+        let Some((sample, plan, record)) = prepared else {
+            let (proposal, proposal_words) = ProposalChoice::Adaptive.build(&self.start.mode)?;
+            let worth = 0.33 / model.parameters() as f64;
+            let chosen = Chosen { proposal: proposal.into(), proposal_words, decided, pairs: None, worth };
+            let chosen = self.with_tail_steps(chosen, &model.names())?;
+            let proposal = chosen.proposal.clone().plain()?;
+            return self.go(
+                model,
+                &proposal,
+                Details { chosen, surrogate: None, sample: None, plan: None, settings },
+            );
+        };
+        if self.asked.request.shape.warmup.is_none() {
+            settings.warmup = sampled::WARMUP;
+        }
+        let proposal = plan.build(&sample)?;
+        let chosen = Chosen {
+            proposal_words: plan.sentence(sample.rows()),
+            worth: plan.worth(),
+            proposal: StoredProposal::Sampled(plan),
+            decided,
+            pairs: None,
+        };
+        self.go(
+            model,
+            &proposal,
+            Details { chosen, surrogate: None, sample: Some(record), plan: None, settings },
+        )
     }
 
     /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
@@ -328,7 +399,7 @@ impl Begin<'_, '_> {
     ) -> Result<Overview, Failure> {
         let names = model.names();
         let keep = kept(&self.asked.request.shape, &names)?;
-        let Details { chosen, surrogate, plan: budgeted, mut settings } = details;
+        let Details { chosen, surrogate, sample: rows, plan: budgeted, mut settings } = details;
         let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
         if self.asked.request.length.draws.is_none() && settings.draws < UNBOUNDED {
@@ -363,6 +434,7 @@ impl Begin<'_, '_> {
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
+            sample: rows,
             budget: budgeted,
             storage: None,
             healed: self.history.records(),
@@ -395,7 +467,22 @@ impl Begin<'_, '_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let planned = plan::Planned { run: &run, names: &names, layout: &layout, mapped: self.parts.mapped };
+        let exact = !matches!(self.parts.family, Family::Linear | Family::Own)
+            && matches!(run.settings.rule, RuleSettings::Exact { .. });
+        let again = !run.healed.is_empty();
+        let takes = if exact || again {
+            let threads = all_cores(self.asked.request.threads);
+            pace::words(pace::expected(model, &run.settings, proposal, &starts[0], threads))
+        } else {
+            None
+        };
+        if let (true, Some(takes)) = (again, &takes) {
+            self.host.warn(&format!(
+                "Making all draws again takes {takes}. Ctrl-C keeps what was drawn by then; --resume continues."
+            ));
+        }
+        let planned =
+            plan::Planned { run: &run, names: &names, layout: &layout, mapped: self.parts.mapped, takes };
         let text = plan::words(&planned, &sampler.memory(), self.host.dialect());
         unless_closed(self.host.plan(&text))?;
         let checkpoint = Checkpoint {

@@ -63,19 +63,6 @@ impl Chooser<'_> {
         }
     }
 
-    /// A random walk with exact decisions, for a posterior so far from normal that draws around its mode would stay in a tail, and a mini-batch would meet none of the rows that matter.
-    pub(super) fn skewed(&self, dimension: usize) -> Result<Chosen, Failure> {
-        let (proposal, proposal_words) = ProposalChoice::Adaptive.build(self.mode)?;
-        let decided = self.wanted.exact("exact decisions: the posterior is far from normal");
-        Ok(Chosen {
-            proposal: proposal.into(),
-            proposal_words,
-            decided,
-            pairs: None,
-            worth: 0.33 / dimension as f64,
-        })
-    }
-
     /// Whether a test may decide; linear models read no row unless one is asked for.
     fn may_test(&self) -> bool {
         self.wanted.needs_pilot() && (self.family != Family::Linear || self.wanted.wants_test())

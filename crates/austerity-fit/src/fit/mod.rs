@@ -14,6 +14,8 @@
 //! | `plan` | the plan in words |
 //! | `begin`, `resume` | a new run, or going on with one |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
+//! | `sampled` | candidates from a weighted sample of the rows, where no expansion describes the posterior |
+//! | `pace` | how long chains will take |
 //! | `healing` | what to do when audits contradict the test: begin again with the next safer setting |
 //! | `sink` | draws and checkpoints to the folder while chains run |
 //! | `storage` | how many draws are stored: below a size, and no more than the budget leaves time to summarise |
@@ -29,11 +31,13 @@ mod host;
 pub(crate) mod modes;
 mod numeric;
 mod own;
+mod pace;
 mod plan;
 pub(crate) mod progress;
 mod proposal;
 mod reach;
 mod resume;
+pub(crate) mod sampled;
 mod sink;
 mod start;
 pub(crate) mod storage;

@@ -9,6 +9,7 @@
 //! never correctness; where none is found, chains start at the user's own start. `hazard` tells a posterior without a mode from a search
 //! that lost its way.
 
+mod ascent;
 mod hazard;
 
 use austerity::Error;
@@ -27,7 +28,7 @@ use crate::output::Failure;
 const SAMPLE: usize = 30_000;
 /// Rows of a quick look.
 const QUICK: usize = 2_000;
-/// Parameters above which other modes are not looked for; pairs that are exchanged; random starts.
+/// Parameters up to which other modes are looked for by Newton's method, and beyond by `ascent`; pairs that are exchanged; random starts.
 const MOST_SEARCHED: usize = 8;
 const MOST_EXCHANGED: usize = 10;
 const RANDOM: usize = 4;
@@ -62,10 +63,11 @@ pub(super) fn mode<M: Sampled>(model: &M, start: &[f64], control: &Control) -> R
     Ok(Search { mode: end.mode, hazard })
 }
 
-/// Other modes of a posterior with few parameters, with the log density of each over that of `mode`, which comes first.
+/// Other modes of a posterior, with the log density of each over that of `mode`, which comes first, and the number of starts that were made.
 ///
 /// Starts: pairs of parameters exchanged (mixtures are the same under another numbering), all signs changed, and random places about the mode. Few rows
-/// are climbed on first; only what ends elsewhere is looked at on more.
+/// are climbed on first; only what ends elsewhere is looked at on more. With more than 8 parameters paths need gradients alone ([`ascent`]), and starts end once all have cost about what the search for `mode` may
+/// cost. Beyond 40 parameters nobody looks.
 pub(super) fn other_modes<M: Sampled>(
     model: &M,
     mode: &Mode,
@@ -74,8 +76,11 @@ pub(super) fn other_modes<M: Sampled>(
 ) -> Result<(Vec<Mode>, usize), Failure> {
     let d = mode.state.len();
     let mut modes = vec![Mode { log_density: 0.0, ..mode.clone() }];
-    if d > MOST_SEARCHED {
+    if d > MOST_PARAMETERS {
         return Ok((modes, 0));
+    }
+    if d > MOST_SEARCHED {
+        return ascent::other_modes(model, mode, start, control);
     }
     let starts = elsewhere(&mode.state, start);
     let number = starts.len();
@@ -109,6 +114,13 @@ fn elsewhere(mode: &[f64], start: &[f64]) -> Vec<Vec<f64>> {
         }
     }
     starts.truncate(MOST_EXCHANGED);
+    if d > MOST_SEARCHED {
+        // Whole components of a mixture, whichever way they are laid out.
+        let mut halves = mode.to_vec();
+        halves.rotate_left(d / 2);
+        starts.insert(0, mode.iter().rev().copied().collect());
+        starts.insert(0, halves);
+    }
     starts.push(mode.iter().map(|x| -x).collect());
     // Seeded by nothing that a user chooses: the same model has the same modes.
     let mut rng = stream(0, 0, Role::Start);
@@ -235,12 +247,14 @@ struct Density<'m, M: Sampled> {
     /// S.
     sample: usize,
     values: Vec<f64>,
+    /// Log-likelihoods of rows computed so far.
+    spent: f64,
 }
 
 impl<'m, M: Sampled> Density<'m, M> {
     fn new(model: &'m M, origin: &[f64], control: &'m Control, sample: usize) -> Self {
         let scratch = model.scratch(Access::Blocks);
-        Self { model, control, scratch, origin: origin.to_vec(), sample, values: Vec::new() }
+        Self { model, control, scratch, origin: origin.to_vec(), sample, values: Vec::new(), spent: 0.0 }
     }
 
     /// f, on the sample or on all rows; −∞ where the state is impossible, or far enough out for an overflow.
@@ -270,6 +284,7 @@ impl<'m, M: Sampled> Density<'m, M> {
         }
         let rows = self.model.len();
         let sample = rows.min(self.sample);
+        self.spent += if sampled { sample as f64 } else { rows as f64 };
         let mut ratio = self.model.compare(&self.origin, &state, &mut self.scratch);
         let sum = if sampled && sample < rows {
             self.values.resize(sample, 0.0);

@@ -202,7 +202,6 @@ fn begin<M: Sampled>(
         budget: None,
         closing,
         tails: Vec::new(),
-        skewed: false,
         history: History::default(),
     };
     go(begin, model)
@@ -288,7 +287,11 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
     let proposal = Transition::restored(&surrogate, stored.clone())?;
     let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
     let settings = settings(begin.asked.request)?;
-    begin.go(&surrogate, &proposal, Details { chosen, surrogate: Some(record), plan: None, settings })
+    begin.go(
+        &surrogate,
+        &proposal,
+        Details { chosen, surrogate: Some(record), sample: None, plan: None, settings },
+    )
 }
 
 /// Without a surrogate, for this reason.

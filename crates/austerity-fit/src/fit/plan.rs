@@ -18,11 +18,13 @@ pub(super) struct Planned<'a> {
     pub(super) layout: &'a Layout,
     /// Whether the data are mapped from disk.
     pub(super) mapped: bool,
+    /// How long the draws will take, where that is known.
+    pub(super) takes: Option<String>,
 }
 
 /// What will be done and why, with the memory that the sampler needs.
 pub(super) fn words(planned: &Planned<'_>, memory: &Memory, dialect: Dialect) -> String {
-    let Planned { run, names, layout, mapped } = *planned;
+    let Planned { run, names, layout, mapped, ref takes } = *planned;
     let settings = &run.settings;
     let mut lines = vec![format!(
         "{}: {} rows, {} parameters; {}.",
@@ -61,6 +63,9 @@ pub(super) fn words(planned: &Planned<'_>, memory: &Memory, dialect: Dialect) ->
         count(settings.warmup as f64),
         settings.seed
     ));
+    if let Some(takes) = takes {
+        lines.push(format!("Time: {takes}, at the pace of the first steps."));
+    }
     let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
     let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
     let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };

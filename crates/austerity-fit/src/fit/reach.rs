@@ -6,10 +6,15 @@
 //! So the residuals of all rows are added up two standard deviations on either side of the mode, along each coefficient with the others following (δ = ±2·Σe_j/√Σ_jj). Their sum is what the
 //! surrogate's log density misses there: 8/(6√S) for the intercept and S events at the second order. Beyond 0.75 (S < 4) decisions are about the rows themselves.
 //!
+//! Between the two, with some 5 to 25 events, a surrogate of the third order holds well enough to decide with, but draws from a normal distribution do not reach the left tail evenly: a chain that comes
+//! there stays for long. So the posterior's own log density is looked at four standard deviations out on either side ([`tail_weight`]); beyond 1.75 above the normal one (S < 27), paths on a sample of the rows
+//! make the candidates.
+//!
 //! Cost: 4,096 rows for each of at most 64 sides, and a pass where these do not tell. Not for moves of many coefficients at once, whose small residuals add up: acceptance of the pilot tells those.
 
 use austerity::model::{Access, Mode, Model};
 use austerity::population::{Moments, Population as _};
+use austerity_glm::{Expansion, Surrogate};
 
 /// Standard deviations from the mode.
 const SDS: f64 = 2.0;
@@ -20,18 +25,44 @@ const SAMPLE: usize = 4096;
 /// Coefficients that are looked at.
 const COEFFICIENTS: usize = 32;
 
+/// Standard deviations at which tails are looked at, and by how much the log density may there exceed the normal one.
+const TAIL: f64 = 4.0;
+const HEAVY: f64 = 1.75;
+
+/// Whether the posterior has a tail that draws from its normal approximation do not reach evenly: log π, four standard deviations from the mode along a coefficient (the others following), exceeds that of the normal distribution
+/// by more than [`HEAVY`].
+pub(super) fn has_heavy_tail<E: Expansion>(surrogate: &Surrogate<E>, mode: &Mode) -> bool {
+    let d = mode.state.len();
+    let centre = surrogate.expansion().log_density(&mode.state);
+    (0..d.min(COEFFICIENTS)).any(|parameter| {
+        [TAIL, -TAIL].into_iter().any(|side| {
+            let there = along(mode, parameter, side);
+            let known = surrogate.expansion().log_density(&there) - centre + 0.5 * TAIL * TAIL;
+            // What cannot be computed is no tail.
+            let all = missed(surrogate, &mode.state, &there, HEAVY - known)
+                .map_or(f64::NEG_INFINITY, |rest| known + rest);
+            all > HEAVY
+        })
+    })
+}
+
+/// The mode, moved by so many standard deviations of a coefficient along it, the others following.
+fn along(mode: &Mode, parameter: usize, sds: f64) -> Vec<f64> {
+    let d = mode.state.len();
+    let column = &mode.covariance[parameter * d..(parameter + 1) * d];
+    let sd = column[parameter].sqrt();
+    mode.state.iter().zip(column).map(|(state, entry)| state + sds * entry / sd).collect()
+}
+
 /// Where a surrogate is off by more than [`MOST`]: the coefficient and by how much.
 pub(super) fn lost<M: Model<State = Vec<f64>>>(surrogate: &M, mode: &Mode) -> Option<(usize, f64)> {
     let d = mode.state.len();
     let mut worst: Option<(usize, f64)> = None;
     for parameter in 0..d.min(COEFFICIENTS) {
-        let column = &mode.covariance[parameter * d..(parameter + 1) * d];
-        let sd = column[parameter].sqrt();
         for side in [SDS, -SDS] {
-            let there: Vec<f64> =
-                mode.state.iter().zip(column).map(|(state, entry)| state + side * entry / sd).collect();
+            let there = along(mode, parameter, side);
             // Where residuals cannot be computed, the surrogate does not hold.
-            let off = missed(surrogate, &mode.state, &there).unwrap_or(f64::INFINITY);
+            let off = missed(surrogate, &mode.state, &there, MOST).map_or(f64::INFINITY, f64::abs);
             if off > worst.map_or(MOST, |(_, most)| most) {
                 worst = Some((parameter, off));
             }
@@ -40,11 +71,12 @@ pub(super) fn lost<M: Model<State = Vec<f64>>>(surrogate: &M, mode: &Mode) -> Op
     worst
 }
 
-/// |Σ residuals| of a move, or so much of it as is certain.
+/// Σ residuals of a move, or so much of it as tells on which side of ±`limit` it is.
 fn missed<M: Model<State = Vec<f64>>>(
     surrogate: &M,
     from: &Vec<f64>,
     to: &Vec<f64>,
+    limit: f64,
 ) -> austerity::Result<f64> {
     let rows = surrogate.len();
     let mut scratch = surrogate.scratch(Access::Blocks);
@@ -58,9 +90,9 @@ fn missed<M: Model<State = Vec<f64>>>(
     let (total, error) =
         (all * moments.mean, all * moments.sd() / n.sqrt() * (1.0 - n / all).max(0.0).sqrt());
     // Close to the limit, or not known well enough to say: all rows.
-    if (total.abs() - MOST).abs() > 4.0 * error && error < MOST {
-        return Ok(total.abs());
+    if (total.abs() - limit.abs()).abs() > 4.0 * error && error < MOST {
+        return Ok(total);
     }
     let total = residuals.total()?;
-    Ok(if total.impossible() { f64::INFINITY } else { total.sum().abs() })
+    Ok(if total.impossible() { f64::NEG_INFINITY } else { total.sum() })
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use austerity::rule::RuleSettings;
 use austerity::run::{Limits, Sampler, UNBOUNDED};
-use austerity_glm::proposal::StoredProposal;
+use austerity_glm::proposal::{SampledPaths, StoredProposal};
 use austerity_glm::{Glm, Prior, Priors};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
 use austerity_io::store;
@@ -205,6 +205,15 @@ impl Task for Resume<'_> {
     }
 
     fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        if let Some(record) = self.run.sample.clone() {
+            self.host.note("drawing rows for the proposal as at the beginning");
+            let threads = all_cores(self.asked.request.threads);
+            let sample = record.restore(model, threads)?;
+            let restored = |stored: StoredProposal| SampledPaths::restored(&sample, &stored);
+            let Some(record) = self.run.surrogate.clone() else { return self.go(model, restored) };
+            let model = surrogate::restore(model, &record, false, threads)?;
+            return self.go(&model, restored);
+        }
         let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
         self.host.note("expanding the likelihood as at the beginning");
         let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });

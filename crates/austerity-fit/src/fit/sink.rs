@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use austerity::run::{Checkpoint, Ended, Part, Sink};
-use austerity_glm::proposal::Transition;
-use austerity_glm::proposal::{RegressionProposal, StoredProposal};
+use austerity_glm::glm::Family;
+use austerity_glm::proposal::{RegressionProposal, SampledPaths, StoredProposal, Transition};
 use austerity_glm::{CertainSteps, ResidualGradient};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
@@ -26,6 +26,12 @@ pub(super) trait Stored: austerity::proposal::Proposal<Vec<f64>> + Clone + Send 
 impl Stored for RegressionProposal {
     fn stored(self) -> StoredProposal {
         self.into()
+    }
+}
+
+impl<F: Family> Stored for SampledPaths<'_, F> {
+    fn stored(self) -> StoredProposal {
+        SampledPaths::stored(self)
     }
 }
 

@@ -23,6 +23,7 @@ use crate::fit::budget::BudgetPlan;
 use crate::fit::decide;
 use crate::fit::healing::Healed;
 use crate::fit::modes::ModesRecord;
+use crate::fit::sampled::SampleRecord;
 use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
 use crate::model::Family;
@@ -61,6 +62,9 @@ pub(crate) struct RunFile {
     /// The surrogate whose residuals are decided about, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) surrogate: Option<SurrogateRecord>,
+    /// The sample of rows that paths follow, if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sample: Option<SampleRecord>,
     /// How a budget is spent, where that was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<BudgetPlan>,

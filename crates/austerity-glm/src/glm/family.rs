@@ -132,6 +132,11 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// A bound of the absolute third derivative of a row in the extra parameter, whatever η and response are.
+    fn largest_extra_third(&self) -> f64 {
+        0.0
+    }
+
     /// What responses are allowed, in words, when this one is not.
     fn refuses(&self, response: f64, trials: f64) -> Option<&'static str> {
         let whole = response >= 0.0 && response.is_finite() && response.fract() == 0.0;

@@ -116,6 +116,11 @@ impl Family for Student {
         extra[0].exp()
     }
 
+    /// ∂ℓ/∂log σ = (ν + 1)·u − 1, where u = z²/(ν + z²) has ∂u/∂log σ = −2u(1 − u): the third derivative is 4(ν + 1)·u(1 − u)(1 − 2u), at most 4(ν + 1)/(6√3).
+    fn largest_extra_third(&self) -> f64 {
+        4.0 * (self.freedom + 1.0) / (6.0 * 3f64.sqrt())
+    }
+
     fn check(&self) -> Result<()> {
         if self.freedom > 0.0 && self.freedom.is_finite() {
             Ok(())

@@ -9,11 +9,13 @@
 //! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
 //! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
 //! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
+//! | [`sampled_paths`] | [`SampledPlan`]: leapfrog paths on a weighted sample of the rows, where no surrogate holds |
 //! | [`stored`] | [`RegressionProposal`], [`StoredProposal`]: any of these and of the core's, chosen at run time and kept in checkpoints |
 
 pub mod crank_nicolson;
 pub mod heavy;
 pub mod langevin;
+pub mod sampled_paths;
 pub mod stored;
 pub mod surrogate_step;
 pub mod sweeps;
@@ -22,6 +24,7 @@ pub mod transition;
 
 pub use crank_nicolson::CrankNicolson;
 pub use langevin::LangevinPlan;
+pub use sampled_paths::{SampledPaths, SampledPlan};
 pub use stored::{RegressionProposal, StoredProposal};
 pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;

@@ -12,7 +12,7 @@ use austerity::proposal::{AnyProposal, Laplace, Mixture, Proposal, Proposed, Ran
 use austerity::rng::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{CrankNicolson, LangevinPlan, TailSteps, TransitionPlan};
+use super::{CrankNicolson, LangevinPlan, SampledPlan, TailSteps, TransitionPlan};
 
 /// Any proposal for a regression that needs no surrogate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,6 +92,8 @@ pub enum StoredProposal {
     Transition(TransitionPlan),
     /// The plan of Langevin steps on a surrogate.
     Langevin(LangevinPlan),
+    /// The plan of leapfrog paths on a sample of the rows.
+    Sampled(SampledPlan),
     /// A proposal that needs no surrogate.
     #[serde(untagged)]
     Plain(RegressionProposal),
@@ -106,6 +108,11 @@ impl StoredProposal {
                 "proposal",
                 "a plan for a surrogate",
                 "one that needs no surrogate, or `Transition::restored`",
+            )),
+            Self::Sampled(_) => Err(setting(
+                "proposal",
+                "a plan for a sample of the rows",
+                "one that needs no sample, or `SampledPaths::restored`",
             )),
         }
     }

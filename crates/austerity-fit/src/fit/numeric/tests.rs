@@ -112,3 +112,45 @@ fn scales_that_go_to_zero_are_a_degenerate_mode() {
         assert_eq!(hazard(&noisy, &start), None, "{start:?}");
     }
 }
+
+/// Twelve parameters: the means of two components of a mixture, and ten of other columns. Both orders of the components are found, whichever comes first; with one mean there is one mode, and more than 40 parameters are
+/// not looked at.
+#[test]
+fn modes_of_a_dozen_parameters_are_found() {
+    let model = |mixed: bool, more: usize| {
+        let row = move |s: &[f64], i: usize| {
+            let (noise, side) = ((i as f64 * 0.7).sin(), if i % 10 < 3 { 2.0 } else { -2.0 });
+            let first = if mixed {
+                let part = |mean: f64, share: f64| share * (-0.5 * (side + noise - mean).powi(2)).exp();
+                (part(s[0], 0.5) + part(s[1], 0.5)).ln()
+            } else {
+                -0.5 * (noise - s[0] - 0.2 * s[1] * side).powi(2)
+            };
+            let rest = s[2..].iter().enumerate();
+            let far =
+                |(j, x): (usize, &f64)| -0.5 * (x - (i as f64 * 0.3 + j as f64).cos() - j as f64).powi(2);
+            first + rest.map(far).sum::<f64>()
+        };
+        from_fn(4_000, 2 + more, |s: &[f64]| -0.005 * s.iter().map(|x| x * x).sum::<f64>(), row).unwrap()
+    };
+    let found = |mixed: bool, start: [f64; 2]| {
+        let model = model(mixed, 10);
+        let mut at = vec![0.0; 12];
+        at[..2].copy_from_slice(&start);
+        let first = mode(&model, &at, &Control::new()).unwrap().mode.unwrap();
+        other_modes(&model, &first, &at, &Control::new()).unwrap()
+    };
+    for start in [[-1.0, 1.0], [1.0, -1.0]] {
+        let (modes, starts) = found(true, start);
+        assert!(modes.len() == 2 && starts > 0, "{start:?}: {} modes from {starts} starts", modes.len());
+        let sides: Vec<bool> = modes.iter().map(|mode| mode.state[0] < mode.state[1]).collect();
+        assert_ne!(sides[0], sides[1]);
+        // Mirror images weigh the same.
+        assert!(modes[1].log_density.abs() < 1e-3, "{}", modes[1].log_density);
+    }
+    let (modes, starts) = found(false, [0.5, 0.0]);
+    assert!(modes.len() == 1 && starts > 5, "{} modes from {starts} starts", modes.len());
+    let wide = model(false, 39);
+    let at = Mode { state: vec![0.0; 41], log_density: 0.0, covariance: vec![0.0; 41 * 41], iterations: 1 };
+    assert_eq!(other_modes(&wide, &at, &[0.0; 41], &Control::new()).unwrap().1, 0);
+}

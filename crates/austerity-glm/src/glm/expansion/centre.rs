@@ -4,7 +4,8 @@
 //! thin columns, whose coefficients a sample could not know. From there a full Newton step, with gradient and Hessian of all rows, lands within a
 //! fraction of a posterior sd of the mode, since the curvature changes little over the way. The next pass confirms that and
 //! leaves what an expansion needs anyway: gradient, Hessian and η̂ at the centre. The centre need not be the mode exactly: the
-//! gradient there is kept.
+//! gradient there is kept. Where four passes do not get there (ten events in a million rows: the sample may hold none), Newton's method with shorter steps climbs on all
+//! rows from the start.
 //!
 //! Kinks of Laplace priors are rounded while searching ([`Prior::smooth`](crate::Prior::smooth)): only the centre comes of it, never the posterior.
 
@@ -25,7 +26,7 @@ const SAMPLE: usize = 1 << 16;
 const PER_PARAMETER: usize = 64;
 /// A column with fewer non-zeros than this in a sample of that size is thin: all its rows are taken.
 const THIN: f64 = 500.0;
-/// Full passes at most.
+/// Full passes at most before all rows are climbed on.
 const PASSES: u32 = 4;
 /// Squared distance to the mode, in posterior sds, that a centre may have.
 const CLOSE: f64 = 0.1;
@@ -90,10 +91,13 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
         smoothed.priors.add_gradient(&state, &mut slope);
         let gain: f64 = slope.iter().zip(&step).map(|(g, s)| g * s).sum();
         let mode: Vec<f64> = state.iter().zip(&step).map(|(s, d)| s + d).collect();
-        if fixed || gain <= CLOSE || passes == PASSES {
+        let lost = !fixed && gain > CLOSE && passes >= PASSES;
+        // Events that the sample has too few of lead far away, from where whole steps do not come back: all rows are climbed on, step by step.
+        let climbed = if lost && passes == PASSES { find_mode(&smoothed, start).ok() } else { None };
+        if climbed.is_none() && (fixed || gain <= CLOSE || lost) {
             return Ok(Centre { state, gradient, hessian, eta, covariance, mean_precision, mode, passes });
         }
-        state = mode;
+        state = climbed.map_or(mode, |mode| mode.state);
         snap(model, &mut state);
     }
 }

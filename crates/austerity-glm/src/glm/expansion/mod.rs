@@ -12,6 +12,7 @@
 //! | [`bound`] | how far an expansion can be off for certain, on demand |
 //! | `limit` | how large all residuals of a move can be, at once |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
+//! | [`row_sample`] | a weighted sample of the rows, for proposals where no expansion holds |
 //! | `build` | the steps from a model to its expansion |
 //!
 //! ```text
@@ -37,6 +38,7 @@ pub mod gradient;
 mod limit;
 mod passes;
 pub mod population;
+pub mod row_sample;
 pub mod scores;
 mod tensor;
 
@@ -66,6 +68,7 @@ pub use certain::{CertainRows, Displacement, Predictors, Slopes};
 use cubic::Cubic;
 use limit::Limit;
 pub use population::{Residuals, Scratch};
+pub use row_sample::RowSample;
 
 /// Columns whose coefficients fit on the stack, and how many it is cleared for where that is enough.
 const STACK: usize = 256;

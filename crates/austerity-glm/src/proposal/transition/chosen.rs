@@ -46,7 +46,7 @@ impl<'e, E: CertainSteps + ResidualGradient> Transition<'e, E> {
                 let drifts = Box::new(plan.build(surrogate)?);
                 Ok(Self::Langevin(plan, drifts))
             }
-            StoredProposal::Plain(plain) => Ok(Self::Plain(plain)),
+            other => other.plain().map(Self::Plain),
         }
     }
 
