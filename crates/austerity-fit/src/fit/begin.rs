@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::Glm;
+use austerity::model::{Glm, Whole};
 use austerity::proposal::{AnyProposal, Mixture, Transition};
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
@@ -20,6 +20,7 @@ use super::start::{FindMode, Start, hazards, starts, typical};
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord, Without};
 use super::tails::{self, FindTails};
+use super::wide::{Wide, WideRecord};
 use super::{
     Asked, Host, Parts, Session, deadline, kept, layout, plan, priors, sample, settings, threads,
     unless_closed,
@@ -176,6 +177,9 @@ impl Task for Begin<'_, '_> {
         if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
             return self.run(model);
         }
+        if let Some(wide) = self.wide(model)? {
+            return self.widely(model, wide);
+        }
         self.host.note("expanding the likelihood at the mode");
         let question = Question {
             choice: self.surrogate,
@@ -190,6 +194,9 @@ impl Task for Begin<'_, '_> {
             Ok(prepared) => *prepared,
             Err(why) => {
                 self.remarks.extend(why.remark());
+                if let Some(wide) = self.wide_without_surrogate(model)? {
+                    return self.widely(model, wide);
+                }
                 self.skewed = matches!(why, Without::Skewed(..));
                 return self.plainly(model);
             }
@@ -232,7 +239,11 @@ impl Task for Begin<'_, '_> {
             }
         };
         let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
-        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), plan: budgeted, settings })
+        self.go(
+            &model,
+            &proposal,
+            Details { chosen, surrogate: Some(record), wide: None, plan: budgeted, settings },
+        )
     }
 }
 
@@ -240,11 +251,41 @@ impl Task for Begin<'_, '_> {
 pub(super) struct Details {
     pub(super) chosen: Chosen,
     pub(super) surrogate: Option<SurrogateRecord>,
+    /// Paths on all rows, whose length is planned already.
+    pub(super) wide: Option<WideRecord>,
     pub(super) plan: Option<BudgetPlan>,
     pub(super) settings: Settings,
 }
 
 impl Begin<'_, '_> {
+    /// Hamiltonian paths on all rows, decided exactly.
+    fn widely<F: austerity::model::glm::Family>(
+        mut self,
+        model: &Glm<F>,
+        mut wide: Wide,
+    ) -> Result<Overview, Failure> {
+        // Only the clock ends such a run: there is no rule to choose.
+        self.budget = None;
+        let mut settings = settings(self.asked.common, self.asked.options)?;
+        let typed = self.asked.options.shape.warmup.is_some();
+        wide.plan_length(&mut settings, typed, &self.asked.options.length);
+        let Wide { plan, shape, record, reason } = wide;
+        let whole = Whole::new(model, u64::from(plan.steps));
+        let proposal = plan.build(model, &shape)?;
+        let chosen = Chosen {
+            proposal_words: plan.sentence(),
+            worth: plan.worth(),
+            decided: self.wanted.exact(&reason),
+            pairs: None,
+            proposal: AnyProposal::WholePaths(plan),
+        };
+        self.go(
+            &whole,
+            &proposal,
+            Details { chosen, surrogate: None, wide: Some(record), plan: None, settings },
+        )
+    }
+
     /// Decisions about the rows themselves.
     pub(super) fn plainly<M: Sampled>(mut self, model: &M) -> Result<Overview, Failure> {
         if self.wanted.care() == Care::Certified {
@@ -279,7 +320,7 @@ impl Begin<'_, '_> {
         };
         let chosen = self.with_tail_steps(chosen, &model.names())?;
         let proposal = chosen.proposal.clone();
-        self.go(model, &proposal, Details { chosen, surrogate: None, plan, settings })
+        self.go(model, &proposal, Details { chosen, surrogate: None, wide: None, plan, settings })
     }
 
     /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
@@ -331,10 +372,10 @@ impl Begin<'_, '_> {
     ) -> Result<Overview, Failure> {
         let names = model.names();
         let keep = kept(&self.asked.options.shape, &names)?;
-        let Details { chosen, surrogate, plan: budgeted, mut settings } = details;
+        let Details { chosen, surrogate, wide, plan: budgeted, mut settings } = details;
         let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
-        if self.asked.options.length.draws.is_none() && settings.draws < UNBOUNDED {
+        if self.asked.options.length.draws.is_none() && settings.draws < UNBOUNDED && wide.is_none() {
             settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
         }
         (settings.rule, settings.audit) = (rule, audit);
@@ -365,6 +406,7 @@ impl Begin<'_, '_> {
             },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
+            wide,
             budget: budgeted,
             storage: None,
             healed: self.history.records(),

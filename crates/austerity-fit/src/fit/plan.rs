@@ -7,6 +7,7 @@ use austerity_io::run::Layout;
 use super::budget::BudgetPlan;
 use super::decide;
 use super::storage::bytes;
+use super::wide::WideRecord;
 use crate::report::count;
 use crate::runs::{RunFile, about};
 
@@ -56,6 +57,7 @@ pub(super) fn words(
         count(settings.warmup as f64),
         settings.seed
     ));
+    lines.extend(run.wide.as_ref().map(WideRecord::sentence));
     let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
     let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
     let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };

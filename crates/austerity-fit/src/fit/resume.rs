@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use austerity::model::{Glm, Prior, Priors};
-use austerity::proposal::AnyProposal;
+use austerity::model::{Glm, Prior, Priors, Whole};
+use austerity::proposal::{AnyProposal, WholePaths};
 use austerity::rule::RuleSettings;
 use austerity::run::{Limits, Sampler, UNBOUNDED};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
@@ -19,6 +19,7 @@ use super::healing;
 use super::sink::Stored;
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Steps};
+use super::wide;
 use super::{Asked, Host, Session, deadline, kept, layout, limits, sample, threads, unless_closed};
 use crate::data::{self, Loaded};
 use crate::model::{Family, Regression, Sampled, Task, with_model};
@@ -201,6 +202,12 @@ impl Task for Resume<'_> {
     }
 
     fn run_expandable<F: austerity::model::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        if let Some(record) = self.run.wide.clone() {
+            self.host.note("computing the covariance at the mode as at the beginning");
+            let shape = wide::restored(model, &record)?;
+            let whole = Whole::new(model, u64::from(record.gradients));
+            return self.go(&whole, |stored| WholePaths::restored(model, &shape, &stored));
+        }
         let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
         self.host.note("expanding the likelihood as at the beginning");
         let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use austerity::model::{CertainSteps, ResidualGradient};
-use austerity::proposal::{AnyProposal, Transition};
+use austerity::model::{CertainSteps, Gradient, ResidualGradient};
+use austerity::proposal::{AnyProposal, Transition, WholePaths};
 use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
@@ -31,6 +31,12 @@ impl Stored for AnyProposal {
 impl<E: CertainSteps + ResidualGradient> Stored for Transition<'_, E> {
     fn stored(self) -> AnyProposal {
         Transition::stored(self)
+    }
+}
+
+impl<M: Gradient<State = Vec<f64>>> Stored for WholePaths<'_, M> {
+    fn stored(self) -> AnyProposal {
+        WholePaths::stored(self)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::fit::healing::Healed;
 use crate::fit::modes::ModesRecord;
 use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
+use crate::fit::wide::WideRecord;
 use crate::model::Family;
 use crate::options::{DataOptions, ShapeOptions};
 use crate::output::Failure;
@@ -50,6 +51,9 @@ pub(crate) struct RunFile {
     /// The surrogate whose residuals are decided about, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) surrogate: Option<SurrogateRecord>,
+    /// The paths on all rows, where there are too many coefficients for tests on residuals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wide: Option<WideRecord>,
     /// How a budget is spent, where that was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<BudgetPlan>,

@@ -18,6 +18,7 @@
 //! | [`selection`] | [`VariableSelection`]: logistic regression on an unknown part of the features |
 //! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs, for Gibbs sampling |
 //! | [`surrogate`] | [`Surrogate`]: the same posterior, its decisions about what a cheap approximation leaves |
+//! | [`whole`] | [`Whole`]: the same posterior as one number, for paths that compute it on all rows |
 //! | [`row_expansion`] | [`RowExpansion`]: a surrogate of a user's own model, by the derivatives of its rows |
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
 //! | [`mod@from_batches`] | [`from_batches()`]: the same, of many rows at once |
@@ -52,6 +53,7 @@ pub mod selection;
 pub mod store;
 pub mod surrogate;
 pub mod tail;
+pub mod whole;
 pub mod with_curvature;
 pub mod with_gradient;
 
@@ -70,7 +72,7 @@ pub use ica::Ica;
 pub use lasso::Lasso;
 pub use linear::{Linear, Noise};
 pub use log_density::{LogDensity, SurrogateDensity};
-pub use mode::{Mode, find_mode};
+pub use mode::{Mode, covariance_at, find_mode};
 pub use modes::{WeighedMode, add_mode, dispersed_starts, distinct_modes, weigh};
 pub use prior::Prior;
 pub use priors::{Priors, WithPriors};
@@ -79,6 +81,7 @@ pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use store::{Store, StoreBuilder};
 pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
 pub use tail::{FreeTail, PowerTail};
+pub use whole::Whole;
 pub use with_curvature::{RowCurvature, WithCurvature, with_curvature};
 pub use with_gradient::{WithGradient, with_gradient};
 

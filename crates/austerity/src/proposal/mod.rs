@@ -16,6 +16,7 @@
 //! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
 //! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
 //! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
+//! | [`whole_paths`] | [`WholePathPlan`]: Hamiltonian paths on all rows for very many coefficients, by a pilot |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
@@ -35,6 +36,7 @@ pub mod surrogate_step;
 pub mod sweeps;
 pub mod tail_steps;
 pub mod transition;
+pub mod whole_paths;
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,7 @@ pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;
 pub use tail_steps::{HeavyCoefficient, TailSteps};
 pub use transition::{ANTITHETIC_CORRELATION, Transition, TransitionKind, TransitionPlan};
+pub use whole_paths::{WholePathPlan, WholePaths};
 
 /// Proposes a candidate.
 pub trait Proposal<S> {
@@ -108,6 +111,8 @@ pub enum AnyProposal {
     Transition(TransitionPlan),
     /// The plan of Langevin steps on a surrogate, likewise.
     Langevin(LangevinPlan),
+    /// The plan of Hamiltonian paths on all rows; only together with its model it makes candidates ([`WholePaths`]).
+    WholePaths(WholePathPlan),
 }
 
 impl Proposal<Vec<f64>> for AnyProposal {
@@ -125,6 +130,11 @@ impl Proposal<Vec<f64>> for AnyProposal {
                 "a plan for a surrogate",
                 "one that needs no surrogate, or `Transition::restored`",
             )),
+            Self::WholePaths(_) => Err(setting(
+                "proposal",
+                "a plan for paths on all rows",
+                "one that needs no gradient, or `WholePaths::restored`",
+            )),
         }
     }
 
@@ -136,7 +146,8 @@ impl Proposal<Vec<f64>> for AnyProposal {
             | Self::Stiefel(_)
             | Self::Tails(_)
             | Self::Transition(_)
-            | Self::Langevin(_) => {}
+            | Self::Langevin(_)
+            | Self::WholePaths(_) => {}
             Self::Adaptive(walk) => walk.learn(accepted, step),
             Self::Mixture(mixture) => mixture.learn(accepted, step),
         }

@@ -12,6 +12,7 @@
 //! | [`bound`] | how far an expansion can be off for certain, on demand |
 //! | `limit` | how large all residuals of a move can be, at once |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
+//! | [`width`] | whether there are too many coefficients for all this, before it is done |
 //! | `build` | the steps from a model to its expansion |
 //!
 //! ```text
@@ -39,6 +40,7 @@ mod passes;
 pub mod population;
 pub mod scores;
 mod tensor;
+pub mod width;
 
 #[cfg(test)]
 mod tests;
@@ -64,6 +66,7 @@ pub use certain::{CertainRows, Displacement, Predictors, Slopes};
 use cubic::Cubic;
 use limit::Limit;
 pub use population::{Residuals, Scratch};
+pub use width::Width;
 
 /// Columns whose coefficients fit on the stack, and how many it is cleared for where that is enough.
 const STACK: usize = 256;
