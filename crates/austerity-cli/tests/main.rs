@@ -28,3 +28,4 @@ mod theory;
 mod torture;
 mod trust;
 mod watching;
+mod wide;

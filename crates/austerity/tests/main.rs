@@ -23,3 +23,4 @@ mod selection;
 mod sinks;
 mod surrogates;
 mod tails;
+mod wide;

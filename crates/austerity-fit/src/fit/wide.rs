@@ -53,8 +53,8 @@ pub(crate) struct WideRecord {
     pub(crate) gradients: u32,
     /// Share of the paths that the pilot accepted.
     pub(crate) acceptance: f64,
-    /// Seconds of a gradient on one thread, in the pilot.
-    pub(crate) pass_seconds: f64,
+    /// Seconds of a gradient on one thread in the pilot, and those that the thread had a core.
+    pub(crate) pass_seconds: [f64; 2],
     /// Seconds that chains should take, and those of all cores together; none where something else than draws ends the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expected: Option<[f64; 2]>,
@@ -68,14 +68,14 @@ impl WideRecord {
     /// What it will take, in a sentence.
     pub(crate) fn sentence(&self) -> String {
         let Self { gradients, pass_seconds, expected, .. } = self;
-        let each = format!("a gradient of all rows takes {}", duration(*pass_seconds));
+        let each = format!("a gradient of all rows takes {:.0} ms", 1e3 * pass_seconds[0]);
         match expected {
             Some([wall, cores]) => {
                 format!("Expected: about {} ({} of CPU time); {each}.", duration(*wall), duration(*cores))
             }
             None => format!(
                 "Expected: {} of CPU time per draw; {each}.",
-                duration(f64::from(*gradients) * pass_seconds)
+                duration(f64::from(*gradients) * pass_seconds[1])
             ),
         }
     }
@@ -150,7 +150,7 @@ impl Begin<'_, '_> {
         self.host.note("pilot: Hamiltonian paths on all rows");
         let threads = threads(self.asked.common);
         let found = WholePathPlan::pilot(model, &self.start.mode.state, &shape, threads, PILOT)?;
-        let Some((plan, pass_seconds)) = found else { return Ok(None) };
+        let Some((plan, seconds)) = found else { return Ok(None) };
         if width.is_some_and(|width| width.worth_per_pass() > plan.worth_per_gradient()) {
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl Begin<'_, '_> {
         let record = WideRecord {
             gradients: plan.steps,
             acceptance: plan.acceptance,
-            pass_seconds,
+            pass_seconds: [seconds.wall, seconds.core],
             expected: None,
             residuals: width.map(|width| [width.standard_error, width.share, width.spread]),
             at: self.start.mode.state.clone(),
@@ -208,8 +208,8 @@ impl Wide {
         if ends {
             let steps = (settings.warmup + settings.draws * settings.thin) as f64;
             let passes = f64::from(settings.chains) * (FIRST + steps * f64::from(self.plan.steps));
-            let cores = passes * self.record.pass_seconds;
-            self.record.expected = Some([cores / settings.workers() as f64, cores]);
+            let [wall, core] = self.record.pass_seconds;
+            self.record.expected = Some([passes * wall / settings.workers() as f64, passes * core]);
         }
     }
 }

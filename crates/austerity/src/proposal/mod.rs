@@ -57,7 +57,7 @@ pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;
 pub use tail_steps::{HeavyCoefficient, TailSteps};
 pub use transition::{ANTITHETIC_CORRELATION, Transition, TransitionKind, TransitionPlan};
-pub use whole_paths::{WholePathPlan, WholePaths};
+pub use whole_paths::{GradientSeconds, WholePathPlan, WholePaths};
 
 /// Proposes a candidate.
 pub trait Proposal<S> {

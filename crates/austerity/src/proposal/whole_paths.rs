@@ -53,6 +53,16 @@ pub struct WholePathPlan {
 struct Seen {
     acceptance: f64,
     gradients: u64,
+    seconds: GradientSeconds,
+}
+
+/// What a gradient of all rows takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GradientSeconds {
+    /// Seconds of a thread.
+    pub wall: f64,
+    /// Seconds that the thread had a core; where the system does not tell, the same.
+    pub core: f64,
 }
 
 impl WholePathPlan {
@@ -64,14 +74,14 @@ impl WholePathPlan {
     }
 
     /// Plans for `model`, whose mode is about `mode` and whose covariance there is that of `shape`. `None` where no path of up to 32 steps is
-    /// accepted. The second number is the seconds that a gradient took a thread.
+    /// accepted. Tells also what a gradient took.
     pub fn pilot<M>(
         model: &M,
         mode: &[f64],
         shape: &RandomWalk,
         threads: usize,
         seed: u64,
-    ) -> Result<Option<(Self, f64)>>
+    ) -> Result<Option<(Self, GradientSeconds)>>
     where
         M: Gradient<State = Vec<f64>> + Sync,
     {
@@ -83,17 +93,19 @@ impl WholePathPlan {
             places.push((state, rng));
         }
         let mut best: Option<Self> = None;
-        let (mut seconds, mut gradients) = (0.0, 0);
+        let (mut seconds, mut gradients) = (GradientSeconds::default(), 0);
         for steps in LADDER {
             if best.as_ref().is_some_and(|best| best.worth_per_gradient() >= 1.0 / f64::from(steps)) {
                 break;
             }
             let mut plan = Self::of(steps);
-            let begun = Instant::now();
             let tried =
                 parallel::each(threads, &places, |_, (state, rng)| plan.tried(model, shape, state, rng))?;
-            seconds += begun.elapsed().as_secs_f64() * threads.clamp(1, PLACES) as f64;
-            gradients += tried.iter().map(|(seen, ..)| seen.gradients).sum::<u64>();
+            for (seen, ..) in &tried {
+                gradients += seen.gradients;
+                seconds.wall += seen.seconds.wall;
+                seconds.core += seen.seconds.core;
+            }
             plan.acceptance = tried.iter().map(|(seen, ..)| seen.acceptance).sum::<f64>() / PLACES as f64;
             // The next paths go on from where these led.
             places = tried.into_iter().map(|(_, state, rng)| (state, rng)).collect();
@@ -101,7 +113,9 @@ impl WholePathPlan {
                 best = Some(plan);
             }
         }
-        Ok(best.filter(|best| best.acceptance > LEAST).map(|best| (best, seconds / gradients as f64)))
+        let each = |all: f64| all / gradients as f64;
+        let seconds = GradientSeconds { wall: each(seconds.wall), core: each(seconds.core) };
+        Ok(best.filter(|best| best.acceptance > LEAST).map(|best| (best, seconds)))
     }
 
     /// Some paths from `state`: how they fared, and where they led.
@@ -115,6 +129,7 @@ impl WholePathPlan {
         let (mut state, mut rng) = (state.to_vec(), rng.clone());
         let mut paths = self.paths(model, shape)?;
         let (mut to, mut acceptance) = (state.clone(), 0.0);
+        let (begun, before) = (Instant::now(), parallel::core_seconds());
         for _ in 0..PATHS {
             paths.propose(&state, &mut to, &mut rng)?;
             let accepted = paths.last_acceptance();
@@ -123,7 +138,10 @@ impl WholePathPlan {
                 std::mem::swap(&mut state, &mut to);
             }
         }
-        Ok((Seen { acceptance, gradients: paths.gradients() }, state, rng))
+        let wall = begun.elapsed().as_secs_f64();
+        let core = before.zip(parallel::core_seconds()).map_or(wall, |(before, after)| after - before);
+        let seconds = GradientSeconds { wall, core };
+        Ok((Seen { acceptance, gradients: paths.gradients(), seconds }, state, rng))
     }
 
     fn paths<'m, M: Gradient<State = Vec<f64>>>(

@@ -15,6 +15,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
+use super::tiles::{self, Tiles};
 use super::{Family, Glm};
 use crate::error::{Error, Result};
 use crate::model::data::check_length;
@@ -195,6 +196,8 @@ pub(super) fn pass<S: Simd, F: Family>(
     let stride = blocks.layout().lines();
     let zero = [Lanes::splat(simd, 0.0); 2 * PANEL];
     let lines = &blocks.lines()[range.start * stride..range.end * stride];
+    let columns = coefficients.len();
+    let mut tiles = (columns >= tiles::MANY && !sums.hessian.is_empty()).then(|| Tiles::new(columns, PANEL));
     for (number, lines) in lines.chunks(PANEL * stride).enumerate() {
         let mut panel = Panel { first: zero, second: zero, cross: zero };
         for (k, block) in lines.chunks_exact(stride).enumerate() {
@@ -207,8 +210,15 @@ pub(super) fn pass<S: Simd, F: Family>(
         if !F::EXTRA.is_empty() {
             accumulate(simd, lines, stride, &panel.cross, &mut sums.cross);
         }
-        if !sums.hessian.is_empty() {
-            curvature(simd, lines, stride, &panel.second, coefficients.len(), &mut sums.hessian);
+        if let Some(tiles) = &mut tiles {
+            let mut weights = [0.0; PANEL * BLOCK];
+            for (part, second) in weights.chunks_exact_mut(16).zip(&panel.second) {
+                second.store_slice(part);
+            }
+            let weights = &weights[..lines.len() / stride * BLOCK];
+            tiles.add(simd, lines, stride, columns, weights, &mut sums.hessian);
+        } else if !sums.hessian.is_empty() {
+            curvature(simd, lines, stride, &panel.second, columns, &mut sums.hessian);
         }
     }
     Ok(())
