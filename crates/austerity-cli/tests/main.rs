@@ -29,3 +29,4 @@ mod theory;
 mod torture;
 mod trust;
 mod watching;
+mod wide;

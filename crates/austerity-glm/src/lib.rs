@@ -17,6 +17,7 @@
 //! | [`surrogate_density`] | [`SurrogateDensity`]: what leapfrog paths need of a surrogate |
 //! | [`glm::expansion`] | [`GlmExpansion`](glm::expansion::GlmExpansion): a surrogate of a regression, by Taylor's theorem at its mode |
 //! | [`row_expansion`] | [`RowExpansion`]: a surrogate of a user's own model, by the derivatives of its rows |
+//! | [`whole`] | [`Whole`]: the same posterior as one number, for paths that compute it on all rows |
 //! | [`modes`] | every mode that matters, from dispersed starts, weighed by Laplace evidence |
 //! | [`proposal`] | proposals on surrogates, and any proposal of a regression as a checkpoint keeps it |
 //! | [`check`] | are the assumptions sound here? leverage, blindness, prior conflict, tails |
@@ -41,6 +42,7 @@ pub mod store;
 pub mod surrogate;
 pub mod surrogate_density;
 pub mod tail;
+pub mod whole;
 
 pub use data::{CheckedData, Data, ResponseKind};
 pub use default_priors::{DefaultPriors, NoiseTails};
@@ -54,6 +56,7 @@ pub use store::{Store, StoreBuilder};
 pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
 pub use surrogate_density::SurrogateDensity;
 pub use tail::{FreeTail, PowerTail};
+pub use whole::Whole;
 
 /// The examples of the pages, kept true by running them.
 #[cfg(doctest)]

@@ -23,3 +23,4 @@ mod resumed;
 mod sinks;
 mod surrogates;
 mod tails;
+mod wide;

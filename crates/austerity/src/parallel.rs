@@ -28,6 +28,13 @@ pub fn each<T: Sync, R: Send, E: Send>(
     results.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
+/// Seconds that the calling thread had a core so far, where the system tells (Linux): on a busy machine less than the clock says.
+pub fn core_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(1e-9 * nanoseconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ use austerity::proposal::Mixture;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
 use austerity_glm::Glm;
+use austerity_glm::Whole;
 use austerity_glm::proposal::Transition;
 use austerity_glm::proposal::{RegressionProposal, StoredProposal};
 use austerity_io::run::DrawsWriter;
@@ -25,6 +26,7 @@ use super::start::{FindMode, Start, hazards, starts, typical};
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateRecord, Without};
 use super::tails::{self, FindTails};
+use super::wide::{Wide, WideRecord};
 use super::{
     Asked, Host, Parts, Session, all_cores, deadline, kept, layout, plan, priors, sample, settings,
     unless_closed,
@@ -175,6 +177,9 @@ impl Task for Begin<'_, '_> {
         if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
             return self.run(model);
         }
+        if let Some(wide) = self.wide(model)? {
+            return self.widely(model, wide);
+        }
         self.host.note("expanding the likelihood at the mode");
         let question = Question {
             choice: self.surrogate,
@@ -189,6 +194,9 @@ impl Task for Begin<'_, '_> {
             Ok(prepared) => *prepared,
             Err(why) => {
                 self.remarks.extend(why.remark());
+                if let Some(wide) = self.wide_without_surrogate(model)? {
+                    return self.widely(model, wide);
+                }
                 let exactly = matches!(why, Without::Skewed(..)) && !self.wanted.certified()
                     || self.wanted.care() >= Care::Certified;
                 let open = self.budget.is_none() && self.proposal == ProposalChoice::Auto;
@@ -251,7 +259,7 @@ impl Task for Begin<'_, '_> {
                 return self.go(
                     &model,
                     &proposal,
-                    Details { chosen, surrogate, sample, plan: None, settings },
+                    Details { surrogate, sample, ..Details::of(chosen, settings) },
                 );
             }
         }
@@ -259,7 +267,7 @@ impl Task for Begin<'_, '_> {
         self.go(
             &model,
             &proposal,
-            Details { chosen, surrogate: Some(record), sample: None, plan: budgeted, settings },
+            Details { surrogate: Some(record), plan: budgeted, ..Details::of(chosen, settings) },
         )
     }
 }
@@ -269,11 +277,44 @@ pub(super) struct Details {
     pub(super) chosen: Chosen,
     pub(super) surrogate: Option<SurrogateRecord>,
     pub(super) sample: Option<SampleRecord>,
+    /// Paths on all rows, whose length is planned already.
+    pub(super) wide: Option<WideRecord>,
     pub(super) plan: Option<BudgetPlan>,
     pub(super) settings: Settings,
 }
 
+impl Details {
+    /// Decisions about the rows themselves, and no plan for a budget.
+    pub(super) fn of(chosen: Chosen, settings: Settings) -> Self {
+        Self { chosen, surrogate: None, sample: None, wide: None, plan: None, settings }
+    }
+}
+
 impl Begin<'_, '_> {
+    /// Hamiltonian paths on all rows, decided exactly.
+    fn widely<F: austerity_glm::glm::Family>(
+        mut self,
+        model: &Glm<F>,
+        mut wide: Wide,
+    ) -> Result<Overview, Failure> {
+        // Only the clock ends such a run: there is no rule to choose.
+        self.budget = None;
+        let mut settings = settings(self.asked.request)?;
+        let typed = self.asked.request.shape.warmup.is_some();
+        wide.plan_length(&mut settings, typed, &self.asked.request.length);
+        let Wide { plan, shape, record, reason } = wide;
+        let whole = Whole::new(model, u64::from(plan.steps));
+        let proposal = plan.build(model, &shape)?;
+        let chosen = Chosen {
+            proposal_words: plan.sentence(),
+            worth: plan.worth(),
+            decided: self.wanted.exact(&reason),
+            pairs: None,
+            proposal: StoredProposal::Whole(plan),
+        };
+        self.go(&whole, &proposal, Details { wide: Some(record), ..Details::of(chosen, settings) })
+    }
+
     /// Decisions about the rows themselves.
     pub(super) fn plainly<M: Sampled>(mut self, model: &M) -> Result<Overview, Failure> {
         if self.wanted.care() == Care::Certified {
@@ -305,7 +346,7 @@ impl Begin<'_, '_> {
         };
         let chosen = self.with_tail_steps(chosen, &model.names())?;
         let proposal = chosen.proposal.clone().plain()?;
-        self.go(model, &proposal, Details { chosen, surrogate: None, sample: None, plan, settings })
+        self.go(model, &proposal, Details { plan, ..Details::of(chosen, settings) })
     }
 
     /// Exact decisions about candidates that a sample of the rows leads to: for posteriors that no expansion describes, and where audits contradicted a test.
@@ -327,11 +368,7 @@ impl Begin<'_, '_> {
             let chosen = Chosen { proposal: proposal.into(), proposal_words, decided, pairs: None, worth };
             let chosen = self.with_tail_steps(chosen, &model.names())?;
             let proposal = chosen.proposal.clone().plain()?;
-            return self.go(
-                model,
-                &proposal,
-                Details { chosen, surrogate: None, sample: None, plan: None, settings },
-            );
+            return self.go(model, &proposal, Details::of(chosen, settings));
         };
         if self.asked.request.shape.warmup.is_none() {
             settings.warmup = sampled::WARMUP;
@@ -344,11 +381,7 @@ impl Begin<'_, '_> {
             decided,
             pairs: None,
         };
-        self.go(
-            model,
-            &proposal,
-            Details { chosen, surrogate: None, sample: Some(record), plan: None, settings },
-        )
+        self.go(model, &proposal, Details { sample: Some(record), ..Details::of(chosen, settings) })
     }
 
     /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
@@ -399,10 +432,10 @@ impl Begin<'_, '_> {
     ) -> Result<Overview, Failure> {
         let names = model.names();
         let keep = kept(&self.asked.request.shape, &names)?;
-        let Details { chosen, surrogate, sample: rows, plan: budgeted, mut settings } = details;
+        let Details { chosen, surrogate, sample: rows, wide, plan: budgeted, mut settings } = details;
         let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
-        if self.asked.request.length.draws.is_none() && settings.draws < UNBOUNDED {
+        if self.asked.request.length.draws.is_none() && settings.draws < UNBOUNDED && wide.is_none() {
             settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
         }
         (settings.rule, settings.audit) = (rule, audit);
@@ -435,6 +468,7 @@ impl Begin<'_, '_> {
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
             sample: rows,
+            wide,
             budget: budgeted,
             storage: None,
             healed: self.history.records(),

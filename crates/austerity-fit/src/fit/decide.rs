@@ -188,6 +188,11 @@ impl Wanted {
         untyped && self.rule == RuleChoice::Auto && self.tolerance == TOLERANCE && !self.paper
     }
 
+    /// Whether audits were asked for.
+    pub(crate) fn asks_for_audits(&self) -> bool {
+        self.audit.is_some_and(|share| share > 0.0)
+    }
+
     /// Share of the decisions to be audited when each reads so much of the data.
     pub(crate) fn audited(&self, share: f64) -> f64 {
         self.audit.unwrap_or_else(|| audit::rate(share))

@@ -7,6 +7,7 @@
 //! | `choose` | proposal and rule of a new run, by pilots |
 //! | `proposal` | where candidates come from, with a surrogate and without |
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
+//! | `wide` | whether there are too many coefficients for a surrogate: Hamiltonian paths on all rows |
 //! | `modes` | is the mode the only one that matters |
 //! | `reach` | whether a surrogate holds where the posterior is |
 //! | `start` | the mode, whether the data are separable, where chains start |
@@ -43,6 +44,7 @@ mod start;
 pub(crate) mod storage;
 pub(crate) mod surrogate;
 mod tails;
+pub(crate) mod wide;
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};

@@ -287,11 +287,7 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
     let proposal = Transition::restored(&surrogate, stored.clone())?;
     let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
     let settings = settings(begin.asked.request)?;
-    begin.go(
-        &surrogate,
-        &proposal,
-        Details { chosen, surrogate: Some(record), sample: None, plan: None, settings },
-    )
+    begin.go(&surrogate, &proposal, Details { surrogate: Some(record), ..Details::of(chosen, settings) })
 }
 
 /// Without a surrogate, for this reason.

@@ -7,6 +7,7 @@ use austerity_io::run::Layout;
 use super::budget::BudgetPlan;
 use super::decide;
 use super::storage::bytes;
+use super::wide::WideRecord;
 use crate::report::count;
 use crate::request::Dialect;
 use crate::runs::{RunFile, about};
@@ -66,6 +67,7 @@ pub(super) fn words(planned: &Planned<'_>, memory: &Memory, dialect: Dialect) ->
     if let Some(takes) = takes {
         lines.push(format!("Time: {takes}, at the pace of the first steps."));
     }
+    lines.extend(run.wide.as_ref().map(WideRecord::sentence));
     let mega = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
     let traced = if settings.limits.target_ess.is_some() { memory.draws } else { 0 };
     let resident = memory.order + memory.scratch + traced + if mapped { 0 } else { memory.data };

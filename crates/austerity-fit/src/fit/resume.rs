@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use austerity::rule::RuleSettings;
 use austerity::run::{Limits, Sampler, UNBOUNDED};
-use austerity_glm::proposal::{SampledPaths, StoredProposal};
+use austerity_glm::Whole;
+use austerity_glm::proposal::{SampledPaths, StoredProposal, WholePaths};
 use austerity_glm::{Glm, Prior, Priors};
 use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
 use austerity_io::store;
@@ -19,7 +20,7 @@ use super::healing;
 use super::sink::Stored;
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Steps};
-use super::{Asked, Host, Session, all_cores, deadline, kept, layout, limits, sample, unless_closed};
+use super::{Asked, Host, Session, all_cores, deadline, kept, layout, limits, sample, unless_closed, wide};
 use crate::data::{self, Loaded};
 use crate::model::{Family, Regression, Sampled, Task, with_model};
 use crate::output::Failure;
@@ -205,6 +206,12 @@ impl Task for Resume<'_> {
     }
 
     fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        if let Some(record) = self.run.wide.clone() {
+            self.host.note("computing the covariance at the mode as at the beginning");
+            let shape = wide::restored(model, &record)?;
+            let whole = Whole::new(model, u64::from(record.gradients));
+            return self.go(&whole, |stored| WholePaths::restored(model, &shape, &stored));
+        }
         if let Some(record) = self.run.sample.clone() {
             self.host.note("drawing rows for the proposal as at the beginning");
             let threads = all_cores(self.asked.request.threads);

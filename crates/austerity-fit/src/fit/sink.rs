@@ -5,9 +5,10 @@
 
 use std::time::{Duration, Instant};
 
+use austerity::model::Gradient;
 use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_glm::glm::Family;
-use austerity_glm::proposal::{RegressionProposal, SampledPaths, StoredProposal, Transition};
+use austerity_glm::proposal::{RegressionProposal, SampledPaths, StoredProposal, Transition, WholePaths};
 use austerity_glm::{CertainSteps, ResidualGradient};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
@@ -38,6 +39,12 @@ impl<F: Family> Stored for SampledPaths<'_, F> {
 impl<E: CertainSteps + ResidualGradient> Stored for Transition<'_, E> {
     fn stored(self) -> StoredProposal {
         Transition::stored(self)
+    }
+}
+
+impl<M: Gradient<State = Vec<f64>>> Stored for WholePaths<'_, M> {
+    fn stored(self) -> StoredProposal {
+        WholePaths::stored(self)
     }
 }
 

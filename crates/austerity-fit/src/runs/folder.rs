@@ -26,6 +26,7 @@ use crate::fit::modes::ModesRecord;
 use crate::fit::sampled::SampleRecord;
 use crate::fit::storage::Storage;
 use crate::fit::surrogate::SurrogateRecord;
+use crate::fit::wide::WideRecord;
 use crate::model::Family;
 use crate::output::Failure;
 use crate::request::{AuditChoice, ProposalChoice, Request, RuleChoice, ShapeOptions, SurrogateChoice};
@@ -65,6 +66,9 @@ pub(crate) struct RunFile {
     /// The sample of rows that paths follow, if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sample: Option<SampleRecord>,
+    /// The paths on all rows, where there are too many coefficients for tests on residuals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wide: Option<WideRecord>,
     /// How a budget is spent, where that was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<BudgetPlan>,

@@ -15,6 +15,7 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
+use super::tiles::{self, Tiles};
 use super::{Family, Glm, Kernel as _, MOST_EXTRA};
 use crate::simd::{Lanes, lanes_sum};
 use austerity::error::{Error, Result};
@@ -201,6 +202,8 @@ pub(super) fn pass<S: Simd, F: Family>(
     let stride = blocks.layout().lines();
     let zero = [Lanes::splat(simd, 0.0); 2 * PANEL];
     let lines = &blocks.lines()[range.start * stride..range.end * stride];
+    let columns = coefficients.len();
+    let mut tiles = (columns >= tiles::MANY && !sums.hessian.is_empty()).then(|| Tiles::new(columns, PANEL));
     for (number, lines) in lines.chunks(PANEL * stride).enumerate() {
         let mut panel = Panel { first: zero, second: zero, cross: [zero; MOST_EXTRA] };
         for (k, block) in lines.chunks_exact(stride).enumerate() {
@@ -213,8 +216,15 @@ pub(super) fn pass<S: Simd, F: Family>(
         for (panel, sums) in panel.cross.iter().zip(&mut sums.cross).take(F::EXTRA.len()) {
             accumulate(simd, lines, stride, panel, sums);
         }
-        if !sums.hessian.is_empty() {
-            curvature(simd, lines, stride, &panel.second, coefficients.len(), &mut sums.hessian);
+        if let Some(tiles) = &mut tiles {
+            let mut weights = [0.0; PANEL * BLOCK];
+            for (part, second) in weights.chunks_exact_mut(16).zip(&panel.second) {
+                second.store_slice(part);
+            }
+            let weights = &weights[..lines.len() / stride * BLOCK];
+            tiles.add(simd, lines, stride, columns, weights, &mut sums.hessian);
+        } else if !sums.hessian.is_empty() {
+            curvature(simd, lines, stride, &panel.second, columns, &mut sums.hessian);
         }
     }
     Ok(())

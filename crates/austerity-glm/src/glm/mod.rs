@@ -18,7 +18,7 @@
 //! | `batch`, `rows`, [`list`] | moments of sixteen blocks at once; single rows; which blocks to read |
 //! | [`remainder`], [`residual`] | what a second-order expansion leaves of rows, and its moments |
 //! | [`ratio`] | the population of a move, and a chain's working memory |
-//! | [`derivative`] | gradient and Hessian |
+//! | [`derivative`], `tiles` | gradient and Hessian; the latter of many columns |
 //! | [`precise`] | double precision where single precision is too coarse for the posterior |
 //! | [`expansion`] | second-order surrogate: centre, certainty stratum, residuals of the rest |
 //! | [`gradient`] | the gradient of a batch of blocks |
@@ -62,6 +62,7 @@ pub mod residual;
 pub mod rows;
 mod start;
 pub mod student;
+mod tiles;
 
 #[cfg(test)]
 mod tests;

@@ -106,7 +106,7 @@ fn value(lines: &[Line], place: usize, i: usize) -> f64 {
 
 /// Adds x·γ of the 32 rows of a block to `out`.
 #[inline]
-fn add_products(lines: &[Line], coefficients: &[f64], out: &mut [f64; BLOCK]) {
+pub(super) fn add_products(lines: &[Line], coefficients: &[f64], out: &mut [f64; BLOCK]) {
     for (pair, &coefficient) in lines.as_chunks::<2>().0.iter().zip(coefficients) {
         if coefficient == 0.0 {
             continue;

@@ -10,6 +10,7 @@
 //! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
 //! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
 //! | [`sampled_paths`] | [`SampledPlan`]: leapfrog paths on a weighted sample of the rows, where no surrogate holds |
+//! | [`whole_paths`] | [`WholePathPlan`]: Hamiltonian paths on all rows for very many coefficients, by a pilot |
 //! | [`stored`] | [`RegressionProposal`], [`StoredProposal`]: any of these and of the core's, chosen at run time and kept in checkpoints |
 
 pub mod crank_nicolson;
@@ -21,6 +22,7 @@ pub mod surrogate_step;
 pub mod sweeps;
 pub mod tail_steps;
 pub mod transition;
+pub mod whole_paths;
 
 pub use crank_nicolson::CrankNicolson;
 pub use langevin::LangevinPlan;
@@ -30,3 +32,4 @@ pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;
 pub use tail_steps::{HeavyCoefficient, TailSteps};
 pub use transition::{ANTITHETIC_CORRELATION, Transition, TransitionKind, TransitionPlan};
+pub use whole_paths::{GradientSeconds, WholePathPlan, WholePaths};

@@ -12,7 +12,7 @@ use austerity::proposal::{AnyProposal, Laplace, Mixture, Proposal, Proposed, Ran
 use austerity::rng::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{CrankNicolson, LangevinPlan, SampledPlan, TailSteps, TransitionPlan};
+use super::{CrankNicolson, LangevinPlan, SampledPlan, TailSteps, TransitionPlan, WholePathPlan};
 
 /// Any proposal for a regression that needs no surrogate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,8 @@ pub enum StoredProposal {
     Langevin(LangevinPlan),
     /// The plan of leapfrog paths on a sample of the rows.
     Sampled(SampledPlan),
+    /// The plan of Hamiltonian paths on all rows.
+    Whole(WholePathPlan),
     /// A proposal that needs no surrogate.
     #[serde(untagged)]
     Plain(RegressionProposal),
@@ -113,6 +115,11 @@ impl StoredProposal {
                 "proposal",
                 "a plan for a sample of the rows",
                 "one that needs no sample, or `SampledPaths::restored`",
+            )),
+            Self::Whole(_) => Err(setting(
+                "proposal",
+                "a plan of paths on all rows",
+                "one that needs no gradients, or `WholePaths::restored`",
             )),
         }
     }

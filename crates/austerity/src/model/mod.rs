@@ -33,7 +33,7 @@ pub use batch_gradient::BatchGradient;
 pub use from_batches::{Derivatives, FromBatches, Likelihoods, from_batches};
 pub use from_fn::{FromFn, from_fn};
 pub use log_density::LogDensity;
-pub use mode::{Mode, find_mode};
+pub use mode::{Mode, covariance_at, find_mode};
 pub use rows::{check_length, check_rows, check_state, shuffle_keys, storage_order};
 pub use with_curvature::{RowCurvature, WithCurvature, with_curvature};
 pub use with_gradient::{WithGradient, with_gradient};

@@ -133,6 +133,14 @@ where
     Ok((point.gradient.as_slice().to_vec(), covariance))
 }
 
+/// The inverse of the negative Hessian at `state`, d × d row by row: at a mode that [`find_mode`] found, its covariance to the bit.
+pub fn covariance_at<M>(model: &M, state: &[f64]) -> Result<Vec<f64>>
+where
+    M: Model<State = Vec<f64>> + Curvature,
+{
+    laplace(model, state)?.1.ok_or_else(not_definite)
+}
+
 /// Climbs from `start` to a mode of `model`.
 ///
 /// ```
@@ -209,12 +217,16 @@ where
 }
 
 fn finish(point: Point, iterations: usize) -> Result<Mode> {
-    let covariance = point.covariance().ok_or_else(|| Error::NotPositiveDefinite {
+    let covariance = point.covariance().ok_or_else(not_definite)?;
+    Ok(Mode { state: point.state, log_density: point.value, covariance, iterations })
+}
+
+fn not_definite() -> Error {
+    Error::NotPositiveDefinite {
         what: "the negative Hessian at the mode".into(),
         remedy: "the data and the prior leave some direction free; give every coefficient a proper prior"
             .into(),
-    })?;
-    Ok(Mode { state: point.state, log_density: point.value, covariance, iterations })
+    }
 }
 
 fn no_mode(iterations: usize, change: f64) -> Error {

@@ -12,6 +12,10 @@
 //! acceptance, never exactness. Warm-up steers h to an acceptance rate by
 //! log h += n^{−2/3}·(a − a*) (Robbins & Monro 1951), where a = min(1, e^{H−H'}) is known from the path itself.
 //!
+//! **Rotating paths** ([`Hamiltonian::rotating`]) take kicks of tan(h/2) and drifts of sin h in the place of h/2 and h. These three shears make up a rotation by h, so a normal density with the
+//! shape's covariance keeps its energy exactly at any h < π, wherever its mean is and in any dimension; what costs acceptance is what the density has beyond the second order. One
+//! step of 1.6, a single gradient, then forgets where it began, where plain leapfrog steps must be as short as d^{−1/4} (Shahbaba, Lan, Johnson & Neal 2014; Casas, Sanz-Serna & Shaw 2022).
+//!
 //! A path on which density or gradient stop being numbers leads nowhere: the candidate is ruled out, which is symmetric,
 //! since the way back is the same path. [`Hamiltonian::lost`] counts them.
 //!
@@ -142,6 +146,8 @@ pub struct Hamiltonian<D> {
     density: D,
     shape: RandomWalk,
     path: Path,
+    /// Whether steps are those of a rotation.
+    rotating: bool,
     start: Point,
     end: Point,
     momentum: Vec<f64>,
@@ -161,6 +167,7 @@ impl<D: LogDensity> Hamiltonian<D> {
             density,
             shape: shape.clone(),
             path,
+            rotating: false,
             start: Point::default(),
             end: Point::default(),
             momentum: vec![0.0; dimension],
@@ -168,6 +175,25 @@ impl<D: LogDensity> Hamiltonian<D> {
             gradients: 0,
             lost: 0,
         })
+    }
+
+    /// The same with steps that rotate: exact where the density is normal with the covariance of the shape. Lengths are angles then, below π, and are not learnt.
+    pub fn rotating(mut self) -> Result<Self> {
+        let longest = self.path.length * (1.0 + self.path.jitter);
+        if longest >= std::f64::consts::PI {
+            return Err(setting("longest rotation of a step", longest, "an angle below π"));
+        }
+        if let Some(target) = self.path.target {
+            return Err(setting("target acceptance of rotating paths", target, "none: give the angle"));
+        }
+        self.rotating = true;
+        Ok(self)
+    }
+
+    /// min(1, e^{H−H'}) of the last path: the probability that an exact decision accepts it.
+    #[must_use]
+    pub fn last_acceptance(&self) -> f64 {
+        self.acceptance
     }
 
     /// The path as learnt so far: plain data that a checkpoint file can keep, see
@@ -212,9 +238,11 @@ impl<D: LogDensity> Hamiltonian<D> {
     /// Moves `end` and the momentum along the leapfrog path. False when the path is lost.
     fn follow(&mut self, length: f64, steps: u32) -> Result<bool> {
         let shape = self.shape.shape();
-        shape.add_transposed(0.5 * length, &self.end.gradient, &mut self.momentum);
+        let (kick, drift) =
+            if self.rotating { ((0.5 * length).tan(), length.sin()) } else { (0.5 * length, length) };
+        shape.add_transposed(kick, &self.end.gradient, &mut self.momentum);
         for step in 1..=steps {
-            shape.add(length, &self.momentum, &mut self.end.state);
+            shape.add(drift, &self.momentum, &mut self.end.state);
             if !self.end.state.iter().all(|value| value.is_finite()) {
                 return Ok(false);
             }
@@ -222,8 +250,8 @@ impl<D: LogDensity> Hamiltonian<D> {
             if !self.end.pass(&mut self.density, step == steps)? {
                 return Ok(false);
             }
-            let part = if step < steps { 1.0 } else { 0.5 };
-            shape.add_transposed(part * length, &self.end.gradient, &mut self.momentum);
+            let part = if step < steps { 2.0 } else { 1.0 };
+            shape.add_transposed(part * kick, &self.end.gradient, &mut self.momentum);
         }
         Ok(true)
     }

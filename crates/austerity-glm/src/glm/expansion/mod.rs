@@ -13,6 +13,7 @@
 //! | `limit` | how large all residuals of a move can be, at once |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | [`row_sample`] | a weighted sample of the rows, for proposals where no expansion holds |
+//! | [`width`] | whether there are too many coefficients for all this, before it is done |
 //! | `build` | the steps from a model to its expansion |
 //!
 //! ```text
@@ -41,6 +42,7 @@ pub mod population;
 pub mod row_sample;
 pub mod scores;
 mod tensor;
+pub mod width;
 
 #[cfg(test)]
 mod tests;
@@ -69,6 +71,7 @@ use cubic::Cubic;
 use limit::Limit;
 pub use population::{Residuals, Scratch};
 pub use row_sample::RowSample;
+pub use width::Width;
 
 /// Columns whose coefficients fit on the stack, and how many it is cleared for where that is enough.
 const STACK: usize = 256;

@@ -76,7 +76,26 @@ fn end<M: Gradient<State = Vec<f64>>>(
     (state, momentum): (&[f64], &[f64]),
     (length, steps): (f64, u32),
 ) -> (Vec<f64>, Vec<f64>, f64) {
-    let mut paths = Hamiltonian::new(model, shape, fixed(length, steps)).unwrap();
+    let paths = Hamiltonian::new(model, shape, fixed(length, steps)).unwrap();
+    end_of(paths, (state, momentum), (length, steps))
+}
+
+/// The same of rotating paths.
+fn rotated<M: Gradient<State = Vec<f64>>>(
+    model: &M,
+    shape: &RandomWalk,
+    (state, momentum): (&[f64], &[f64]),
+    (angle, steps): (f64, u32),
+) -> (Vec<f64>, Vec<f64>, f64) {
+    let paths = Hamiltonian::new(model, shape, fixed(angle, steps)).unwrap().rotating().unwrap();
+    end_of(paths, (state, momentum), (angle, steps))
+}
+
+fn end_of<M: Gradient<State = Vec<f64>>>(
+    mut paths: Hamiltonian<&M>,
+    (state, momentum): (&[f64], &[f64]),
+    (length, steps): (f64, u32),
+) -> (Vec<f64>, Vec<f64>, f64) {
     paths.begin(state).unwrap();
     paths.end = paths.start.clone();
     paths.momentum = momentum.to_vec();
@@ -132,6 +151,77 @@ fn volume_is_preserved() {
         let volume = derivative.determinant();
         assert!((volume - 1.0).abs() < 1e-6, "{shape:?}: {volume}");
     }
+}
+
+/// Rotating paths are reversible and preserve volume where the density is anything but normal with that covariance.
+#[test]
+fn rotating_paths_lead_home_and_preserve_volume() {
+    let model = linear();
+    for shape in shapes() {
+        let (state, momentum, _) = rotated(&model, &shape, (&START, &MOMENTUM), (0.1, 25));
+        let back: Vec<f64> = momentum.iter().map(|z| -z).collect();
+        let (home, momentum, _) = rotated(&model, &shape, (&state, &back), (0.1, 25));
+        for i in 0..4 {
+            assert!((home[i] - START[i]).abs() < 1e-10, "{shape:?}: {home:?}");
+            assert!((momentum[i] + MOMENTUM[i]).abs() < 1e-10, "{shape:?}: {momentum:?}");
+        }
+        let map = |point: &[f64]| {
+            let (state, momentum, _) = rotated(&model, &shape, point.split_at(4), (0.3, 5));
+            nalgebra::DVector::from_vec([state, momentum].concat())
+        };
+        let (point, width) = ([START, MOMENTUM].concat(), 1e-5);
+        let column = |i: usize| {
+            let at = |sign: f64| {
+                let mut moved = point.clone();
+                moved[i] += sign * width;
+                map(&moved)
+            };
+            (at(1.0) - at(-1.0)) / (2.0 * width)
+        };
+        let volume = DMatrix::from_columns(&(0..8).map(column).collect::<Vec<_>>()).determinant();
+        assert!((volume - 1.0).abs() < 1e-6, "{shape:?}: {volume}");
+    }
+}
+
+/// A normal posterior keeps its energy at any angle below π, from anywhere, and a quarter turn forgets the state: the end depends on the momentum alone. Plain leapfrog steps of the same length do
+/// not.
+#[test]
+fn rotations_are_exact_for_a_normal_posterior() {
+    let rows = [[0.0, 1.0], [1.0, -1.0], [2.0, 0.5], [4.0, 2.0], [3.0, 0.0], [7.0, 0.3]];
+    let response = [1.1, 2.9, 5.2, 8.8, 4.0, 9.9];
+    let design = DMatrix::from_fn(6, 3, |row, column| if column == 0 { 1.0 } else { rows[row][column - 1] });
+    let (precision, products) = (design.transpose() * &design / 0.64, design);
+    let model = Density(3, move |state: &[f64], gradient: &mut [f64]| {
+        let miss = nalgebra::DVector::from_column_slice(&response)
+            - &products * nalgebra::DVector::from_column_slice(state);
+        let slope = products.transpose() * &miss / 0.64;
+        gradient.iter_mut().zip(slope.iter()).for_each(|(g, slope)| *g += slope);
+        -0.5 * miss.norm_squared() / 0.64
+    });
+    let covariance = (precision + DMatrix::identity(3, 3) / 4.0).try_inverse().unwrap();
+    let shape = RandomWalk::dense(3, covariance.as_slice()).unwrap();
+    let from = [3.0, -1.0, 4.0];
+    let momentum = &MOMENTUM[..3];
+    let (_, _, before) = rotated(&model, &shape, (&from, momentum), (1e-9, 1));
+    for (angle, steps) in [(0.4, 3), (1.6, 1), (2.9, 1), (1.1, 4)] {
+        let (_, _, energy) = rotated(&model, &shape, (&from, momentum), (angle, steps));
+        assert!((energy - before).abs() < 1e-8 * before.abs(), "{angle}: {energy} {before}");
+        let (_, _, plain) = end(&model, &shape, (&from, momentum), (angle, steps));
+        assert!((plain - before).abs() > 1e-3, "plain steps of {angle} are as good");
+    }
+    let quarter = std::f64::consts::FRAC_PI_2;
+    let (one, _, _) = rotated(&model, &shape, (&from, momentum), (quarter, 1));
+    let (other, _, _) = rotated(&model, &shape, (&[0.0, 1.0, 0.0], momentum), (quarter, 1));
+    one.iter().zip(&other).for_each(|(a, b)| assert!((a - b).abs() < 1e-8, "{one:?} {other:?}"));
+}
+
+#[test]
+fn rotations_beyond_half_a_turn_or_learnt_ones_are_refused() {
+    let (model, shape) = (linear(), dense());
+    let refused =
+        |path: Path| Hamiltonian::new(&model, &shape, path).unwrap().rotating().err().unwrap().to_string();
+    assert!(refused(Path { jitter: 0.2, ..fixed(2.7, 1) }).contains("3.24"));
+    assert!(refused(Path { target: Some(0.8), ..fixed(1.0, 1) }).contains("0.8"));
 }
 
 /// Over a path of one length the energy error falls with the square of the step.
