@@ -14,6 +14,8 @@ use crate::request::{Dialect, Keyword};
 pub enum About {
     /// An option.
     Keyword(Keyword),
+    /// Something that follows from an option.
+    Because(&'static str, Keyword),
     /// Something else, in words.
     Thing(String),
 }
