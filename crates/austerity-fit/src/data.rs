@@ -158,7 +158,7 @@ fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
         && kind != opened.store.description().kind
     {
         return Err(differs(
-            About::Thing("the kind of response".into()),
+            About::Because("the kind of response", Keyword::Family),
             &opened.store.description().kind.to_string(),
             &kind.to_string(),
         ));

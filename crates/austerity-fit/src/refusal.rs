@@ -14,6 +14,8 @@ use crate::request::{Dialect, Keyword};
 pub enum About {
     /// An option.
     Keyword(Keyword),
+    /// Something that follows from an option.
+    Because(&'static str, Keyword),
     /// Something else, in words.
     Thing(String),
 }
@@ -43,34 +45,16 @@ pub enum NoSurrogate {
     Unasked,
 }
 
-/// Why a request cannot be met.
+/// Why a request cannot be met. Fields hold what the sentence names: the option, its value, what is allowed.
+#[allow(missing_docs, reason = "the fields are called what they are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// A number outside its range.
-    Range {
-        /// The option.
-        keyword: Keyword,
-        /// Its value.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
+    Range { keyword: Keyword, value: String, allowed: String },
     /// A value that cannot be used.
-    Value {
-        /// The option.
-        keyword: Keyword,
-        /// Its value.
-        value: String,
-        /// What is wrong with it, or allowed instead.
-        why: String,
-    },
+    Value { keyword: Keyword, value: String, why: String },
     /// An option that is needed.
-    Missing {
-        /// The option.
-        keyword: Keyword,
-        /// What it is needed for.
-        why: &'static str,
-    },
+    Missing { keyword: Keyword, why: &'static str },
     /// Exact rules with options of a test.
     ExactMakesNoTest,
     /// Exact rules with a tolerance or audits.
@@ -88,174 +72,57 @@ pub enum Refusal {
     /// The pilot met no move that a test could decide.
     NoMoves,
     /// An option needs a surrogate, and there is none.
-    NeedsSurrogate {
-        /// The option.
-        keyword: Keyword,
-        /// Its value.
-        value: String,
-        /// Why there is none.
-        why: NoSurrogate,
-        /// The value that works without one.
-        instead: &'static str,
-    },
+    NeedsSurrogate { keyword: Keyword, value: String, why: NoSurrogate, instead: &'static str },
     /// The folder cannot hold enough draws.
-    DiskTooSmall {
-        /// Bytes allowed.
-        max_disk: u64,
-        /// The fewest draws that make sense.
-        draws: u64,
-        /// Chains.
-        chains: u64,
-        /// Parameters.
-        parameters: usize,
-        /// Bytes that would do.
-        least: u64,
-    },
+    DiskTooSmall { max_disk: u64, draws: u64, chains: u64, parameters: usize, least: u64 },
     /// More effective draws than the folder can hold for certain.
-    TargetTooLarge {
-        /// Effective draws asked for.
-        target: f64,
-        /// Bytes allowed.
-        max_disk: u64,
-        /// Effective draws that can be reached.
-        reachable: u64,
-    },
+    TargetTooLarge { target: f64, max_disk: u64, reachable: u64 },
     /// A budget that affords nothing.
-    BudgetTooSmall {
-        /// The budget in words.
-        budget: String,
-        /// What it is too small for.
-        what: String,
-        /// The option.
-        keyword: Keyword,
-        /// The least value of it.
-        least: String,
-    },
+    BudgetTooSmall { budget: String, what: String, keyword: Keyword, least: String },
     /// More chains than any machine has use for.
-    TooManyChains {
-        /// Chains asked for.
-        chains: u32,
-        /// The most.
-        most: u32,
-    },
+    TooManyChains { chains: u32, most: u32 },
     /// A column with the name of a parameter.
-    SigmaColumn {
-        /// The table.
-        file: PathBuf,
-    },
+    SigmaColumn { file: PathBuf },
     /// Functions without derivatives cannot be expanded.
-    OwnDerivatives {
-        /// The option that asks for a surrogate.
-        keyword: Keyword,
-    },
+    OwnDerivatives { keyword: Keyword },
     /// A model of the user's own brings its prior.
     OwnPrior,
     /// A model of the user's own has no bounds.
     OwnCertified,
     /// A parameter that is to be kept twice.
-    KeepTwice {
-        /// The list.
-        keep: Vec<String>,
-        /// The one that repeats.
-        name: String,
-    },
+    KeepTwice { keep: Vec<String>, name: String },
     /// A parameter that does not exist.
-    KeepUnknown {
-        /// The name.
-        name: String,
-        /// The nearest parameter.
-        near: Option<String>,
-        /// All parameters.
-        known: Vec<String>,
-    },
+    KeepUnknown { name: String, near: Option<String>, known: Vec<String> },
     /// A prior for a coefficient that does not exist.
-    UnknownCoefficient {
-        /// The name.
-        name: String,
-        /// The nearest coefficient.
-        near: Option<String>,
-        /// All coefficients.
-        known: Vec<String>,
-    },
+    UnknownCoefficient { name: String, near: Option<String>, known: Vec<String> },
     /// A prior of an intercept that the model does not have.
     NoIntercept,
     /// A prior of positive numbers for a coefficient.
-    PositivePrior {
-        /// The option.
-        keyword: Keyword,
-        /// The coefficient, where the option names several.
-        coefficient: Option<String>,
-        /// The prior.
-        prior: Prior,
-    },
+    PositivePrior { keyword: Keyword, coefficient: Option<String>, prior: Prior },
     /// A prior of real numbers for sigma.
-    SigmaPrior {
-        /// The prior.
-        prior: Prior,
-    },
+    SigmaPrior { prior: Prior },
     /// A resumed run would change.
-    Changed {
-        /// What.
-        what: About,
-        /// What it was.
-        stored: String,
-        /// What it would be.
-        now: String,
-    },
+    Changed { what: About, stored: String, now: String },
     /// A store was made with other options.
-    StoreDiffers {
-        /// The store.
-        file: PathBuf,
-        /// What differs.
-        what: About,
-        /// What it was.
-        stored: String,
-        /// What it would be.
-        now: String,
-    },
+    StoreDiffers { file: PathBuf, what: About, stored: String, now: String },
     /// Trials with a family that has none.
-    TrialsFamily {
-        /// The column.
-        trials: String,
-    },
+    TrialsFamily { trials: String },
     /// A bias is predicted for Metropolis–Hastings only.
     EnergyLogistic,
     /// Two options that exclude each other.
     Both(Keyword, Keyword),
     /// A folder that cannot be used.
-    Folder {
-        /// What is wrong with it.
-        problem: String,
-    },
+    Folder { problem: String },
     /// A folder that holds something else.
-    FolderFull {
-        /// The folder.
-        folder: PathBuf,
-    },
+    FolderFull { folder: PathBuf },
     /// A folder that holds a run.
-    FolderTaken {
-        /// The folder.
-        folder: PathBuf,
-    },
+    FolderTaken { folder: PathBuf },
     /// A run that is to go on, and nobody said which.
-    ResumeWhere {
-        /// A folder that could be meant.
-        example: PathBuf,
-    },
+    ResumeWhere { example: PathBuf },
     /// Predictions need parameters that the run did not keep.
-    NotKept {
-        /// The run.
-        run: PathBuf,
-        /// The parameters.
-        names: Vec<String>,
-    },
+    NotKept { run: PathBuf, names: Vec<String> },
     /// Fewer draws than chains.
-    FewerThanChains {
-        /// Draws asked for.
-        draws: usize,
-        /// Chains.
-        chains: usize,
-    },
+    FewerThanChains { draws: usize, chains: usize },
 }
 
 impl fmt::Display for Refusal {

@@ -104,10 +104,22 @@ pub(crate) struct DataArguments {
 
 impl DataArguments {
     pub(crate) fn options(&self) -> DataOptions {
-        let Self { data, response, features, categorical, success, reference, .. } = self.clone();
-        let Self { weights, trials, offset, no_intercept, standardize, family, .. } = self.clone();
+        let Self {
+            data: file,
+            response,
+            features,
+            categorical,
+            success,
+            reference,
+            weights,
+            trials,
+            offset,
+            no_intercept,
+            standardize,
+            family,
+        } = self.clone();
         DataOptions {
-            file: data,
+            file,
             response,
             features,
             categorical,

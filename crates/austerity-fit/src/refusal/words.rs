@@ -11,6 +11,7 @@ impl About {
     fn words(&self, dialect: Dialect) -> String {
         match self {
             Self::Keyword(keyword) => keyword.name(dialect),
+            Self::Because(words, keyword) => format!("{words} ({})", keyword.spelled(dialect)),
             Self::Thing(words) => words.clone(),
         }
     }

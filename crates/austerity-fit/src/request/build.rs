@@ -1,6 +1,6 @@
 //! Building a request, running it, and what comes of it: the default fit for Rust, from a file or from columns in memory.
 //!
-//! A run needs a folder for its draws and checkpoints. [`Request::out`] names it. Without a name a fit of a file makes one named after the file, as
+//! A run needs a folder for its draws and checkpoints. [`Request::out()`] names it. Without a name a fit of a file makes one named after the file, as
 //! the program does; a fit of columns in memory makes a temporary one that goes with the [`Fit`].
 
 use std::collections::hash_map::RandomState;
@@ -138,7 +138,7 @@ impl Request {
         self
     }
 
-    /// Goes on with the run in [`Request::out`].
+    /// Goes on with the run in [`Request::out()`].
     #[must_use]
     pub fn resumed(mut self) -> Self {
         self.resume = true;
