@@ -16,6 +16,7 @@ use super::decide::{self, Decided, Wanted};
 use super::healing::{self, Care, History};
 use super::pace;
 use super::proposal::{Candidates, ProposalChoice};
+use super::reach;
 use super::sampled::{self, SampleRecord};
 use super::sink::Stored;
 use super::start::{FindMode, Start, hazards, starts, typical};
@@ -189,10 +190,12 @@ impl Task for Begin<'_, '_> {
             Ok(prepared) => *prepared,
             Err(why) => {
                 self.remarks.extend(why.remark());
-                let exactly = matches!(why, Without::Skewed(..)) && !self.wanted.certified()
-                    || self.wanted.care() >= Care::Certified;
+                let skewed = match why {
+                    Without::Skewed(..) => !self.wanted.certified() || self.wanted.care() == Care::Certified,
+                    _ => self.wanted.care() == Care::Exact && reach::is_skewed(model, &self.start.mode),
+                };
                 let open = self.budget.is_none() && self.proposal == ProposalChoice::Auto;
-                return if exactly && open { self.by_sample(model) } else { self.plainly(model) };
+                return if skewed && open { self.by_sample(model) } else { self.plainly(model) };
             }
         };
         let rows = model;
@@ -248,11 +251,19 @@ impl Task for Begin<'_, '_> {
                     pairs: None,
                 };
                 let (surrogate, sample) = (Some(record), Some(sampled));
-                return self.go(&model, &proposal, Details { chosen, surrogate, sample, plan: None, settings });
+                return self.go(
+                    &model,
+                    &proposal,
+                    Details { chosen, surrogate, sample, plan: None, settings },
+                );
             }
         }
         let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
-        self.go(&model, &proposal, Details { chosen, surrogate: Some(record), sample: None, plan: budgeted, settings })
+        self.go(
+            &model,
+            &proposal,
+            Details { chosen, surrogate: Some(record), sample: None, plan: budgeted, settings },
+        )
     }
 }
 
@@ -318,7 +329,11 @@ impl Begin<'_, '_> {
             let chosen = Chosen { proposal, proposal_words, decided, pairs: None, worth };
             let chosen = self.with_tail_steps(chosen, &model.names())?;
             let proposal = chosen.proposal.clone();
-            return self.go(model, &proposal, Details { chosen, surrogate: None, sample: None, plan: None, settings });
+            return self.go(
+                model,
+                &proposal,
+                Details { chosen, surrogate: None, sample: None, plan: None, settings },
+            );
         };
         if self.asked.options.shape.warmup.is_none() {
             settings.warmup = sampled::WARMUP;
@@ -331,7 +346,11 @@ impl Begin<'_, '_> {
             decided,
             pairs: None,
         };
-        self.go(model, &proposal, Details { chosen, surrogate: None, sample: Some(record), plan: None, settings })
+        self.go(
+            model,
+            &proposal,
+            Details { chosen, surrogate: None, sample: Some(record), plan: None, settings },
+        )
     }
 
     /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
@@ -451,7 +470,8 @@ impl Begin<'_, '_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let exact = !matches!(self.parts.family, Family::Linear | Family::Own) && matches!(run.settings.rule, RuleSettings::Exact { .. });
+        let exact = !matches!(self.parts.family, Family::Linear | Family::Own)
+            && matches!(run.settings.rule, RuleSettings::Exact { .. });
         let again = !run.healed.is_empty();
         let takes = if exact || again {
             let threads = threads(self.asked.common);

@@ -299,7 +299,11 @@ fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) ->
     let proposal = Transition::restored(&surrogate, stored.clone())?;
     let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
     let settings = settings(begin.asked.common, begin.asked.options)?;
-    begin.go(&surrogate, &proposal, Details { chosen, surrogate: Some(record), sample: None, plan: None, settings })
+    begin.go(
+        &surrogate,
+        &proposal,
+        Details { chosen, surrogate: Some(record), sample: None, plan: None, settings },
+    )
 }
 
 /// What the folder keeps of an expansion, in the terms of a regression's.

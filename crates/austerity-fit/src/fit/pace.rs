@@ -31,7 +31,15 @@ pub(super) fn expected<M: Sampled, P: Stored>(
     if settings.draws >= UNBOUNDED || settings.limits != Limits::default() {
         return None;
     }
-    let few = Settings { chains: 1, warmup: 1, draws: TIMED, thin: 1, record_every: 1, audit: 0.0, ..settings.clone() };
+    let few = Settings {
+        chains: 1,
+        warmup: 1,
+        draws: TIMED,
+        thin: 1,
+        record_every: 1,
+        audit: 0.0,
+        ..settings.clone()
+    };
     let sampler = Sampler::new(model, &few, proposal, &[start.to_vec()]).ok()?;
     let begun = Instant::now();
     sampler.run(&Control::new(), &mut Silent);

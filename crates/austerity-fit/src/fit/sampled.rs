@@ -8,7 +8,7 @@
 use austerity::model::glm::Family;
 use austerity::model::glm::expansion::{GlmExpansion, RowSample};
 use austerity::model::{Glm, Mode, Surrogate};
-use austerity::proposal::{AnyProposal, SampledPlan, TailSteps};
+use austerity::proposal::{AnyProposal, SampledPlan, TailSteps, TransitionKind};
 use serde::{Deserialize, Serialize};
 
 use super::reach;
@@ -20,6 +20,8 @@ pub(super) const WARMUP: u64 = 300;
 const ROWS: usize = 4096;
 const PER_PARAMETER: usize = 256;
 const ENLARGED: u32 = 2;
+/// Spread of log w below which draws from the normal approximation serve, whatever a single tail is like ([`TransitionPlan::spread`](austerity::proposal::TransitionPlan)).
+const NORMAL: f64 = 0.2;
 /// Share of candidates that all rows must agree to.
 const AGREEMENT: f64 = 0.6;
 
@@ -41,10 +43,15 @@ impl SampleRecord {
 
 /// Whether candidates on a surrogate had better come from a sample of the rows: none of its coefficients has steps of its own, and the posterior has a tail that draws from the normal approximation, or paths on a polynomial, do not
 /// reach evenly. For few parameters, where the sample is not the larger part of the cost, and likelihoods without others.
-pub(super) fn is_better<F: Family>(surrogate: &Surrogate<GlmExpansion<F>>, stored: &AnyProposal, mode: &Mode) -> bool {
+pub(super) fn is_better<F: Family>(
+    surrogate: &Surrogate<GlmExpansion<F>>,
+    stored: &AnyProposal,
+    mode: &Mode,
+) -> bool {
     let AnyProposal::Transition(plan) = stored else { return false };
     let few = PER_PARAMETER * mode.state.len() <= ROWS && F::EXTRA.is_empty();
-    few && plan.sweeps == 0 && reach::has_heavy_tail(surrogate, mode)
+    let normal = plan.kind == TransitionKind::Independent && plan.spread < NORMAL;
+    few && plan.sweeps == 0 && !normal && reach::has_heavy_tail(surrogate, mode)
 }
 
 /// A sample that serves, with the paths on it and steps into `tails` besides; none where a random walk is worth more.

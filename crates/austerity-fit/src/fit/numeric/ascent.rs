@@ -58,7 +58,10 @@ pub(super) fn other_modes<M: Sampled>(
         let Some((inverse, 0.0)) = regular(&hessian) else { continue };
         let log_density = thorough.at(&end, false)? - model.log_prior(&mode.state);
         let covariance = inverse.transpose().as_slice().to_vec();
-        add_mode(&mut modes, Mode { state: end.as_slice().to_vec(), log_density, covariance, iterations: STEPS });
+        add_mode(
+            &mut modes,
+            Mode { state: end.as_slice().to_vec(), log_density, covariance, iterations: STEPS },
+        );
     }
     Ok((modes, made))
 }

@@ -126,7 +126,8 @@ fn modes_of_a_dozen_parameters_are_found() {
                 -0.5 * (noise - s[0] - 0.2 * s[1] * side).powi(2)
             };
             let rest = s[2..].iter().enumerate();
-            let far = |(j, x): (usize, &f64)| -0.5 * (x - (i as f64 * 0.3 + j as f64).cos() - j as f64).powi(2);
+            let far =
+                |(j, x): (usize, &f64)| -0.5 * (x - (i as f64 * 0.3 + j as f64).cos() - j as f64).powi(2);
             first + rest.map(far).sum::<f64>()
         };
         from_fn(4_000, 2 + more, |s: &[f64]| -0.005 * s.iter().map(|x| x * x).sum::<f64>(), row).unwrap()
