@@ -20,6 +20,7 @@ use super::decide::{Decided, Wanted};
 use super::healing::{self, Care, History};
 use super::pace;
 use super::proposal::Candidates;
+use super::reach;
 use super::sampled::{self, SampleRecord};
 use super::sink::Stored;
 use super::start::{FindMode, Start, hazards, starts, typical};
@@ -197,11 +198,13 @@ impl Task for Begin<'_, '_> {
                 if let Some(wide) = self.wide_without_surrogate(model)? {
                     return self.widely(model, wide);
                 }
-                let exactly = matches!(why, Without::Skewed(..)) && !self.wanted.certified()
-                    || self.wanted.care() >= Care::Certified;
+                let skewed = match why {
+                    Without::Skewed(..) => !self.wanted.certified() || self.wanted.care() == Care::Certified,
+                    _ => self.wanted.care() == Care::Exact && reach::is_skewed(model, &self.start.mode),
+                };
                 let open = self.budget.is_none() && self.proposal == ProposalChoice::Auto;
                 self.without = Some(why);
-                return if exactly && open { self.by_sample(model) } else { self.plainly(model) };
+                return if skewed && open { self.by_sample(model) } else { self.plainly(model) };
             }
         };
         let rows = model;

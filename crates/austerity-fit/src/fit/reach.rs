@@ -46,6 +46,19 @@ pub(super) fn has_heavy_tail<E: Expansion>(surrogate: &Surrogate<E>, mode: &Mode
     })
 }
 
+/// The same of a model without a surrogate, on all rows.
+pub(super) fn is_skewed<M: Model<State = Vec<f64>>>(model: &M, mode: &Mode) -> bool {
+    let mut scratch = model.scratch(Access::Blocks);
+    (0..mode.state.len().min(COEFFICIENTS)).any(|parameter| {
+        [TAIL, -TAIL].into_iter().any(|side| {
+            let there = along(mode, parameter, side);
+            let prior = model.log_prior(&there) - model.log_prior(&mode.state);
+            let rows = model.compare(&mode.state, &there, &mut scratch).total();
+            rows.is_ok_and(|rows| !rows.impossible() && prior + rows.sum() + 0.5 * TAIL * TAIL > HEAVY)
+        })
+    })
+}
+
 /// The mode, moved by so many standard deviations of a coefficient along it, the others following.
 fn along(mode: &Mode, parameter: usize, sds: f64) -> Vec<f64> {
     let d = mode.state.len();
@@ -95,4 +108,31 @@ fn missed<M: Model<State = Vec<f64>>>(
     }
     let total = residuals.total()?;
     Ok(if total.impossible() { f64::NEG_INFINITY } else { total.sum() })
+}
+
+#[cfg(test)]
+mod tests {
+    use austerity::model::find_mode;
+    use austerity_glm::glm::expansion::{ExpansionSettings, GlmExpansion};
+    use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind};
+
+    use super::*;
+
+    /// So many events in 20,000 rows: one is beyond every expansion, ten are within reach of one and have a tail of their own, a thousand have none.
+    #[test]
+    fn few_events_are_told_from_many() {
+        for (events, off, heavy) in [(1, true, true), (10, false, true), (1000, false, false)] {
+            let rows = 20_000;
+            let x: Vec<f64> = (0..rows).map(|i| 3.0 * ((i as f64 * 0.618_034).fract() - 0.5)).collect();
+            let y = (0..rows).map(|i| f64::from(i * 7 % rows < 7 * events && i % 7 == 0)).collect();
+            let data = Data::new(["x"], vec![x], y).check(ResponseKind::Binary).unwrap();
+            let model = Glm::new(Logistic, &data, vec![Prior::normal(10.0), Prior::normal(2.5)]).unwrap();
+            let mode = find_mode(&model, &[0.0; 2]).unwrap();
+            let settings = ExpansionSettings { raise: true, ..ExpansionSettings::default() };
+            let surrogate = Surrogate::new(GlmExpansion::new(&model, &mode.state, &settings).unwrap());
+            assert_eq!(lost(&surrogate, &mode).is_some(), off, "{events}: {:?}", lost(&surrogate, &mode));
+            assert_eq!(has_heavy_tail(&surrogate, &mode), heavy, "{events}");
+            assert_eq!(is_skewed(&model, &mode), heavy, "{events}");
+        }
+    }
 }

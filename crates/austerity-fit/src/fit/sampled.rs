@@ -8,8 +8,7 @@
 use austerity::model::Mode;
 use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::{GlmExpansion, RowSample};
-use austerity_glm::proposal::TailSteps;
-use austerity_glm::proposal::{SampledPlan, StoredProposal};
+use austerity_glm::proposal::{SampledPlan, StoredProposal, TailSteps, TransitionKind};
 use austerity_glm::{Glm, Surrogate};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +21,8 @@ pub(super) const WARMUP: u64 = 300;
 const ROWS: usize = 4096;
 const PER_PARAMETER: usize = 256;
 const ENLARGED: u32 = 2;
+/// Spread of log w below which draws from the normal approximation serve, whatever a single tail is like ([`TransitionPlan::spread`](austerity::proposal::TransitionPlan)).
+const NORMAL: f64 = 0.2;
 /// Share of candidates that all rows must agree to.
 const AGREEMENT: f64 = 0.6;
 
@@ -50,7 +51,8 @@ pub(super) fn is_better<F: Family>(
 ) -> bool {
     let StoredProposal::Transition(plan) = stored else { return false };
     let few = PER_PARAMETER * mode.state.len() <= ROWS && F::EXTRA.is_empty();
-    few && plan.sweeps == 0 && reach::has_heavy_tail(surrogate, mode)
+    let normal = plan.kind == TransitionKind::Independent && plan.spread < NORMAL;
+    few && plan.sweeps == 0 && !normal && reach::has_heavy_tail(surrogate, mode)
 }
 
 /// A sample that serves, with the paths on it and steps into `tails` besides; none where a random walk is worth more.

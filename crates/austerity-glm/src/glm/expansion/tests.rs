@@ -2,6 +2,7 @@
 
 mod gradient;
 mod replication;
+mod row_sample;
 
 use super::*;
 use crate::glm::{Binomial, Logistic, Poisson, Student};
