@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::{Glm, Whole};
+use austerity::model::Glm;
 use austerity::proposal::{AnyProposal, Mixture, Transition};
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
@@ -20,7 +20,7 @@ use super::start::{FindMode, Start, hazards, starts, typical};
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateChoice, SurrogateRecord, Without};
 use super::tails::{self, FindTails};
-use super::wide::{Wide, WideRecord};
+use super::wide::WideRecord;
 use super::{
     Asked, Host, Parts, Session, deadline, kept, layout, plan, priors, sample, settings, threads,
     unless_closed,
@@ -258,34 +258,6 @@ pub(super) struct Details {
 }
 
 impl Begin<'_, '_> {
-    /// Hamiltonian paths on all rows, decided exactly.
-    fn widely<F: austerity::model::glm::Family>(
-        mut self,
-        model: &Glm<F>,
-        mut wide: Wide,
-    ) -> Result<Overview, Failure> {
-        // Only the clock ends such a run: there is no rule to choose.
-        self.budget = None;
-        let mut settings = settings(self.asked.common, self.asked.options)?;
-        let typed = self.asked.options.shape.warmup.is_some();
-        wide.plan_length(&mut settings, typed, &self.asked.options.length);
-        let Wide { plan, shape, record, reason } = wide;
-        let whole = Whole::new(model, u64::from(plan.steps));
-        let proposal = plan.build(model, &shape)?;
-        let chosen = Chosen {
-            proposal_words: plan.sentence(),
-            worth: plan.worth(),
-            decided: self.wanted.exact(&reason),
-            pairs: None,
-            proposal: AnyProposal::WholePaths(plan),
-        };
-        self.go(
-            &whole,
-            &proposal,
-            Details { chosen, surrogate: None, wide: Some(record), plan: None, settings },
-        )
-    }
-
     /// Decisions about the rows themselves.
     pub(super) fn plainly<M: Sampled>(mut self, model: &M) -> Result<Overview, Failure> {
         if self.wanted.care() == Care::Certified {
