@@ -9,7 +9,6 @@ use austerity::proposal::Mixture;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
 use austerity_glm::Glm;
-use austerity_glm::Whole;
 use austerity_glm::proposal::Transition;
 use austerity_glm::proposal::{RegressionProposal, StoredProposal};
 use austerity_io::run::DrawsWriter;
@@ -27,7 +26,7 @@ use super::start::{FindMode, Start, hazards, starts, typical};
 use super::storage::{Closing, Storage};
 use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateRecord, Without};
 use super::tails::{self, FindTails};
-use super::wide::{Wide, WideRecord};
+use super::wide::WideRecord;
 use super::{
     Asked, Host, Parts, Session, all_cores, deadline, kept, layout, plan, priors, sample, settings,
     unless_closed,
@@ -294,30 +293,6 @@ impl Details {
 }
 
 impl Begin<'_, '_> {
-    /// Hamiltonian paths on all rows, decided exactly.
-    fn widely<F: austerity_glm::glm::Family>(
-        mut self,
-        model: &Glm<F>,
-        mut wide: Wide,
-    ) -> Result<Overview, Failure> {
-        // Only the clock ends such a run: there is no rule to choose.
-        self.budget = None;
-        let mut settings = settings(self.asked.request)?;
-        let typed = self.asked.request.shape.warmup.is_some();
-        wide.plan_length(&mut settings, typed, &self.asked.request.length);
-        let Wide { plan, shape, record, reason } = wide;
-        let whole = Whole::new(model, u64::from(plan.steps));
-        let proposal = plan.build(model, &shape)?;
-        let chosen = Chosen {
-            proposal_words: plan.sentence(),
-            worth: plan.worth(),
-            decided: self.wanted.exact(&reason),
-            pairs: None,
-            proposal: StoredProposal::Whole(plan),
-        };
-        self.go(&whole, &proposal, Details { wide: Some(record), ..Details::of(chosen, settings) })
-    }
-
     /// Decisions about the rows themselves.
     pub(super) fn plainly<M: Sampled>(mut self, model: &M) -> Result<Overview, Failure> {
         if self.wanted.care() == Care::Certified {
