@@ -92,7 +92,7 @@ impl Given<'_, '_> {
 
     /// One of the choices that texts name.
     pub(crate) fn choice<T: FromStr<Err = Unread>>(&self) -> PyResult<T> {
-        self.read(&self.text()?, |text| text.parse())
+        self.read(&self.text()?, str::parse)
     }
 
     fn read<T>(&self, text: &str, read: impl Fn(&str) -> Result<T, Unread>) -> PyResult<T> {

@@ -95,7 +95,10 @@ impl LawChoice {
     pub fn given(self) -> Result<Law, Unread> {
         match self {
             Self::Given(law) => Ok(law),
-            Self::Compensated => Err(Unread::new("compensated", "λ is missing; write it as compensated:1.4")),
+            Self::Compensated => Err(Unread::new(
+                "compensated",
+                "λ is missing; write it as compensated:LAMBDA, such as compensated:1.4",
+            )),
         }
     }
 }
