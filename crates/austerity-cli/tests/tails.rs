@@ -114,7 +114,7 @@ fn events(folder: &Scratch, rows: u32, events: u32) -> String {
 #[test]
 fn few_events_are_proposed_from_a_sample_of_the_rows() {
     let folder = Scratch::new("tails-few");
-    for (rows, number, rule) in [(12_000, 1, "exact"), (40_000, 10, "sequential")] {
+    for (rows, number, rule) in [(12_000, 1, "exact"), (40_000, 10, "stop_at")] {
         let data = events(&folder, rows, number);
         let line = format!("fit {data} --response y --seed 3");
         folder.fit(&format!("{line} --out whole{number} --draws 1500"));

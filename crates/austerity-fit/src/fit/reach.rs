@@ -7,8 +7,8 @@
 //! surrogate's log density misses there: 8/(6√S) for the intercept and S events at the second order. Beyond 0.75 (S < 4) decisions are about the rows themselves.
 //!
 //! Between the two, with some 5 to 25 events, a surrogate of the third order holds well enough to decide with, but draws from a normal distribution do not reach the left tail evenly: a chain that comes
-//! there stays for long. So the posterior's own log density is looked at four standard deviations out on either side ([`tail_weight`]); beyond 1.75 above the normal one (S < 27), paths on a sample of the rows
-//! make the candidates.
+//! there stays for long. So the posterior's own log density is looked at four standard deviations out on either side; where it is 1.75 above the normal one (S < 27) and the surrogate is off by 0.5, paths on a sample of the
+//! rows make the candidates.
 //!
 //! Cost: 4,096 rows for each of at most 64 sides, and a pass where these do not tell. Not for moves of many coefficients at once, whose small residuals add up: acceptance of the pilot tells those.
 
@@ -28,25 +28,30 @@ const COEFFICIENTS: usize = 32;
 /// Standard deviations at which tails are looked at, and by how much the log density may there exceed the normal one.
 const TAIL: f64 = 4.0;
 const HEAVY: f64 = 1.75;
+/// The same for the surrogate, and how well that must be known.
+const OFF: f64 = 0.5;
+const CLEAR: f64 = 0.1;
 
-/// Whether the posterior has a tail that draws from its normal approximation do not reach evenly: log π, four standard deviations from the mode along a coefficient (the others following), exceeds that of the normal distribution
-/// by more than [`HEAVY`].
+/// Whether the posterior has a tail that neither draws from its normal approximation nor paths on the surrogate reach evenly: four standard deviations from the mode along some coefficient (the others following) log π
+/// exceeds that of the normal distribution by more than [`HEAVY`], and the surrogate is off by more than [`OFF`] on some side. Heavy tails that rows of high leverage make are in the certainty stratum, and the surrogate knows them.
 pub(super) fn has_heavy_tail<E: Expansion>(surrogate: &Surrogate<E>, mode: &Mode) -> bool {
     let d = mode.state.len();
     let centre = surrogate.expansion().log_density(&mode.state);
-    (0..d.min(COEFFICIENTS)).any(|parameter| {
-        [TAIL, -TAIL].into_iter().any(|side| {
+    let (mut heavy, mut off) = (false, false);
+    for parameter in 0..d.min(COEFFICIENTS) {
+        for side in [TAIL, -TAIL] {
             let there = along(mode, parameter, side);
             let known = surrogate.expansion().log_density(&there) - centre + 0.5 * TAIL * TAIL;
             // What cannot be computed is no tail.
-            let all = missed(surrogate, &mode.state, &there, HEAVY - known)
-                .map_or(f64::NEG_INFINITY, |rest| known + rest);
-            all > HEAVY
-        })
-    })
+            let Ok(rest) = missed(surrogate, &mode.state, &there, |_, error| error < CLEAR) else { continue };
+            heavy |= known + rest > HEAVY;
+            off |= rest.abs() > OFF;
+        }
+    }
+    heavy && off
 }
 
-/// The same of a model without a surrogate, on all rows.
+/// Whether it has such a tail, of a model without a surrogate, on all rows.
 pub(super) fn is_skewed<M: Model<State = Vec<f64>>>(model: &M, mode: &Mode) -> bool {
     let mut scratch = model.scratch(Access::Blocks);
     (0..mode.state.len().min(COEFFICIENTS)).any(|parameter| {
@@ -71,11 +76,12 @@ fn along(mode: &Mode, parameter: usize, sds: f64) -> Vec<f64> {
 pub(super) fn lost<M: Model<State = Vec<f64>>>(surrogate: &M, mode: &Mode) -> Option<(usize, f64)> {
     let d = mode.state.len();
     let mut worst: Option<(usize, f64)> = None;
+    let clear = |total: f64, error: f64| (total.abs() - MOST).abs() > 4.0 * error && error < MOST;
     for parameter in 0..d.min(COEFFICIENTS) {
         for side in [SDS, -SDS] {
             let there = along(mode, parameter, side);
             // Where residuals cannot be computed, the surrogate does not hold.
-            let off = missed(surrogate, &mode.state, &there, MOST).map_or(f64::INFINITY, f64::abs);
+            let off = missed(surrogate, &mode.state, &there, clear).map_or(f64::INFINITY, f64::abs);
             if off > worst.map_or(MOST, |(_, most)| most) {
                 worst = Some((parameter, off));
             }
@@ -84,12 +90,12 @@ pub(super) fn lost<M: Model<State = Vec<f64>>>(surrogate: &M, mode: &Mode) -> Op
     worst
 }
 
-/// Σ residuals of a move, or so much of it as tells on which side of ±`limit` it is.
+/// Σ residuals of a move: by a sample where its total and standard error are `clear`, else by all rows.
 fn missed<M: Model<State = Vec<f64>>>(
     surrogate: &M,
     from: &Vec<f64>,
     to: &Vec<f64>,
-    limit: f64,
+    clear: impl Fn(f64, f64) -> bool,
 ) -> austerity::Result<f64> {
     let rows = surrogate.len();
     let mut scratch = surrogate.scratch(Access::Blocks);
@@ -102,8 +108,7 @@ fn missed<M: Model<State = Vec<f64>>>(
     let (n, all) = (some.len() as f64, rows as f64);
     let (total, error) =
         (all * moments.mean, all * moments.sd() / n.sqrt() * (1.0 - n / all).max(0.0).sqrt());
-    // Close to the limit, or not known well enough to say: all rows.
-    if (total.abs() - limit.abs()).abs() > 4.0 * error && error < MOST {
+    if clear(total, error) {
         return Ok(total);
     }
     let total = residuals.total()?;
