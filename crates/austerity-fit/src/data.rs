@@ -65,18 +65,21 @@ pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
 
 /// Which responses the family explains; `None` lets the data tell.
 pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
-    Ok(match (options.family, &options.trials) {
-        (None | Some(FamilyChoice::Logistic), Some(_)) => Some(ResponseKind::CountOfTrials),
-        (_, Some(trials)) => {
-            return Err(Failure::Usage(format!(
-                "--trials {trials} belongs to --family logistic only; drop it"
-            )));
+    match (options.family, &options.trials) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Ok(Some(ResponseKind::CountOfTrials)),
+        (Some(family), trials) => {
+            let kind = family.kind(trials.is_some());
+            let refused = || {
+                Failure::Usage(format!(
+                    "--trials {} belongs to --family {} only; drop it",
+                    trials.as_deref().unwrap_or_default(),
+                    FamilyChoice::with_trials()
+                ))
+            };
+            kind.map(Some).ok_or_else(refused)
         }
-        (None, None) => None,
-        (Some(FamilyChoice::Logistic), None) => Some(ResponseKind::Binary),
-        (Some(FamilyChoice::Poisson), None) => Some(ResponseKind::Count),
-        (Some(FamilyChoice::Linear | FamilyChoice::Student), None) => Some(ResponseKind::Real),
-    })
+    }
 }
 
 /// Whether two spellings name the same level: as texts, or as numbers.

@@ -66,14 +66,16 @@ pub(super) fn anew(
     let family = Family::of(options.data.family, loaded.store.description().kind);
     wanted.check(loaded.store.rows())?;
     let mut names = loaded.store.coefficient_names();
-    if family.has_sigma() {
-        if names.iter().any(|name| name == "sigma") {
+    for extra in family.extra() {
+        if names.iter().any(|name| name == extra.name) {
             return Err(Failure::Usage(format!(
-                "{}: a column is called sigma, as the spread of the noise is: rename it or leave it out with --features",
-                options.data.data.display()
+                "{}: a column is called {}, as the {} is: rename it or leave it out with --features",
+                options.data.data.display(),
+                extra.name,
+                extra.about
             )));
         }
-        names.push("sigma".into());
+        names.push(extra.name.into());
     }
     let numbers = kept(&options.shape, &names)?.map_or(names.len(), |kept| kept.len());
     let chains = options.shape.chains.unwrap_or(4) as usize;

@@ -75,7 +75,7 @@ pub(super) fn own<'a>(
     let mut run = folder.read_run()?;
     let lock = RunLock::acquire(folder.path())?;
     if run.model.family != Family::Own {
-        return Err(differs("the model", run.model.family.words(), Family::Own.words()));
+        return Err(differs("the model", &run.model.family.words(), &Family::Own.words()));
     }
     if run.data.rows != rows {
         return Err(differs("the number of rows", &run.data.rows.to_string(), &rows.to_string()));

@@ -2,6 +2,7 @@
 //!
 //! | file | of |
 //! |---|---|
+//! | `family` | every command that has a likelihood |
 //! | `fit` | `fit` |
 //! | `predict` | `predict`, `merge` |
 //! | `runs` | commands that read runs, and `convert` |
@@ -9,15 +10,16 @@
 
 use std::path::PathBuf;
 
-use austerity::model::generate::{self, Generate};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
+mod family;
 mod fit;
 mod predict;
 mod runs;
 mod theory;
 
+pub use family::FamilyChoice;
 pub(crate) use fit::size_words;
 pub use fit::{FIT_EXAMPLES, FitOptions, LengthOptions, MAX_DISK, Preset, RuleChoice, ShapeOptions};
 pub use predict::{MERGE_EXAMPLES, MergeOptions, PREDICT_EXAMPLES, PredictOptions};
@@ -55,34 +57,6 @@ impl Common {
     /// The seed that was typed.
     pub fn given_seed(&self) -> Option<u64> {
         self.seed
-    }
-}
-
-/// The likelihood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FamilyChoice {
-    /// Binary response, or counts out of --trials.
-    Logistic,
-    /// Real response, normal noise.
-    Linear,
-    /// Counts, log link.
-    Poisson,
-    /// Real response, Student-t noise with 4 degrees of freedom.
-    Student,
-}
-
-impl FamilyChoice {
-    /// Data of this family with known coefficients.
-    #[must_use]
-    pub fn generate(self, rows: usize, features: usize) -> Generate {
-        let family = match self {
-            Self::Logistic => generate::logistic,
-            Self::Linear => generate::linear,
-            Self::Poisson => generate::poisson,
-            Self::Student => generate::student,
-        };
-        family(rows, features)
     }
 }
 

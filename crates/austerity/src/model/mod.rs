@@ -11,7 +11,7 @@
 //! | [`priors`] | [`Priors`]: the prior of a whole state, that of the intercept at the column means |
 //! | [`mod@default_priors`] | the priors of a user who named none, in the units of the data |
 //! | [`tail`] | [`PowerTail`], [`FreeTail`]: tails that fall like a power, and which moments a posterior has |
-//! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
+//! | [`glm`] | [`Glm`]: regressions of the families of one list over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
 //! | [`ica`] | [`Ica`]: independent components, an orthonormal unmixing matrix of whitened samples |
@@ -65,7 +65,9 @@ pub use default_priors::{DefaultPriors, NoiseTails};
 pub use field::{Field, FieldBuilder};
 pub use from_batches::{Derivatives, FromBatches, Likelihoods, from_batches};
 pub use from_fn::{FromFn, from_fn};
-pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
+pub use glm::{
+    AnyFamily, Binomial, BinomialProbit, Glm, Logistic, NegativeBinomial, Poisson, Probit, Student,
+};
 pub use ica::Ica;
 pub use lasso::Lasso;
 pub use linear::{Linear, Noise};

@@ -11,6 +11,7 @@
 //! | `cubic` | the term of the third order |
 //! | [`bound`] | how far an expansion can be off for certain, on demand |
 //! | `limit` | how large all residuals of a move can be, at once |
+//! | `span` | how extra parameters move rows |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | `build` | the steps from a model to its expansion |
 //!
@@ -38,6 +39,7 @@ mod limit;
 mod passes;
 pub mod population;
 pub mod scores;
+mod span;
 mod tensor;
 
 #[cfg(test)]
