@@ -61,6 +61,8 @@ class Regression:
     """
 
     family: ClassVar[str] = ""
+    #: Whether ``y`` is a number, real or a count, and not a class or a share of trials.
+    numeric: ClassVar[bool] = False
     _trials: Any = None
 
     def __init__(
@@ -292,18 +294,21 @@ class Linear(Regression):
     """Linear regression with normal noise; decisions are exact from sums of squares and read no row."""
 
     family = "linear"
+    numeric = True
 
 
 class Poisson(Regression):
     """Poisson regression with log link; ``y`` counts."""
 
     family = "poisson"
+    numeric = True
 
 
 class NegativeBinomial(Regression):
     """Negative binomial regression with log link; ``y`` counts with variance μ + μ²/φ, and ``"phi"`` is sampled with the coefficients."""
 
     family = "negative-binomial"
+    numeric = True
 
 
 class Probit(Regression):
@@ -321,3 +326,4 @@ class Student(Regression):
     """Regression with Student-t noise, 4 degrees of freedom: outliers do little harm."""
 
     family = "student"
+    numeric = True

@@ -2,7 +2,7 @@
 //!
 //! | likelihood | priors | what is done |
 //! |---|---|---|
-//! | logistic, binomial, Poisson: log-concave | log-concave | nothing: there is one mode, by proof |
+//! | log-concave (`Family::LOG_CONCAVE`) | log-concave | nothing: there is one mode, by proof |
 //! | these | Student t: not log-concave | a search |
 //! | linear or Student with an unknown σ | any | a search |
 //!
