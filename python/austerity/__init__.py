@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, List
 from ._austerity import __version__
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, verify  # noqa: A004
 from ._generate import Generated, generate
-from ._models import Binomial, Linear, Logistic, Poisson, Regression, Student
+from ._models import Binomial, Linear, Logistic, NegativeBinomial, Poisson, Probit, Regression, Student
 from ._own import JaxModel, Model, NumbaModel
 from ._priors import Exponential, Flat, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
 from ._sample import Run, sample
@@ -36,10 +36,12 @@ __all__ = [
     "LogNormal",
     "Logistic",
     "Model",
+    "NegativeBinomial",
     "Normal",
     "NotTrustedWarning",
     "NumbaModel",
     "Poisson",
+    "Probit",
     "Regression",
     "RemarkWarning",
     "Run",

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from . import _tables
 from ._fit import Fit
-from ._models import Linear, Logistic, Poisson, Regression, Student
+from ._models import Logistic, Regression
 from ._sample import sample
 
 try:  # scikit-learn 1.6 and later
@@ -205,9 +205,9 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
 
 
 class AustereRegressor(RegressorMixin, _Austere):
-    """Linear, Student-t or Poisson regression; predictions are averaged over the posterior.
+    """Regression of real responses or counts; predictions are averaged over the posterior.
 
-    ``family`` is ``"linear"``, ``"student"`` or ``"poisson"``; the rest as for :class:`AustereLogisticRegression`.
+    ``family`` is ``"linear"``, ``"student"``, ``"poisson"`` or ``"negative-binomial"``; the rest as for :class:`AustereLogisticRegression`.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class AustereRegressor(RegressorMixin, _Austere):
         self.options = options
 
     def _model(self, X: Any, y: np.ndarray, **given: Any) -> Regression:
-        families = {"linear": Linear, "student": Student, "poisson": Poisson}
+        families = {one.family: one for one in Regression.__subclasses__() if one.numeric}
         if self.family not in families:
             raise ValueError(f"family is {self.family!r}; allowed: {', '.join(families)}")
         return families[self.family](X, y, prior=self.prior, intercept=self.fit_intercept, **given)

@@ -35,8 +35,8 @@ class Regression:
         Of the intercept itself, where every column is 0. Default: a prior of the linear predictor at the column means, around the mean of the
         response with 2.5 times its sd; for logistic and Poisson regression around the link of its mean with sd 10.
     priors : dict
-        Priors of single coefficients by name, on top of ``prior``; that of ``"sigma"`` is one of a positive number, such as
-        ``HalfNormal(2)``. Default of sigma: ``HalfStudentT(3, sd of the response)``.
+        Priors of single coefficients by name, on top of ``prior``; those of ``"sigma"`` and ``"phi"`` are priors of a positive number, such as
+        ``HalfNormal(2)``. Default of sigma: ``HalfStudentT(3, sd of the response)``; of phi: ``LogNormal(1, 2)``.
     weights, offset : array, or str
         Frequency weights, and the known part of the linear predictor; or the names of their columns in ``X``.
     names : sequence of str
@@ -59,6 +59,8 @@ class Regression:
     """
 
     family: ClassVar[str] = ""
+    #: Whether ``y`` is a number, real or a count, and not a class or a share of trials.
+    numeric: ClassVar[bool] = False
     _trials: Any = None
 
     def __init__(
@@ -80,7 +82,7 @@ class Regression:
         standardize: bool = False,
     ) -> None:
         if not self.family:
-            raise TypeError("Regression has no family; use Logistic, Binomial, Linear, Poisson or Student")
+            raise TypeError(f"Regression has no family; use {', '.join(sorted(one.__name__ for one in Regression.__subclasses__()))}")
         self._watch = Watch()
         self._file: Optional[str] = None
         self._columns: _columns.Named = []
@@ -271,15 +273,36 @@ class Linear(Regression):
     """Linear regression with normal noise; decisions are exact from sums of squares and read no row."""
 
     family = "linear"
+    numeric = True
 
 
 class Poisson(Regression):
     """Poisson regression with log link; ``y`` counts."""
 
     family = "poisson"
+    numeric = True
+
+
+class NegativeBinomial(Regression):
+    """Negative binomial regression with log link; ``y`` counts with variance μ + μ²/φ, and ``"phi"`` is sampled with the coefficients."""
+
+    family = "negative-binomial"
+    numeric = True
+
+
+class Probit(Regression):
+    """Probit regression: ``y`` has two values, one of which is the ``success``, or counts successes out of ``trials``."""
+
+    family = "probit"
+
+    def __init__(self, X: Any, y: Any, trials: Any = None, **options: Any) -> None:
+        self._trials = trials
+        super().__init__(X, y, **options)
+        del self._trials
 
 
 class Student(Regression):
     """Regression with Student-t noise, 4 degrees of freedom: outliers do little harm."""
 
     family = "student"
+    numeric = True

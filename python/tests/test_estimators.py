@@ -39,7 +39,8 @@ def test_coefficients_and_probabilities(logistic):
 def test_families_of_the_regressor(rng):
     X = rng.normal(size=(1000, 2))
     y = rng.poisson(np.exp(0.3 * X[:, 0]))
-    assert abs(au.AustereRegressor("poisson", draws=300).fit(X, y).coef_[0] - 0.3) < 0.1
+    for family in ("poisson", "negative-binomial"):
+        assert abs(au.AustereRegressor(family, draws=300).fit(X, y).coef_[0] - 0.3) < 0.1
     with pytest.raises(ValueError, match="family"):
         au.AustereRegressor("gamma").fit(X, y)
 

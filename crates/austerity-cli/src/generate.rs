@@ -1,22 +1,18 @@
 //! `austerity generate`: data with known coefficients.
 
+use austerity_glm::ResponseKind;
 use austerity_io::write::{Field, TableWriter};
 use serde_json::json;
 
 use crate::arguments::GenerateOptions;
 use austerity_fit::output::{Failure, json as print_json, say};
-use austerity_fit::request::{Common, FamilyChoice};
+use austerity_fit::request::Common;
 
 /// Writes the file and tells the coefficients.
 pub(crate) fn run(common: &Common, options: &GenerateOptions) -> Result<(), Failure> {
-    let made = options
-        .family
-        .generate(options.rows, options.features)
-        .rare(options.rare)
-        .correlated(options.correlated)
-        .seed(common.seed())
-        .build()?;
-    let counts = matches!(options.family, FamilyChoice::Logistic | FamilyChoice::Poisson);
+    let asked = options.family.generate(options.rows, options.features);
+    let made = asked.rare(options.rare).correlated(options.correlated).seed(common.seed()).build()?;
+    let counts = asked.kind() != ResponseKind::Real;
     let mut fields: Vec<Field> = made.data.column_names().iter().map(Field::single).collect();
     fields.push(if counts { Field::integer("y") } else { Field::double("y") });
     let mut columns: Vec<&[f64]> = made.data.columns().iter().map(Vec::as_slice).collect();

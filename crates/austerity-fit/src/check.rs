@@ -15,12 +15,14 @@ use austerity::population::{BlockOrder, design_effect};
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{Exact, Law};
-use austerity_glm::{Binomial, DefaultPriors, Glm, Linear, Logistic, Noise, Poisson, Store, Student};
+use austerity_glm::glm::Visitor;
+use austerity_glm::{DefaultPriors, Glm, Linear, Noise, Store};
+use austerity_glm::{Prior, Priors};
 use austerity_io::table::Source;
 use serde_json::{Value, json};
 
 use crate::data::{self, Loaded};
-use crate::model::{FREEDOM, Family};
+use crate::model::Family;
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
 use crate::refusal::Refusal;
@@ -79,23 +81,7 @@ fn find(
     let family = Family::of(options.data.family, data.description().kind);
     let DefaultPriors { coefficients: priors, sigma } = data.default_priors_with(family.tails());
     let findings = match family {
-        Family::Logistic => {
-            look(&Glm::from_store(Logistic, data.clone(), priors)?, data, 0, common, options, of_glm)
-        }
-        Family::Binomial => {
-            look(&Glm::from_store(Binomial, data.clone(), priors)?, data, 0, common, options, of_glm)
-        }
-        Family::Poisson => {
-            look(&Glm::from_store(Poisson, data.clone(), priors)?, data, 0, common, options, of_glm)
-        }
-        Family::Student => look(
-            &Glm::from_store(Student { freedom: FREEDOM }, data.clone(), priors.and(sigma))?,
-            data,
-            1,
-            common,
-            options,
-            of_glm,
-        ),
+        Family::Glm(family) => family.visit(Look { data, priors, sigma, common, options }),
         Family::Own => return Err(crate::model::own()),
         Family::Linear => {
             let model = Linear::from_store(data, priors, Noise::Unknown { prior: sigma })?.by_rows()?;
@@ -103,6 +89,29 @@ fn find(
         }
     }?;
     Ok((findings, loaded))
+}
+
+/// Looks at the regression of a family.
+struct Look<'a> {
+    data: &'a Store,
+    priors: Priors,
+    /// Of a scale.
+    sigma: Prior,
+    common: &'a Common,
+    options: &'a CheckOptions,
+}
+
+impl Visitor for Look<'_> {
+    type Output = Result<Findings, Failure>;
+
+    fn visit<F: austerity_glm::glm::Family>(self, family: F) -> Self::Output {
+        let Self { data, mut priors, sigma, common, options } = self;
+        for extra in F::EXTRA {
+            priors = priors.and(extra.prior.unwrap_or(sigma));
+        }
+        let model = Glm::from_store(family, data.clone(), priors)?;
+        look(&model, data, F::EXTRA.len(), common, options, of_glm)
+    }
 }
 
 /// 500 rows, or as many whole blocks as there are in half of fewer than 1000 rows.

@@ -8,7 +8,7 @@ use austerity_io::table::{Source, open};
 
 use crate::output::Failure;
 use crate::refusal::{About, Refusal};
-use crate::request::{DataOptions, FamilyChoice, Keyword};
+use crate::request::{DataOptions, Keyword};
 
 /// Rows ready for sampling, with what was noticed on the way.
 pub struct Loaded {
@@ -67,16 +67,14 @@ pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
 
 /// Which responses the family explains; `None` lets the data tell.
 pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
-    Ok(match (options.family, &options.trials) {
-        (None | Some(FamilyChoice::Logistic), Some(_)) => Some(ResponseKind::CountOfTrials),
-        (_, Some(trials)) => {
-            return Err(Refusal::TrialsFamily { trials: trials.clone() }.into());
+    match (options.family, &options.trials) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Ok(Some(ResponseKind::CountOfTrials)),
+        (Some(family), trials) => {
+            let refused = || Refusal::TrialsFamily { trials: trials.clone().unwrap_or_default() };
+            Ok(Some(family.kind(trials.is_some()).ok_or_else(refused)?))
         }
-        (None, None) => None,
-        (Some(FamilyChoice::Logistic), None) => Some(ResponseKind::Binary),
-        (Some(FamilyChoice::Poisson), None) => Some(ResponseKind::Count),
-        (Some(FamilyChoice::Linear | FamilyChoice::Student), None) => Some(ResponseKind::Real),
-    })
+    }
 }
 
 /// Whether two spellings name the same level: as texts, or as numbers.

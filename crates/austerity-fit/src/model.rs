@@ -3,76 +3,141 @@
 //! A [`Task`] is generic over the model; [`with_model`] builds the one that the family names and hands it over.
 
 use austerity::model::{Curvature, Model, Parameters};
-use austerity_glm::{
-    Binomial, Glm, Linear, Logistic, Noise, NoiseTails, Poisson, Priors, ResponseKind, Store, Student,
-    WithPriors,
-};
-use serde::{Deserialize, Serialize};
+use austerity_glm::glm::student::SIGMA;
+use austerity_glm::glm::{Extra, Visitor};
+use austerity_glm::{AnyFamily, Glm, Linear, Noise, NoiseTails, Priors, ResponseKind, Store, WithPriors};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::output::Failure;
 use crate::request::FamilyChoice;
 
-/// Degrees of freedom of the Student family.
-pub(crate) const FREEDOM: f64 = 4.0;
-
 /// The likelihood of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Family {
-    Logistic,
-    Binomial,
-    Poisson,
-    Student,
+    /// One of the list.
+    Glm(AnyFamily),
+    /// Normal noise, by sums of squares.
     Linear,
     /// A user's own functions.
     Own,
 }
 
+/// Names of the families that are not in the list.
+const LINEAR: &str = "linear";
+const OWN: &str = "own";
+
 impl Family {
     /// The likelihood that was asked for, or the usual one of a kind of response.
     pub(crate) fn of(choice: Option<FamilyChoice>, kind: ResponseKind) -> Self {
-        match (choice, kind) {
-            (Some(FamilyChoice::Linear), _) => Self::Linear,
-            (Some(FamilyChoice::Student), _) => Self::Student,
-            (Some(FamilyChoice::Poisson), _) | (None, ResponseKind::Count) => Self::Poisson,
-            (_, ResponseKind::CountOfTrials) => Self::Binomial,
-            (Some(FamilyChoice::Logistic), _) | (None, ResponseKind::Binary) => Self::Logistic,
-            (None, ResponseKind::Real) => Self::Linear,
+        match choice {
+            None if kind == ResponseKind::Real => Self::Linear,
+            None => AnyFamily::usual(kind).map_or(Self::Linear, Self::Glm),
+            // Responses of another kind are refused by the model, in its words.
+            Some(choice) => AnyFamily::chosen(choice.name(), kind)
+                .or_else(|| AnyFamily::ALL.iter().copied().find(|any| any.facts().choice == choice.name()))
+                .map_or(Self::Linear, Self::Glm),
         }
     }
 
-    /// Whether σ follows the coefficients.
+    /// Name, as in run.toml.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Glm(family) => family.facts().name,
+            Self::Linear => LINEAR,
+            Self::Own => OWN,
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            LINEAR => Some(Self::Linear),
+            OWN => Some(Self::Own),
+            _ => AnyFamily::named(name).map(Self::Glm),
+        }
+    }
+
+    /// The parameters that follow the coefficients.
+    pub(crate) fn extra(self) -> &'static [Extra] {
+        match self {
+            Self::Glm(family) => family.facts().extra,
+            Self::Linear => &[SIGMA],
+            Self::Own => &[],
+        }
+    }
+
+    /// Logarithms of usual values of them, where the response has this sd.
+    pub(crate) fn typical(self, width: f64) -> Vec<f64> {
+        let usual = |extra: &Extra| match extra.prior {
+            None if width > 0.0 => width.ln(),
+            None => 0.0,
+            Some(_) => extra.typical.ln(),
+        };
+        self.extra().iter().map(usual).collect()
+    }
+
+    /// Whether the first of them is the scale of the noise.
     pub(crate) fn has_sigma(self) -> bool {
-        matches!(self, Self::Student | Self::Linear)
+        self.extra().first().is_some_and(|extra| extra.prior.is_none())
+    }
+
+    /// What it explains.
+    pub(crate) fn kind(self) -> ResponseKind {
+        match self {
+            Self::Glm(family) => family.facts().kind,
+            Self::Linear | Self::Own => ResponseKind::Real,
+        }
     }
 
     /// What default priors assume of the noise.
     pub(crate) fn tails(self) -> NoiseTails {
-        if self == Self::Student { NoiseTails::Heavy } else { NoiseTails::Normal }
+        match self {
+            Self::Glm(family) => family.facts().tails,
+            Self::Linear | Self::Own => NoiseTails::Normal,
+        }
     }
 
     /// Whether the log-likelihood is concave in the parameters, for every data set: one mode under log-concave priors.
     ///
-    /// Logit and log links are canonical (Wedderburn 1976). With an unknown σ it is concave in (β/σ, 1/σ), where the priors are not.
+    /// Logit and log links are canonical (Wedderburn 1976), and log Φ is concave. With an unknown σ it is concave in (β/σ, 1/σ), where the priors are not.
     pub(crate) fn is_log_concave(self) -> bool {
-        matches!(self, Self::Logistic | Self::Binomial | Self::Poisson)
+        matches!(self, Self::Glm(family) if family.facts().log_concave)
     }
 
     /// Whether certified decisions exist.
     pub(crate) fn has_bounds(self) -> bool {
-        matches!(self, Self::Logistic | Self::Binomial | Self::Poisson)
+        matches!(self, Self::Glm(_))
+    }
+
+    /// What a coefficient changes.
+    pub(crate) fn effect(self) -> Option<&'static str> {
+        match self {
+            Self::Glm(family) => Some(family.facts().effect),
+            Self::Linear => Some("Change of the mean response"),
+            Self::Own => None,
+        }
     }
 
     /// In words.
-    pub(crate) fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> String {
         match self {
-            Self::Logistic => "logistic regression",
-            Self::Binomial => "binomial regression, logit link",
-            Self::Poisson => "Poisson regression, log link",
-            Self::Student => "regression with Student-t noise, 4 degrees of freedom",
-            Self::Linear => "linear regression with normal noise",
-            Self::Own => "a posterior of the user's own",
+            Self::Glm(family) => family.words(),
+            Self::Linear => "linear regression with normal noise".into(),
+            Self::Own => "a posterior of the user's own".into(),
         }
+    }
+}
+
+impl Serialize for Family {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Family {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::named(&name).ok_or_else(|| D::Error::custom(format!("no family is called {name:?}")))
     }
 }
 
@@ -102,7 +167,7 @@ pub(crate) trait Task: Sized {
     }
 }
 
-/// Builds the model of `family` and hands it to `task`. `priors` has one entry per parameter, that of σ last.
+/// Builds the model of `family` and hands it to `task`. `priors` has one entry per parameter, those of the extra parameters last.
 pub(crate) fn with_model<T: Task>(
     family: Family,
     store: &Store,
@@ -112,12 +177,7 @@ pub(crate) fn with_model<T: Task>(
 ) -> Result<T::Output, Failure> {
     let (store, priors) = (store.clone(), priors.clone());
     match family {
-        Family::Logistic => task.run_expandable(&Glm::from_store(Logistic, store, priors)?),
-        Family::Binomial => task.run_expandable(&Glm::from_store(Binomial, store, priors)?),
-        Family::Poisson => task.run_expandable(&Glm::from_store(Poisson, store, priors)?),
-        Family::Student => {
-            task.run_expandable(&Glm::from_store(Student { freedom: FREEDOM }, store, priors)?)
-        }
+        Family::Glm(family) => family.visit(Build { store, priors, task }),
         Family::Linear => {
             let (coefficients, prior) = priors
                 .apart_from_last()
@@ -126,5 +186,19 @@ pub(crate) fn with_model<T: Task>(
             if by_rows { task.run(&model.by_rows()?) } else { task.run(&model) }
         }
         Family::Own => Err(own()),
+    }
+}
+
+struct Build<T> {
+    store: Store,
+    priors: Priors,
+    task: T,
+}
+
+impl<T: Task> Visitor for Build<T> {
+    type Output = Result<T::Output, Failure>;
+
+    fn visit<F: austerity_glm::glm::Family>(self, family: F) -> Self::Output {
+        self.task.run_expandable(&Glm::from_store(family, self.store, self.priors)?)
     }
 }

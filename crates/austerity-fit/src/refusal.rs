@@ -81,8 +81,8 @@ pub enum Refusal {
     BudgetTooSmall { budget: String, what: String, keyword: Keyword, least: String },
     /// More chains than any machine has use for.
     TooManyChains { chains: u32, most: u32 },
-    /// A column with the name of a parameter.
-    SigmaColumn { file: PathBuf },
+    /// A column with the name of a parameter of the family, and what that is.
+    ExtraColumn { file: PathBuf, name: &'static str, about: &'static str },
     /// Functions without derivatives cannot be expanded.
     OwnDerivatives { keyword: Keyword },
     /// A model of the user's own brings its prior.

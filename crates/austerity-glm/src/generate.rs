@@ -4,22 +4,23 @@
 //! autoregression); rare features rare1, rare2, … are 1 in 10 to 200 rows, log-spaced, and 0 elsewhere: the data on
 //! which a Laplace approximation fails and a test that samples rows must not be blind.
 //!
-//! | family | intercept | dense coefficients | rare coefficients | response |
-//! |---|---|---|---|---|
-//! | logistic | 0, or −3 with rare features | N(0, .3²) | N(0, 1.5²) | 0 or 1 |
-//! | linear | 1 | N(0, .3²) | N(0, 1.5²) | normal, noise sd 1 |
-//! | Poisson | .5 | N(0, .1²) | N(0, .5²) | counts, log link |
-//! | Student | 1 | N(0, .3²) | N(0, 1.5²) | Student t with 4 degrees of freedom, scale 1 |
+//! | responses | intercept | dense coefficients | rare coefficients |
+//! |---|---|---|---|
+//! | 0 or 1 | 0, or −3 with rare features | N(0, .3²) | N(0, 1.5²) |
+//! | real | 1 | N(0, .3²) | N(0, 1.5²) |
+//! | counts | .5 | N(0, .1²) | N(0, .5²) |
+//!
+//! The law of a response is that of its family ([`AnyFamily`]), extra parameters at their typical values: σ = 1, φ = 2.
 //!
 //! Beyond 24 dense features their coefficients shrink by √(24/features), so that the linear predictor keeps its
 //! spread. Everything is a function of the settings and the seed: coefficients first, then the places of the rare
 //! features, then row by row. Cost: one normal draw per value.
 
-use rand::RngExt as _;
-use rand_distr::{Distribution as _, Poisson, StandardNormal, StudentT};
+use rand_distr::{Distribution as _, StandardNormal};
 
-use crate::Data;
 use crate::data::RARE_SHARE;
+use crate::glm::{self, AnyFamily, Family, Logistic, MOST_EXTRA, Student, Visitor};
+use crate::{Data, ResponseKind};
 use austerity::error::{Error, Result, setting};
 use austerity::model::check_rows;
 use austerity::rng::{Rng, Role, stream};
@@ -33,18 +34,16 @@ const FULL_SIZE_FEATURES: f64 = 24.0;
 /// Autocorrelation of neighbouring dense features when they are correlated.
 const NEIGHBOURS: f64 = 0.5;
 
-/// Degrees of freedom of the Student family's noise.
-const FREEDOM: f64 = 4.0;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    Logistic,
-    Linear,
-    Poisson,
-    Student,
+/// The law of the responses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Law {
+    /// A family, its extra parameters at their typical values.
+    Family(AnyFamily),
+    /// Normal with standard deviation 1.
+    Normal,
 }
 
-/// What to generate; made by [`logistic`], [`linear`], [`poisson`] or [`student`].
+/// What to generate; made by [`logistic`], [`linear`], [`poisson`], [`student`] or [`of`].
 ///
 /// ```
 /// use austerity_glm::generate;
@@ -54,7 +53,7 @@ enum Family {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Generate {
-    family: Family,
+    law: Law,
     rows: usize,
     features: usize,
     rare: usize,
@@ -71,33 +70,39 @@ pub struct Generated {
     pub coefficients: Vec<f64>,
 }
 
+/// Responses of any family.
+#[must_use]
+pub fn of(family: impl Into<AnyFamily>, rows: usize, features: usize) -> Generate {
+    Generate::new(Law::Family(family.into()), rows, features)
+}
+
 /// Binary responses, logit link.
 #[must_use]
 pub fn logistic(rows: usize, features: usize) -> Generate {
-    Generate::new(Family::Logistic, rows, features)
+    of(Logistic, rows, features)
 }
 
 /// Real responses, normal noise.
 #[must_use]
 pub fn linear(rows: usize, features: usize) -> Generate {
-    Generate::new(Family::Linear, rows, features)
+    Generate::new(Law::Normal, rows, features)
 }
 
 /// Counts, log link.
 #[must_use]
 pub fn poisson(rows: usize, features: usize) -> Generate {
-    Generate::new(Family::Poisson, rows, features)
+    of(glm::Poisson, rows, features)
 }
 
 /// Real responses, heavy-tailed noise.
 #[must_use]
 pub fn student(rows: usize, features: usize) -> Generate {
-    Generate::new(Family::Student, rows, features)
+    of(Student { freedom: 4.0 }, rows, features)
 }
 
 impl Generate {
-    fn new(family: Family, rows: usize, features: usize) -> Self {
-        Self { family, rows, features, rare: 0, correlated: false, seed: 0 }
+    fn new(law: Law, rows: usize, features: usize) -> Self {
+        Self { law, rows, features, rare: 0, correlated: false, seed: 0 }
     }
 
     /// Rare binary features, in addition to the dense ones (none unless told otherwise).
@@ -135,7 +140,6 @@ impl Generate {
         let rare_columns = self.rare_columns(&mut rng);
         let (dense, rare) = coefficients[1..].split_at(self.features);
         let keep = (1.0 - NEIGHBOURS * NEIGHBOURS).sqrt();
-        let student = StudentT::new(FREEDOM).map_err(|e| impossible(&e))?;
         let mut response = Vec::with_capacity(self.rows);
         for row in 0..self.rows {
             let (mut predictor, mut previous) = (coefficients[0], None);
@@ -152,19 +156,11 @@ impl Generate {
             for (column, coefficient) in rare_columns.iter().zip(rare) {
                 predictor += coefficient * column[row];
             }
-            response.push(match self.family {
-                Family::Logistic => {
-                    f64::from(u8::from(rng.random::<f64>() < 1.0 / (1.0 + (-predictor).exp())))
-                }
-                Family::Linear => {
-                    let noise: f64 = StandardNormal.sample(&mut rng);
-                    predictor + noise
-                }
-                Family::Poisson => {
-                    Poisson::new(predictor.exp()).map_err(|e| impossible(&e))?.sample(&mut rng)
-                }
-                Family::Student => predictor + student.sample(&mut rng),
-            });
+            let drawn = self.draw(predictor, &mut rng);
+            if drawn.is_nan() {
+                return Err(impossible(&predictor));
+            }
+            response.push(drawn);
         }
         columns.extend(rare_columns);
         let names = (1..=self.features).map(|j| format!("x{j}"));
@@ -172,12 +168,32 @@ impl Generate {
         Ok(Generated { data: Data::new(names, columns, response), coefficients })
     }
 
+    /// Which responses it makes.
+    #[must_use]
+    pub fn kind(&self) -> ResponseKind {
+        match self.law {
+            Law::Family(family) => family.facts().kind,
+            Law::Normal => ResponseKind::Real,
+        }
+    }
+
+    /// A response; NaN where it is beyond the range of the sampler.
+    fn draw(&self, predictor: f64, rng: &mut Rng) -> f64 {
+        match self.law {
+            Law::Family(family) => family.visit(Draw { predictor, rng }),
+            Law::Normal => {
+                let noise: f64 = StandardNormal.sample(rng);
+                predictor + noise
+            }
+        }
+    }
+
     fn coefficients(&self, rng: &mut Rng) -> Vec<f64> {
-        let (intercept, dense, rare) = match self.family {
-            Family::Logistic if self.rare > 0 => (-3.0, 0.3, 1.5),
-            Family::Logistic => (0.0, 0.3, 1.5),
-            Family::Linear | Family::Student => (1.0, 0.3, 1.5),
-            Family::Poisson => (0.5, 0.1, 0.5),
+        let (intercept, dense, rare) = match self.kind() {
+            ResponseKind::Binary | ResponseKind::CountOfTrials if self.rare > 0 => (-3.0, 0.3, 1.5),
+            ResponseKind::Binary | ResponseKind::CountOfTrials => (0.0, 0.3, 1.5),
+            ResponseKind::Real => (1.0, 0.3, 1.5),
+            ResponseKind::Count => (0.5, 0.1, 0.5),
         };
         let shrink = (FULL_SIZE_FEATURES / self.features.max(1) as f64).sqrt().min(1.0);
         let mut coefficients = vec![intercept];
@@ -204,6 +220,21 @@ impl Generate {
                 column
             })
             .collect()
+    }
+}
+
+struct Draw<'a> {
+    predictor: f64,
+    rng: &'a mut Rng,
+}
+
+impl Visitor for Draw<'_> {
+    type Output = f64;
+
+    fn visit<F: Family>(self, family: F) -> f64 {
+        let mut extra = [0.0; MOST_EXTRA];
+        extra.iter_mut().zip(F::EXTRA).for_each(|(slot, extra)| *slot = extra.typical.ln());
+        family.sample(self.rng, self.predictor, &extra[..F::EXTRA.len()], 1.0)
     }
 }
 

@@ -11,7 +11,7 @@
 //! | [`priors`] | [`Priors`]: the prior of a whole state, that of the intercept at the column means |
 //! | [`mod@default_priors`] | the priors of a user who named none, in the units of the data |
 //! | [`tail`] | [`PowerTail`], [`FreeTail`]: tails that fall like a power, and which moments a posterior has |
-//! | [`glm`] | [`Glm`]: logistic, binomial, Poisson and Student regression over SIMD blocks |
+//! | [`glm`] | [`Glm`]: regressions of the families of one list over SIMD blocks |
 //! | [`linear`] | [`Linear`]: Gaussian regression, exact from sufficient statistics without reading a row |
 //! | [`surrogate`] | [`Surrogate`]: the same posterior, its decisions about what a cheap approximation leaves |
 //! | [`surrogate_density`] | [`SurrogateDensity`]: what leapfrog paths need of a surrogate |
@@ -46,7 +46,9 @@ pub mod whole;
 
 pub use data::{CheckedData, Data, ResponseKind};
 pub use default_priors::{DefaultPriors, NoiseTails};
-pub use glm::{Binomial, Glm, Logistic, Poisson, Student};
+pub use glm::{
+    AnyFamily, Binomial, BinomialProbit, Glm, Logistic, NegativeBinomial, Poisson, Probit, Student,
+};
 pub use linear::{Linear, Noise};
 pub use modes::{WeighedMode, add_mode, dispersed_starts, distinct_modes, weigh};
 pub use prior::Prior;

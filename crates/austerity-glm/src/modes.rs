@@ -99,18 +99,17 @@ pub fn weigh(modes: Vec<Mode>) -> Vec<WeighedMode> {
 /// Where a search may begin, the most telling first: the prior's centre; the mode of the likelihood and its mirror image; single coefficients
 /// where the prior or the likelihood alone has them; draws from the prior; random directions from the mode.
 ///
-/// `likelihood` is the mode without the prior, as far as there is one; `log_sigma` is that of the spread of the response, where the last
-/// parameter is log σ.
+/// `likelihood` is the mode without the prior, as far as there is one; `extra` holds starts of the parameters that follow the coefficients.
 #[must_use]
 pub fn dispersed_starts(
     priors: &Priors,
     mode: &Mode,
     likelihood: Option<&[f64]>,
-    log_sigma: Option<f64>,
+    extra: &[f64],
     rng: &mut Rng,
 ) -> Vec<Vec<f64>> {
     let d = mode.state.len();
-    let coefficients = d - usize::from(log_sigma.is_some());
+    let coefficients = d - extra.len();
     let centre: Vec<f64> = (0..coefficients)
         .map(|i| match priors[i].moments() {
             Some((mean, _)) => mean,
@@ -123,7 +122,7 @@ pub fn dispersed_starts(
         if let Some(means) = priors.means() {
             state[0] -= means.iter().zip(&state[1..]).map(|(mean, beta)| mean * beta).sum::<f64>();
         }
-        state.extend(log_sigma);
+        state.extend_from_slice(extra);
         state
     };
     let mut starts = vec![literal(centre.clone())];
@@ -156,9 +155,7 @@ pub fn dispersed_starts(
             let length = REACH.powf(rng.random::<f64>());
             let away = factor.l() * direction * length;
             let mut start: Vec<f64> = mode.state.iter().zip(away.iter()).map(|(s, a)| s + a).collect();
-            if let Some(log_sigma) = log_sigma {
-                start[d - 1] = log_sigma;
-            }
+            start[coefficients..].copy_from_slice(extra);
             starts.push(start);
         }
     }
@@ -187,7 +184,7 @@ mod tests {
         let found = find_mode(&model, &[39.0, 0.0]).unwrap();
         let priors = Priors::from([Prior::normal(1.0), Prior::HalfStudent { freedom: 3.0, scale: 40.0 }]);
         let mut rng = austerity::rng::stream(1, 0, austerity::rng::Role::Start);
-        let starts = dispersed_starts(&priors, &found, Some(&found.state), Some(40f64.ln()), &mut rng);
+        let starts = dispersed_starts(&priors, &found, Some(&found.state), &[40f64.ln()], &mut rng);
         let weighed = weigh(distinct_modes(&model, vec![found.clone()], &starts));
         assert_eq!(weighed.len(), 2, "{weighed:?}");
         // By quadrature over the slope, σ integrated out numerically.

@@ -73,11 +73,12 @@ pub(super) fn anew(
     let family = Family::of(options.data.family, loaded.store.description().kind);
     wanted.check(loaded.store.rows())?;
     let mut names = loaded.store.coefficient_names();
-    if family.has_sigma() {
-        if names.iter().any(|name| name == "sigma") {
-            return Err(Refusal::SigmaColumn { file: options.data.file.clone() }.into());
+    for extra in family.extra() {
+        if names.iter().any(|name| name == extra.name) {
+            let (name, about) = (extra.name, extra.about);
+            return Err(Refusal::ExtraColumn { file: options.data.file.clone(), name, about }.into());
         }
-        names.push("sigma".into());
+        names.push(extra.name.into());
     }
     let numbers = kept(&options.shape, &names)?.map_or(names.len(), |kept| kept.len());
     let chains = options.shape.chains.unwrap_or(4) as usize;

@@ -323,7 +323,7 @@ fn draws(options: &LengthOptions) -> u64 {
 
 /// The priors of a run.
 pub(crate) struct AskedPriors {
-    /// One per parameter, that of σ last.
+    /// One per parameter, those of the extra parameters last.
     pub(crate) priors: Priors,
     /// Which of them are defaults.
     pub(crate) default: Vec<bool>,
@@ -333,9 +333,9 @@ pub(crate) struct AskedPriors {
 fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<AskedPriors, Failure> {
     let DefaultPriors { coefficients: mut priors, sigma } = store.default_priors_with(family.tails());
     let mut names = store.coefficient_names();
-    if family.has_sigma() {
-        priors = priors.and(sigma);
-        names.push("sigma".into());
+    for extra in family.extra() {
+        priors = priors.and(extra.prior.unwrap_or(sigma));
+        names.push(extra.name.into());
     }
     let coefficients = store.coefficients();
     let mut default = vec![true; names.len()];

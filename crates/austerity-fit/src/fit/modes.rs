@@ -2,7 +2,7 @@
 //!
 //! | likelihood | priors | what is done |
 //! |---|---|---|
-//! | logistic, binomial, Poisson: log-concave | log-concave | nothing: there is one mode, by proof |
+//! | log-concave (`Family::LOG_CONCAVE`) | log-concave | nothing: there is one mode, by proof |
 //! | these | Student t: not log-concave | a search |
 //! | linear or Student with an unknown σ | any | a search |
 //!
@@ -95,10 +95,10 @@ impl Modes {
         let likelihood = few.with_priors(flat).and_then(|model| find_mode(&model, &mode.state)).ok();
         // Seeded by nothing that a user chooses: the same data have the same modes.
         let mut rng = stream(0, 0, Role::Start);
-        let log_sigma = family.has_sigma().then(|| width.ln());
+        let extra = family.typical(width);
         let likelihood = likelihood.as_ref().map(|mode| &mode.state[..]);
         let mut starts = more;
-        starts.extend(dispersed_starts(priors, mode, likelihood, log_sigma, &mut rng));
+        starts.extend(dispersed_starts(priors, mode, likelihood, &extra, &mut rng));
         let near = find_mode(few, &mode.state).ok();
         let known = usize::from(near.is_some());
         let found = distinct_modes(few, near.into_iter().collect(), &starts);

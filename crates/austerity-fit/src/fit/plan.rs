@@ -38,7 +38,7 @@ pub(super) fn words(planned: &Planned<'_>, memory: &Memory, dialect: Dialect) ->
     lines.extend(about::coding(run));
     let fatal = run.model.hazards.iter().filter(|hazard| hazard.is_fatal());
     lines.extend(fatal.map(|hazard| format!("• {hazard}")));
-    lines.extend(about::priors(&run.model.priors));
+    lines.extend(about::priors(&run.model.priors, run.model.family));
     lines.push(format!("Proposal: {}.", run.proposal));
     lines.push(format!("Accept/reject rule: {}.", decide::words(&settings.rule)));
     lines.push(format!("  Why: {}.", run.decision.reason));

@@ -74,7 +74,11 @@ pub(super) fn own<'a>(
     let mut run = folder.read_run()?;
     let lock = RunLock::acquire(folder.path())?;
     if run.model.family != Family::Own {
-        return Err(differs(About::Thing("the model".into()), run.model.family.words(), Family::Own.words()));
+        return Err(differs(
+            About::Thing("the model".into()),
+            &run.model.family.words(),
+            &Family::Own.words(),
+        ));
     }
     if run.data.rows != rows {
         return Err(differs(

@@ -9,6 +9,7 @@ use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::run::Hazard;
+use austerity_glm::ResponseKind;
 use austerity_glm::check::{CONFLICT, Conflict, prior_conflicts};
 use austerity_glm::glm::expansion::sampled_mode;
 use austerity_glm::{Glm, Prior, Store, WeighedMode};
@@ -122,7 +123,7 @@ impl FindMode<'_> {
     fn elsewhere<M: Regression>(&self, model: &M) -> Option<Mode> {
         let priors = &self.priors.priors;
         let parameters = priors.len();
-        let coefficients = parameters - usize::from(self.family.has_sigma());
+        let coefficients = parameters - self.family.extra().len();
         let first = self.first(parameters);
         let mut rng = stream(0, 0, Role::Start);
         let draws = (0..DRAWS).filter_map(|_| {
@@ -141,11 +142,10 @@ impl FindMode<'_> {
     /// all but flat.
     fn first(&self, parameters: usize) -> Vec<f64> {
         let mut state = vec![0.0; parameters];
-        if self.family.has_sigma() && self.width > 0.0 {
-            state[parameters - 1] = self.width.ln();
-            if self.intercept {
-                state[0] = self.centre;
-            }
+        let coefficients = parameters - self.family.extra().len();
+        state[coefficients..].copy_from_slice(&self.family.typical(self.width));
+        if self.family.has_sigma() && self.width > 0.0 && self.intercept {
+            state[0] = self.centre;
         }
         state
     }
@@ -181,7 +181,7 @@ impl FindMode<'_> {
                      columns, or give sigma a prior that keeps it above 0, such as log-normal:0,1"
                 ));
             }
-            let why = if flat && self.family == Family::Logistic {
+            let why = if flat && self.family.kind() == ResponseKind::Binary {
                 format!("with a flat prior this happens when the data are separable; {PROPER}")
             } else if flat {
                 format!("a flat prior leaves open what the data do not tell; {PROPER}")
@@ -193,7 +193,7 @@ impl FindMode<'_> {
         let modes = modes(&mode)?;
         let mode = modes.weighed.first().map_or(mode, |first| first.mode.clone());
         let mut remarks = Vec::new();
-        if self.family == Family::Logistic && !self.offset && separable(model, &mode.state)? {
+        if self.family.kind() == ResponseKind::Binary && !self.offset && separable(model, &mode.state)? {
             // Newton's method may stop on the slope without end, where rounding has flattened it.
             let mut slopes =
                 names.iter().zip(priors.iter()).filter(|(name, _)| *name != "intercept").peekable();
@@ -264,8 +264,9 @@ pub(super) fn hazards(store: &Store, family: Family, mode: &Mode) -> Vec<Hazard>
             (_, value) => value.to_string(),
         },
     });
-    // The last parameter of such a family is log σ.
-    let noise = mode.state.last().filter(|_| family.has_sigma()).map(|log_sigma| log_sigma.exp());
+    // The first extra parameter of such a family is log σ.
+    let log_sigma = mode.state.iter().rev().nth(family.extra().len().saturating_sub(1));
+    let noise = log_sigma.filter(|_| family.has_sigma()).map(|log_sigma| log_sigma.exp());
     let exact = noise.is_some_and(|noise| noise < EXACT * store.response_sd());
     one.into_iter().chain(exact.then_some(Hazard::ExactFit)).collect()
 }

@@ -1,7 +1,7 @@
 //! On which sides of which coefficients the posterior has the tail of its prior.
 //!
 //! A coefficient with a Student prior is free on a side where its likelihood stays bounded away from 0: for logistic regression where every row that has the column has the
-//! response of that side, for Poisson regression where every such row counts 0, for any family where no row has the column. It is enough to look along the
+//! response of that side, for counts where every such row counts 0, for any family where no row has the column. It is enough to look along the
 //! coefficient's own axis from the mode: whether such a limit is 0 does not depend on the other coefficients.
 //!
 //! ```text

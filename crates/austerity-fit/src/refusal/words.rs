@@ -2,7 +2,7 @@
 
 use super::{About, NoSurrogate, Refusal};
 use crate::request::grammar::size_words;
-use crate::request::{Dialect, Keyword};
+use crate::request::{Dialect, FamilyChoice, Keyword};
 
 /// Names in a message before it says how many there are.
 const LISTED: usize = 12;
@@ -158,8 +158,8 @@ impl Refusal {
     fn about_models(&self, dialect: Dialect) -> Option<String> {
         use Keyword::{Family, Features, PriorIntercept, Priors, Rule, Trials};
         Some(match self {
-            Self::SigmaColumn { file } => format!(
-                "{}: a column is called sigma, as the spread of the noise is: rename it or leave it out with {}",
+            Self::ExtraColumn { file, name, about } => format!(
+                "{}: a column is called {name}, as the {about} is: rename it or leave it out with {}",
                 file.display(),
                 Features.spelled(dialect)
             ),
@@ -200,7 +200,7 @@ impl Refusal {
             Self::TrialsFamily { trials } => format!(
                 "{} belongs to {} only; drop it",
                 Trials.with(trials, dialect),
-                Family.with("logistic", dialect)
+                Family.with(&FamilyChoice::with_trials(), dialect)
             ),
             _ => return None,
         })

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use austerity::diagnostics::Summary;
-use austerity_glm::Prior;
+use austerity_glm::glm::Family as _;
+use austerity_glm::{Logistic, Poisson, Prior, Student};
 use austerity_io::run::DrawsReader;
 use austerity_io::table::Source;
 
@@ -35,36 +36,36 @@ macro_rules! setters {
 }
 
 impl Request {
-    fn of(family: FamilyChoice, file: impl Into<PathBuf>, response: &str) -> Self {
+    fn of(family: &str, file: impl Into<PathBuf>, response: &str) -> Self {
         let mut request = Self::default();
         request.data.file = file.into();
         request.data.response = Some(response.into());
-        request.data.family = Some(family);
+        request.data.family = FamilyChoice::named(family);
         request
     }
 
     /// A logistic regression of `response` on the other columns of `file`.
     #[must_use]
     pub fn logistic(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of(FamilyChoice::Logistic, file, response)
+        Self::of(Logistic::CHOICE, file, response)
     }
 
     /// A linear regression with normal noise.
     #[must_use]
     pub fn linear(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of(FamilyChoice::Linear, file, response)
+        Self::of("linear", file, response)
     }
 
     /// A Poisson regression with log link.
     #[must_use]
     pub fn poisson(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of(FamilyChoice::Poisson, file, response)
+        Self::of(Poisson::CHOICE, file, response)
     }
 
     /// A regression with Student-t noise.
     #[must_use]
     pub fn student(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of(FamilyChoice::Student, file, response)
+        Self::of(Student::CHOICE, file, response)
     }
 
     setters! {

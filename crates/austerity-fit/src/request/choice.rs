@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use austerity_glm::generate::{self, Generate};
-
 /// A text that names no choice, and those that do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
@@ -30,7 +28,7 @@ impl std::error::Error for Unread {}
 /// One of a few names.
 pub trait Choice: Copy + 'static {
     /// Every choice with its name and a sentence about it.
-    const ALL: &'static [(Self, &'static str, &'static str)];
+    fn all() -> &'static [(Self, &'static str, &'static str)];
 }
 
 /// Keeps a value in files as the text that people write.
@@ -61,7 +59,9 @@ macro_rules! choice {
         pub enum $Name { $(#[doc = $help] $Variant,)* }
 
         impl Choice for $Name {
-            const ALL: &'static [(Self, &'static str, &'static str)] = &[$((Self::$Variant, $text, $help)),*];
+            fn all() -> &'static [(Self, &'static str, &'static str)] {
+                &[$((Self::$Variant, $text, $help)),*]
+            }
         }
 
         impl fmt::Display for $Name {
@@ -83,34 +83,6 @@ macro_rules! choice {
 
         as_text!($Name);
     };
-}
-
-choice! {
-    /// The likelihood.
-    FamilyChoice {
-        /// Binary response, or counts out of a column of trials.
-        Logistic = "logistic",
-        /// Real response, normal noise.
-        Linear = "linear",
-        /// Counts, log link.
-        Poisson = "poisson",
-        /// Real response, Student-t noise with 4 degrees of freedom.
-        Student = "student",
-    }
-}
-
-impl FamilyChoice {
-    /// Data of this family with known coefficients.
-    #[must_use]
-    pub fn generate(self, rows: usize, features: usize) -> Generate {
-        let family = match self {
-            Self::Logistic => generate::logistic,
-            Self::Linear => generate::linear,
-            Self::Poisson => generate::poisson,
-            Self::Student => generate::student,
-        };
-        family(rows, features)
-    }
 }
 
 choice! {

@@ -14,6 +14,7 @@
 mod build;
 mod choice;
 mod commands;
+mod family;
 pub mod grammar;
 mod keyword;
 #[cfg(test)]
@@ -28,8 +29,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 pub use build::{Fit, OnTable};
-pub use choice::{BoundFamily, Choice, FamilyChoice, Preset, RuleChoice, StatisticChoice, Unread};
+pub use choice::{BoundFamily, Choice, Preset, RuleChoice, StatisticChoice, Unread};
 pub use commands::{AnalyzeOptions, CheckOptions, Common, DesignOptions, PredictOptions};
+pub use family::FamilyChoice;
 pub use grammar::{AuditChoice, BoundChoice, LawChoice, ProposalChoice, Reference, SurrogateChoice};
 pub use keyword::{Dialect, Keyword};
 

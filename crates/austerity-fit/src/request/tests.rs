@@ -48,7 +48,7 @@ fn shape() -> impl Strategy<Value = ShapeOptions> {
     });
     let audits = prop_oneof![Just(AuditChoice::Auto), (0.0..=1.0_f64).prop_map(AuditChoice::Rate)];
     let surrogates = select(vec![SurrogateChoice::Auto, SurrogateChoice::None, SurrogateChoice::Order(3)]);
-    let rules = select(RuleChoice::ALL).prop_map(|(rule, ..)| rule);
+    let rules = select(RuleChoice::all()).prop_map(|(rule, ..)| rule);
     let words = (
         of(rules),
         of(Just(Preset::Paper)),
@@ -91,7 +91,7 @@ fn shape() -> impl Strategy<Value = ShapeOptions> {
 fn data() -> impl Strategy<Value = DataOptions> {
     let names = || proptest::collection::vec(name(), 0..3);
     let references = proptest::collection::vec(("[a-z]{1,5}", name()), 0..3);
-    let families = select(FamilyChoice::ALL).prop_map(|(family, ..)| family);
+    let families = select(FamilyChoice::all()).prop_map(|(family, ..)| family);
     (name(), of(name()), of(names()), names(), references, of(families), any::<[bool; 2]>()).prop_map(
         |(file, role, features, categorical, references, family, [no_intercept, standardize])| DataOptions {
             file: file.into(),

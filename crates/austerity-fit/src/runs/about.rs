@@ -26,13 +26,13 @@ pub(crate) fn lines(run: &RunFile) -> Vec<String> {
         vec![format!("Model: {}; response {}, {rows} rows.", run.model.family.words(), run.recipe.response)]
     };
     said.extend(coding(run));
-    said.extend(priors(&run.model.priors));
+    said.extend(priors(&run.model.priors, run.model.family));
     said.iter_mut().for_each(|text| *text = printable(text).into_owned());
     said
 }
 
 /// The priors of the first parameters and of sigma, which are defaults, and where that of the intercept holds.
-pub(crate) fn priors(records: &[PriorRecord]) -> Option<String> {
+pub(crate) fn priors(records: &[PriorRecord], family: Family) -> Option<String> {
     let one = |record: &PriorRecord| {
         let at = if record.at_means { " at the column means" } else { "" };
         format!("{}{at} {}", record.parameter, rounded(&record.prior))
@@ -41,7 +41,9 @@ pub(crate) fn priors(records: &[PriorRecord]) -> Option<String> {
     let mut said: Vec<String> = shown.iter().map(one).collect();
     match rest {
         [] => {}
-        [.., last] if last.parameter == "sigma" && rest.len() > 1 => said.extend(["…".into(), one(last)]),
+        [.., last] if family.extra().iter().any(|extra| extra.name == last.parameter) && rest.len() > 1 => {
+            said.extend(["…".into(), one(last)]);
+        }
         [last] => said.push(one(last)),
         _ => said.push("…".into()),
     }
@@ -68,7 +70,7 @@ pub(crate) fn coding(run: &RunFile) -> Vec<String> {
 
 /// The class whose probability is modelled, with its number of rows where that was counted.
 pub(crate) fn success(run: &RunFile) -> Option<String> {
-    if run.model.family != Family::Logistic {
+    if run.model.family.kind() != ResponseKind::Binary {
         return None;
     }
     let class = match &run.recipe.coding {
@@ -93,12 +95,7 @@ pub(crate) fn references(recipe: &Recipe) -> Vec<(String, String)> {
 
 /// What the coefficients stand for, for the forest plot.
 pub(crate) fn meaning(run: &RunFile) -> Meaning {
-    let effect = match run.model.family {
-        Family::Logistic | Family::Binomial => "Change of the log odds",
-        Family::Poisson => "Change of the log rate",
-        Family::Linear | Family::Student => "Change of the mean response",
-        Family::Own => return Meaning::default(),
-    };
+    let Some(effect) = run.model.family.effect() else { return Meaning::default() };
     let names = run.recipe.terms.iter().flat_map(|term| {
         let is_number = matches!(term, Term::Number { .. });
         term.names().into_iter().map(move |name| (name, is_number))
@@ -109,7 +106,10 @@ pub(crate) fn meaning(run: &RunFile) -> Meaning {
         .collect();
     Meaning {
         effect: Some(effect),
-        apart: vec!["intercept".into(), "sigma".into()],
+        apart: std::iter::once("intercept")
+            .chain(run.model.family.extra().iter().map(|extra| extra.name))
+            .map(Into::into)
+            .collect(),
         scales,
         references: references(&run.recipe),
     }

@@ -119,7 +119,7 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
     );
     data.extend([pair("fingerprint", run.data.fingerprint.clone())]);
     data.extend(run.data.remarks.iter().map(|remark| pair("noticed", remark.clone())));
-    let mut model = vec![pair("family", run.model.family.words().into())];
+    let mut model = vec![pair("family", run.model.family.words())];
     model.extend(
         run.model.priors.iter().map(|p| pair(&format!("prior of {}", p.parameter), about::rounded(&p.prior))),
     );

@@ -44,6 +44,7 @@ impl Family for Binomial {
     const NAME: &'static str = "binomial";
     const CHOICE: &'static str = "logistic";
     const WORDS: &'static str = "binomial regression, logit link";
+    const EFFECT: &'static str = "Change of the log odds";
     const ABOUT: &'static str = "successes out of trials, logit link";
     const KIND: ResponseKind = ResponseKind::CountOfTrials;
     const LOG_CONCAVE: bool = true;

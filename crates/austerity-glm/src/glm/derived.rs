@@ -26,7 +26,7 @@ const SMALL_MOVE: f64 = 1e-3;
 const SMALL_DISPLACEMENT: f64 = 0.1;
 
 /// Nodes on [0, 1]; both weights are ½.
-const LEGENDRE: [f64; 2] = [0.211_324_865_405_187_12, 0.788_675_134_594_812_9];
+const LEGENDRE: [f64; 2] = [0.211_324_865_405_187_1, 0.788_675_134_594_812_9];
 /// Nodes and weights on [0, 1] for the weight (1 − τ)².
 const SECOND: [(f64, f64); 3] = [
     (0.072_994_024_073_149_73, 0.157_136_361_064_886_62),
@@ -35,8 +35,8 @@ const SECOND: [(f64, f64); 3] = [
 ];
 /// The same for (1 − τ)³.
 const THIRD: [(f64, f64); 3] = [
-    (0.062_075_899_380_125_464, 0.128_921_043_160_521_6),
-    (0.301_188_730_836_386_5, 0.104_599_897_556_806_69),
+    (0.062_075_899_380_125_46, 0.128_921_043_160_521_6),
+    (0.301_188_730_836_386_5, 0.104_599_897_556_806_7),
     (0.636_735_369_783_488, 0.016_479_059_282_671_72),
 ];
 
@@ -182,12 +182,11 @@ impl<F: Family> Kernel<F> for Derived {
         let count = 1 + F::EXTRA.len();
         for i in 0..32 {
             let curve = family.row_curve(extra, eta[i], response[i], trials[i]);
-            for a in 0..count {
-                slope[a][i] = curve.slope[a] as f32;
-                for b in 0..count {
-                    second[a][b][i] = curve.second[a][b] as f32;
-                }
+            for (slot, value) in slope.iter_mut().zip(curve.slope).take(count) {
+                slot[i] = value as f32;
             }
+            let entries = second.as_flattened_mut().iter_mut().zip(curve.second.as_flattened());
+            entries.for_each(|(slot, value)| slot[i] = *value as f32);
         }
         let mut all =
             Derivatives { first: pair(simd, &slope[0]), second: pair(simd, &second[0][0]), extra: None };
@@ -196,8 +195,8 @@ impl<F: Family> Kernel<F> for Derived {
             for a in 1..count {
                 more.slope[a - 1] = pair(simd, &slope[a]);
                 more.cross[a - 1] = pair(simd, &second[0][a]);
-                for b in 1..count {
-                    more.curve[a - 1][b - 1] = pair(simd, &second[a][b]);
+                for (slot, values) in more.curve[a - 1].iter_mut().zip(&second[a][1..count]) {
+                    *slot = pair(simd, values);
                 }
             }
             all.extra = Some(more);

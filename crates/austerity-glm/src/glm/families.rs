@@ -78,6 +78,8 @@ pub struct Facts {
     pub choice: &'static str,
     /// In words.
     pub words: &'static str,
+    /// What a coefficient changes.
+    pub effect: &'static str,
     /// One line of documentation.
     pub about: &'static str,
     /// Which responses it explains.
@@ -96,6 +98,7 @@ impl Facts {
             name: F::NAME,
             choice: F::CHOICE,
             words: F::WORDS,
+            effect: F::EFFECT,
             about: F::ABOUT,
             kind: F::KIND,
             extra: F::EXTRA,
@@ -106,6 +109,19 @@ impl Facts {
 }
 
 impl AnyFamily {
+    /// In words, with its settings.
+    #[must_use]
+    pub fn words(self) -> String {
+        struct Words;
+        impl Visitor for Words {
+            type Output = String;
+            fn visit<F: Family>(self, family: F) -> String {
+                family.words()
+            }
+        }
+        self.visit(Words)
+    }
+
     /// The family of this name, with its usual settings.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -123,5 +139,42 @@ impl AnyFamily {
     #[must_use]
     pub fn usual(kind: ResponseKind) -> Option<Self> {
         Self::ALL.iter().copied().find(|family| family.facts().kind == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of the documentation is that of the list, in its order; linear regression comes last.
+    #[test]
+    fn the_documentation_lists_all_families() {
+        let text = include_str!("../../../../docs/families.md");
+        let mut rest = text;
+        for facts in AnyFamily::ALL.iter().map(|family| family.facts()) {
+            let extra: Vec<String> =
+                facts.extra.iter().map(|extra| format!("`{}`: {}", extra.name, extra.about)).collect();
+            let extra = if extra.is_empty() { "–".into() } else { extra.join(", ") };
+            let row = format!("| {} | `{}` | {} | {extra} |\n", facts.name, facts.choice, facts.about);
+            let place = rest.find(&row);
+            assert!(place.is_some(), "docs/families.md lacks, or has not in this order: {row}");
+            rest = &rest[place.unwrap_or(0) + row.len()..];
+        }
+        assert!(rest.starts_with("| linear |"), "{rest}");
+    }
+
+    #[test]
+    fn names_and_choices_find_their_family() {
+        for &family in AnyFamily::ALL {
+            let facts = family.facts();
+            assert_eq!(AnyFamily::named(facts.name), Some(family));
+            assert_eq!(AnyFamily::chosen(facts.choice, facts.kind), Some(family));
+            assert!(facts.extra.len() <= super::super::MOST_EXTRA);
+        }
+        assert_eq!(AnyFamily::named("gaussian"), None);
+        assert_eq!(
+            AnyFamily::usual(ResponseKind::Binary).map(|family| family.facts().name),
+            Some("logistic")
+        );
     }
 }

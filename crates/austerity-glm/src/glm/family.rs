@@ -82,6 +82,8 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     const CHOICE: &'static str = Self::NAME;
     /// In words, as in reports.
     const WORDS: &'static str;
+    /// What a coefficient changes, as on the axis of a plot.
+    const EFFECT: &'static str;
     /// One line of documentation.
     const ABOUT: &'static str;
     /// Which responses it explains.
@@ -102,6 +104,11 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
 
     /// The hot loops, kept in a `static` beside the family: [`Compiled::of`], or `compiled!(Name);`.
     fn compiled() -> &'static Compiled<Self>;
+
+    /// In words, with its settings.
+    fn words(&self) -> String {
+        Self::WORDS.into()
+    }
 
     /// The log density of one row.
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, trials: f64) -> T;

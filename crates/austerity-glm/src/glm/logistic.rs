@@ -201,6 +201,7 @@ const SECOND_BUMP: f64 = 2.292_431_669_561_178;
 impl Family for Logistic {
     const NAME: &'static str = "logistic";
     const WORDS: &'static str = "logistic regression";
+    const EFFECT: &'static str = "Change of the log odds";
     const ABOUT: &'static str = "binary responses, logit link";
     const KIND: ResponseKind = ResponseKind::Binary;
     const LOG_CONCAVE: bool = true;

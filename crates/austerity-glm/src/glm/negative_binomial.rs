@@ -136,6 +136,7 @@ impl Function for Saturation {
 impl Family for NegativeBinomial {
     const NAME: &'static str = "negative-binomial";
     const WORDS: &'static str = "negative binomial regression, log link";
+    const EFFECT: &'static str = "Change of the log rate";
     const ABOUT: &'static str = "counts with variance μ + μ²/φ, log link, φ sampled";
     const KIND: ResponseKind = ResponseKind::Count;
     const EXTRA: &'static [Extra] = &[Extra {

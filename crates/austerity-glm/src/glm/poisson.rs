@@ -42,6 +42,7 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>) -> Lan
 impl Family for Poisson {
     const NAME: &'static str = "poisson";
     const WORDS: &'static str = "Poisson regression, log link";
+    const EFFECT: &'static str = "Change of the log rate";
     const ABOUT: &'static str = "counts, log link";
     const KIND: ResponseKind = ResponseKind::Count;
     const LOG_CONCAVE: bool = true;

@@ -196,8 +196,8 @@ pub(super) fn derivatives<F: Family>(
             }
             let curve = model.family.row_curve(extra, eta, response, trials);
             (first[i], second[i]) = (weight * curve.slope[0], weight * curve.second[0][0]);
-            for a in 0..F::EXTRA.len() {
-                cross[a][i] = weight * curve.second[0][a + 1];
+            for (a, cross) in cross.iter_mut().enumerate().take(F::EXTRA.len()) {
+                cross[i] = weight * curve.second[0][a + 1];
                 sums.slope[a] += weight * curve.slope[a + 1];
                 for b in 0..F::EXTRA.len() {
                     sums.curve[a][b] += weight * curve.second[a + 1][b + 1];

@@ -28,6 +28,7 @@ fn chance(eta: f64) -> f64 {
 impl Family for Probit {
     const NAME: &'static str = "probit";
     const WORDS: &'static str = "probit regression";
+    const EFFECT: &'static str = "Change of the probit";
     const ABOUT: &'static str = "binary responses, probit link";
     const KIND: ResponseKind = ResponseKind::Binary;
     const LOG_CONCAVE: bool = true;
@@ -56,6 +57,7 @@ impl Family for BinomialProbit {
     const NAME: &'static str = "binomial-probit";
     const CHOICE: &'static str = "probit";
     const WORDS: &'static str = "binomial regression, probit link";
+    const EFFECT: &'static str = "Change of the probit";
     const ABOUT: &'static str = "successes out of trials, probit link";
     const KIND: ResponseKind = ResponseKind::CountOfTrials;
     const LOG_CONCAVE: bool = true;

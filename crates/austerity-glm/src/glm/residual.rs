@@ -20,6 +20,9 @@ use crate::simd::Lanes;
 use austerity::error::Result;
 use austerity::population::{Moments, merge_checked};
 
+/// Changes of the extra parameters from the centre to two states.
+pub type Changes = [[f64; MOST_EXTRA]; 2];
+
 /// A move in the units of the storage.
 #[derive(Debug)]
 pub struct Task<'a, F: Family> {
@@ -37,7 +40,7 @@ pub struct Task<'a, F: Family> {
     pub third: bool,
     /// Where an expansion of the first order needs the second derivative: the family and its extra parameters at the centre, and
     /// their changes to the two states.
-    pub first_order: Option<(&'a F, &'a [f64], [[f64; MOST_EXTRA]; 2])>,
+    pub first_order: Option<(&'a F, &'a [f64], Changes)>,
 }
 
 impl<F: Family> Clone for Task<'_, F> {
@@ -87,7 +90,7 @@ fn fast<S: Simd, F: Family>(
     let to = [outside[0].select(zero, to[0]), outside[1].select(zero, to[1])];
     let mut values = <F::Kernel>::residuals(simd, &task.expanded, &rows, [from, to], task.third)?;
     if let Some((family, extra, [before, after])) = task.first_order {
-        let all = <F::Kernel>::derivatives(&family, simd, extra, &rows);
+        let all = <F::Kernel>::derivatives(family, simd, extra, &rows);
         let half = Lanes::splat(simd, 0.5);
         for i in 0..2 {
             let squares = (to[i] - from[i]) * (to[i] + from[i]);

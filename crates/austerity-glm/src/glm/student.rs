@@ -17,7 +17,7 @@ use rand_distr::{Distribution as _, StudentT};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use statrs::function::gamma::ln_gamma;
 
-use super::family::compiled;
+use super::family::{Around, compiled};
 use super::logistic::within;
 use super::number::Number;
 use super::remainder::Lines;
@@ -71,12 +71,12 @@ fn difference<S: Simd>(simd: S, step: &Step, residual: Lanes<S>, delta: Lanes<S>
 }
 
 /// The scale of the noise.
-pub(super) const SIGMA: Extra =
-    Extra { name: "sigma", about: "scale of the noise", typical: 1.0, prior: None };
+pub const SIGMA: Extra = Extra { name: "sigma", about: "scale of the noise", typical: 1.0, prior: None };
 
 impl Family for Student {
     const NAME: &'static str = "student";
     const WORDS: &'static str = "regression with Student-t noise";
+    const EFFECT: &'static str = "Change of the mean response";
     const ABOUT: &'static str = "real responses, Student-t noise";
     const KIND: ResponseKind = ResponseKind::Real;
     const EXTRA: &'static [Extra] = &[SIGMA];
@@ -88,6 +88,10 @@ impl Family for Student {
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, _trials: f64) -> T {
         let z = (-eta + response) * (-extra[0]).exp();
         -extra[0] - (z.square() * (1.0 / self.freedom)).ln_1p() * (0.5 * (self.freedom + 1.0))
+    }
+
+    fn words(&self) -> String {
+        format!("{}, {} degrees of freedom", Self::WORDS, self.freedom)
     }
 
     fn mean(&self, eta: f64, _trials: f64) -> f64 {
@@ -168,6 +172,54 @@ impl Family for Student {
         all.second[1][0] = all.second[0][1];
         all.second[1][1] = curve * z * z;
         all
+    }
+
+    /// With κ = 1/(σ√ν) and w = κ(y − η), the derivative i times in η and j times in s is −(ν+1)/2·(−1)^{i+j}κⁱ(w·d/dw + i)ʲ of the i-th derivative of
+    /// log(1 + w²): rational functions of w whose slopes have a largest value each, so that one in the middle of a range bounds them all.
+    fn row_bounds(
+        &self,
+        around: &Around<'_>,
+        (eta, reach): (f64, f64),
+        response: f64,
+        _trials: f64,
+        _fourth: bool,
+    ) -> [f64; 2] {
+        let grown = around.reach[0].exp() * (1.0 + 1e-12);
+        let unit = (-around.extra[0]).exp() / self.freedom.sqrt();
+        let size = (response - eta).abs();
+        let (low, high) = ((size - reach).max(0.0) * unit / grown, (size + reach) * unit * grown);
+        let (w, radius) = (0.5 * (low + high), 0.5 * (high - low) + 1e-12 * high);
+        if !radius.is_finite() {
+            return [f64::INFINITY; 2];
+        }
+        let square = w * w;
+        let (inverse, other) = (1.0 / (1.0 + square), 1.0 / around.units[0]);
+        let (unit, cube) = (unit * grown, inverse * inverse * inverse);
+        // Values at w, and the largest slopes.
+        let third = [
+            (4.0 * w * (square - 3.0) * cube, 12.0),
+            (4.0 * (1.0 - 3.0 * square) * cube, 9.34),
+            (8.0 * w * (1.0 - square) * cube, 8.0),
+            (8.0 * square * (1.0 - square) * cube, 2.38),
+        ];
+        let quartic = cube * inverse;
+        let bend = square * square - 4.0 * square + 1.0;
+        let fourth = [
+            (12.0 * (square * square - 6.0 * square + 1.0) * quartic, 39.0),
+            (48.0 * w * (square - 1.0) * quartic, 48.0),
+            (8.0 * (3.0 * square * square - 8.0 * square + 1.0) * quartic, 30.0),
+            (16.0 * w * bend * quartic, 16.0),
+            (16.0 * square * bend * quartic, 6.53),
+        ];
+        let norm = |entries: &[(f64, f64)], orders: &[f64]| {
+            let order = entries.len() as i32 - 1;
+            let squares = entries.iter().zip(orders).enumerate().map(|(j, ((value, slope), orders))| {
+                let scale = unit.powi(order - j as i32) * other.powi(j as i32);
+                orders * ((value.abs() + slope * radius) * scale).powi(2)
+            });
+            0.5 * (self.freedom + 1.0) * squares.sum::<f64>().sqrt() * (1.0 + 1e-9)
+        };
+        [norm(&third, &[1.0, 3.0, 3.0, 1.0]), norm(&fourth, &[1.0, 4.0, 6.0, 4.0, 1.0])]
     }
 }
 

@@ -82,6 +82,13 @@ pub(crate) fn student(rows: usize, freedom: f64, priors: &[Prior], rng: &mut Rng
     })
 }
 
+/// A regression of any family, its responses by the family's own sampler; priors of extra parameters last.
+pub(crate) fn family<F: Family>(family: F, rows: usize, priors: &[Prior], rng: &mut Rng) -> Joint<Glm<F>> {
+    regression(family, F::KIND, rows, priors, rng, |eta, state, rng| {
+        family.sample(rng, eta, &state[state.len() - F::EXTRA.len()..], 1.0)
+    })
+}
+
 /// The noise sd is unknown; the last prior is that of log σ.
 pub(crate) fn linear(rows: usize, priors: &[Prior], rng: &mut Rng) -> Joint<Linear> {
     let state: Vec<f64> = priors.iter().map(|p| draw_prior(p, rng)).collect();

@@ -3,10 +3,11 @@
 //! A panel holds [`PANEL`] draws side by side, coefficient after coefficient: what the product reads in one stream.
 
 use austerity::rng::{Role, stream};
+use austerity_glm::glm::Visitor;
 use rand::seq::SliceRandom as _;
-use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use crate::model::{FREEDOM, Family};
+use crate::model::Family;
 use crate::output::Failure;
 use crate::refusal::Refusal;
 use crate::runs::{Folder, RunFile};
@@ -22,11 +23,11 @@ pub(super) struct Draws {
     intercept: bool,
     /// Panel after panel; draws beyond the last are 0.
     panels: Vec<f64>,
-    /// σ of every draw, where the family has one.
-    pub(super) sigma: Vec<f64>,
+    /// Logarithms of the extra parameters, draw after draw.
+    extra: Vec<f64>,
     /// The level u of every draw's new observation.
     pub(super) level: Vec<f64>,
-    /// The quantile u of the family's noise with scale 1: Student t for its family, else normal.
+    /// The quantile u of the family's standard noise.
     pub(super) noise: Vec<f64>,
 }
 
@@ -39,7 +40,7 @@ impl Draws {
         let family = run.model.family;
         let wanted = run.recipe.coefficient_names();
         let mut needed = wanted.clone();
-        needed.extend(family.has_sigma().then(|| "sigma".to_owned()));
+        needed.extend(family.extra().iter().map(|extra| extra.name.to_owned()));
         let place = |name: &String| names.iter().position(|known| known == name);
         let missing: Vec<String> = needed.iter().filter(|name| place(name).is_none()).cloned().collect();
         if !missing.is_empty() {
@@ -70,7 +71,7 @@ impl Draws {
         Self::new(&rows, wanted.len(), run.recipe.intercept, family, seed)
     }
 
-    /// From whole draws: the coefficients, then σ if there is one.
+    /// From whole draws: the coefficients, then the extra parameters.
     pub(super) fn new(
         rows: &[Vec<f64>],
         coefficients: usize,
@@ -88,17 +89,26 @@ impl Draws {
         }
         let mut level: Vec<f64> = (0..count).map(|k| (k as f64 + 0.5) / count as f64).collect();
         level.shuffle(&mut stream(seed, u32::MAX, Role::Data));
-        let broken =
-            |error: &dyn std::fmt::Display| Failure::Usage(format!("the noise has no quantiles: {error}"));
-        let noise = if family == Family::Student {
-            let law = StudentsT::new(0.0, 1.0, FREEDOM).map_err(|error| broken(&error))?;
-            level.iter().map(|&u| law.inverse_cdf(u)).collect()
-        } else {
-            let law = Normal::new(0.0, 1.0).map_err(|error| broken(&error))?;
-            level.iter().map(|&u| law.inverse_cdf(u)).collect()
+        let extras = family.extra().len();
+        let extra: Vec<f64> = rows
+            .iter()
+            .flat_map(|row| row[coefficients..].iter().take(extras).map(|value| value.ln()))
+            .collect();
+        let noise = match family {
+            Family::Glm(family) => family.visit(Noise { level: &level, extra: &extra }),
+            Family::Linear | Family::Own => {
+                let law = Normal::standard();
+                level.iter().map(|&u| law.inverse_cdf(u)).collect()
+            }
         };
-        let sigma = rows.iter().filter_map(|row| row.get(coefficients).copied()).collect();
-        Ok(Self { count, coefficients, intercept, panels, sigma, level, noise })
+        Ok(Self { count, coefficients, intercept, panels, extra, level, noise })
+    }
+
+    /// Logarithms of the extra parameters of a draw.
+    #[inline]
+    pub(super) fn extra(&self, draw: usize) -> &[f64] {
+        let each = self.extra.len() / self.count;
+        &self.extra[draw * each..(draw + 1) * each]
     }
 
     /// Number of draws.
@@ -120,5 +130,21 @@ impl Draws {
     pub(super) fn panels(&self) -> impl Iterator<Item = &[[f64; PANEL]]> {
         let (panels, _) = self.panels.as_chunks::<PANEL>();
         panels.chunks_exact(self.coefficients.max(1))
+    }
+}
+
+/// The standard noise of every draw.
+struct Noise<'a> {
+    level: &'a [f64],
+    extra: &'a [f64],
+}
+
+impl Visitor for Noise<'_> {
+    type Output = Vec<f64>;
+
+    fn visit<F: austerity_glm::glm::Family>(self, family: F) -> Vec<f64> {
+        let each = F::EXTRA.len();
+        let of = |(d, &level): (usize, &f64)| family.noise(level, &self.extra[d * each..(d + 1) * each]);
+        self.level.iter().enumerate().map(of).collect()
     }
 }

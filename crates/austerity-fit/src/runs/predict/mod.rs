@@ -113,8 +113,13 @@ pub fn table(
     let run = predictable(&folder)?;
     let draws = Draws::read(&folder, &run, most_draws, seed)?;
     let family = run.model.family;
-    let new = NewRows::new(rows, &run.recipe, kind(family), false);
-    let predictor = Predictor::new(family, &draws, interval, family == Family::Binomial && !new.has_trials());
+    let new = NewRows::new(rows, &run.recipe, family.kind(), false);
+    let predictor = Predictor::new(
+        family,
+        &draws,
+        interval,
+        family.kind() == ResponseKind::CountOfTrials && !new.has_trials(),
+    );
     let mut columns = vec![("mean", Vec::new()), ("lower", Vec::new()), ("upper", Vec::new())];
     if predictor.is_predictive() {
         columns.extend([("predictive_lower", Vec::new()), ("predictive_upper", Vec::new())]);
@@ -168,8 +173,8 @@ impl Task<'_> {
         let opening = OpenOptions { threads: Some(threads), ..OpenOptions::default() };
         let source = open_with(&self.options.data, &opening)?;
         let (family, recipe) = (self.run.model.family, &self.run.recipe);
-        let new = NewRows::new(&source, recipe, kind(family), scored);
-        let probability = family == Family::Binomial && !new.has_trials();
+        let new = NewRows::new(&source, recipe, family.kind(), scored);
+        let probability = family.kind() == ResponseKind::CountOfTrials && !new.has_trials();
         let predictor = Predictor::new(family, self.draws, self.options.interval, probability);
         let mut columns = vec!["row", "mean", "lower", "upper"];
         if predictor.is_predictive() {
@@ -211,16 +216,6 @@ impl Task<'_> {
     }
 }
 
-/// What a family explains.
-fn kind(family: Family) -> ResponseKind {
-    match family {
-        Family::Logistic => ResponseKind::Binary,
-        Family::Binomial => ResponseKind::CountOfTrials,
-        Family::Poisson => ResponseKind::Count,
-        Family::Student | Family::Linear | Family::Own => ResponseKind::Real,
-    }
-}
-
 /// How good the predictions were, averaged over the rows with their frequency weights.
 struct Scores {
     family: Family,
@@ -254,7 +249,7 @@ impl Scores {
     fn list(&self) -> Vec<(&'static str, f64, &'static str)> {
         let mean = |sum: f64| sum / self.weight;
         let mut list = vec![("log_score", mean(self.log_score), "log score (mean log predictive density)")];
-        if self.family == Family::Logistic {
+        if self.family.kind() == ResponseKind::Binary {
             list.push(("error_rate", mean(self.wrong), "error rate"));
             list.push(("brier", mean(self.squares), "Brier score"));
         } else {

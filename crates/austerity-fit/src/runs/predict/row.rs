@@ -2,18 +2,18 @@
 //!
 //! Links are increasing, so order statistics of the predictors are those of the means: one selection, two links. Intervals of
 //! means and real observations interpolate between order statistics (type 7); those of counts are order statistics
-//! themselves (type 1), so that their ends are counts. The log score is log of the average over the draws of p(y | η_d, σ_d).
+//! themselves (type 1), so that their ends are counts. The log score is log of the average over the draws of p(y | η_d, extra parameters).
 
 use std::f64::consts::PI;
 use std::ops::Range;
 
-use austerity_glm::glm::{Binomial, Family as _, Poisson};
+use austerity_glm::ResponseKind;
+use austerity_glm::glm::Visitor;
 use austerity_io::design::Piece;
-use statrs::function::gamma::ln_gamma;
 
 use super::draws::Draws;
 use super::product::{Product, TILE};
-use crate::model::{FREEDOM, Family};
+use crate::model::Family;
 
 /// Chance below which 1 − mean has lost digits that its logarithm would show.
 const CANCELLED: f64 = 1e-3;
@@ -61,7 +61,7 @@ impl<'a> Predictor<'a> {
 
     /// Whether there is an interval of new observations.
     pub(super) fn is_predictive(&self) -> bool {
-        self.family != Family::Logistic && !self.probability
+        self.family.kind() != ResponseKind::Binary && !self.probability
     }
 
     /// Predicts the rows of a piece on so many threads, which change no bit.
@@ -106,95 +106,128 @@ impl<'a> Predictor<'a> {
 
     /// Mean, its interval, the interval of a new observation and the log density of the response.
     fn row(&self, eta: &mut [f64], trials: f64, response: Option<f64>, scratch: &mut [f64]) -> [f64; 6] {
-        let mut made = [f64::NAN; 6];
-        made[0] = eta.iter().map(|&eta| self.mean(eta, trials)).sum::<f64>() / eta.len() as f64;
-        if let Some(y) = response {
-            made[5] = self.log_density(eta, made[0], trials, y, scratch);
+        let task = Row { predictor: self, eta, trials, response, scratch };
+        match self.family {
+            Family::Glm(family) => family.visit(task),
+            Family::Linear | Family::Own => task.made(&Normal),
         }
-        if self.is_predictive() {
-            for (d, (new, &eta)) in scratch.iter_mut().zip(&*eta).enumerate() {
-                *new = self.observation(d, eta, trials);
-            }
-            let whole = matches!(self.family, Family::Poisson | Family::Binomial);
-            [made[3], made[4]] =
-                if whole { counted(scratch, self.tail) } else { quantiles(scratch, self.tail, |y| y) };
-        }
-        [made[1], made[2]] = quantiles(eta, self.tail, |eta| self.mean(eta, trials));
-        made
     }
+}
 
-    /// E[y | η].
+/// What is to be predicted of one row.
+struct Row<'a> {
+    predictor: &'a Predictor<'a>,
+    /// Of every draw.
+    eta: &'a mut [f64],
+    trials: f64,
+    response: Option<f64>,
+    scratch: &'a mut [f64],
+}
+
+impl Visitor for Row<'_> {
+    type Output = [f64; 6];
+
+    fn visit<F: austerity_glm::glm::Family>(self, family: F) -> [f64; 6] {
+        self.made(&Listed(family))
+    }
+}
+
+/// The law of a response given its linear predictor.
+trait Law {
+    fn mean(&self, eta: f64, trials: f64) -> f64;
+    fn quantile(&self, level: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64;
+    fn constant(&self, y: f64, trials: f64) -> f64;
+    fn log_density(&self, eta: f64, extra: &[f64], y: f64, trials: f64) -> f64;
+}
+
+/// That of a family of the list.
+struct Listed<F>(F);
+
+impl<F: austerity_glm::glm::Family> Law for Listed<F> {
     #[inline]
     fn mean(&self, eta: f64, trials: f64) -> f64 {
-        match self.family {
-            Family::Logistic => sigmoid(eta),
-            Family::Binomial => trials * sigmoid(eta),
-            Family::Poisson => eta.exp(),
-            Family::Student | Family::Linear | Family::Own => eta,
-        }
+        self.0.mean(eta, trials)
     }
 
-    /// The new observation of a draw.
     #[inline]
-    fn observation(&self, d: usize, eta: f64, trials: f64) -> f64 {
-        let Draws { sigma, level, noise, .. } = self.draws;
-        match self.family {
-            Family::Logistic => f64::NAN,
-            Family::Binomial => Binomial.quantile((level[d], noise[d]), eta, &[], trials),
-            Family::Poisson => Poisson.quantile((level[d], noise[d]), eta, &[], trials),
-            Family::Student | Family::Linear | Family::Own => eta + sigma[d] * noise[d],
-        }
+    fn quantile(&self, level: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64 {
+        self.0.quantile(level, eta, extra, trials)
     }
 
-    /// log of the average density of y.
-    fn log_density(&self, eta: &[f64], mean: f64, trials: f64, y: f64, scratch: &mut [f64]) -> f64 {
-        if self.family == Family::Logistic {
-            let (chance, sign) = if y == 1.0 { (mean, 1.0) } else { (1.0 - mean, -1.0) };
-            if chance > CANCELLED {
-                return chance.ln();
-            }
-            let mean = eta.iter().map(|eta| sigmoid(sign * eta)).sum::<f64>() / eta.len() as f64;
-            return mean.max(f64::MIN_POSITIVE).ln();
-        }
-        let sigma = &self.draws.sigma;
-        let constant = match self.family {
-            Family::Poisson => -ln_gamma(y + 1.0),
-            Family::Binomial => ln_gamma(trials + 1.0) - ln_gamma(y + 1.0) - ln_gamma(trials - y + 1.0),
-            Family::Student => {
-                ln_gamma(0.5 * (FREEDOM + 1.0)) - ln_gamma(0.5 * FREEDOM) - 0.5 * (FREEDOM * PI).ln()
-            }
-            Family::Logistic | Family::Linear | Family::Own => -0.5 * (2.0 * PI).ln(),
-        };
-        for (d, (out, &eta)) in scratch.iter_mut().zip(eta).enumerate() {
-            *out = match self.family {
-                Family::Poisson => y * eta - eta.exp(),
-                Family::Binomial => y * eta - trials * softplus(eta),
-                Family::Student => {
-                    let z = (y - eta) / sigma[d];
-                    -0.5 * (FREEDOM + 1.0) * (z * z / FREEDOM).ln_1p() - sigma[d].ln()
-                }
-                Family::Logistic | Family::Linear | Family::Own => {
-                    -0.5 * ((y - eta) / sigma[d]).powi(2) - sigma[d].ln()
-                }
+    fn constant(&self, y: f64, trials: f64) -> f64 {
+        self.0.constant(y, trials)
+    }
+
+    #[inline]
+    fn log_density(&self, eta: f64, extra: &[f64], y: f64, trials: f64) -> f64 {
+        self.0.log_likelihood(extra, eta, F::KIND.stored(y), trials)
+    }
+}
+
+/// Normal noise.
+struct Normal;
+
+impl Law for Normal {
+    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+        eta
+    }
+
+    fn quantile(&self, (_, noise): (f64, f64), eta: f64, extra: &[f64], _trials: f64) -> f64 {
+        eta + extra[0].exp() * noise
+    }
+
+    fn constant(&self, _y: f64, _trials: f64) -> f64 {
+        -0.5 * (2.0 * PI).ln()
+    }
+
+    fn log_density(&self, eta: f64, extra: &[f64], y: f64, _trials: f64) -> f64 {
+        -0.5 * ((y - eta) * (-extra[0]).exp()).powi(2) - extra[0]
+    }
+}
+
+impl Row<'_> {
+    fn made(self, law: &impl Law) -> [f64; 6] {
+        let Row { predictor, eta, trials, response, scratch } = self;
+        let (draws, tail) = (predictor.draws, predictor.tail);
+        let mut made = [f64::NAN; 6];
+        made[0] = eta.iter().map(|&eta| law.mean(eta, trials)).sum::<f64>() / eta.len() as f64;
+        if let Some(y) = response {
+            let chance = if y == 1.0 { made[0] } else { 1.0 - made[0] };
+            made[5] = if predictor.family.kind() == ResponseKind::Binary && chance > CANCELLED {
+                chance.ln()
+            } else {
+                log_density(law, draws, eta, (y, trials), scratch)
             };
         }
-        let largest = scratch.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !largest.is_finite() {
-            return largest;
+        if predictor.is_predictive() {
+            for (d, (new, &eta)) in scratch.iter_mut().zip(&*eta).enumerate() {
+                *new = law.quantile((draws.level[d], draws.noise[d]), eta, draws.extra(d), trials);
+            }
+            let whole = predictor.family.kind() != ResponseKind::Real;
+            [made[3], made[4]] = if whole { counted(scratch, tail) } else { quantiles(scratch, tail, |y| y) };
         }
-        let sum: f64 = scratch.iter().map(|log| (log - largest).exp()).sum();
-        constant + largest + (sum / eta.len() as f64).ln()
+        [made[1], made[2]] = quantiles(eta, tail, |eta| law.mean(eta, trials));
+        made
     }
 }
 
-#[inline]
-fn sigmoid(eta: f64) -> f64 {
-    1.0 / (1.0 + (-eta).exp())
-}
-
-/// log(1 + e^η).
-fn softplus(eta: f64) -> f64 {
-    eta.max(0.0) + (-eta.abs()).exp().ln_1p()
+/// log of the average density of y.
+fn log_density(
+    law: &impl Law,
+    draws: &Draws,
+    eta: &[f64],
+    (y, trials): (f64, f64),
+    scratch: &mut [f64],
+) -> f64 {
+    for (d, (out, &eta)) in scratch.iter_mut().zip(eta).enumerate() {
+        *out = law.log_density(eta, draws.extra(d), y, trials);
+    }
+    let largest = scratch.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() {
+        return largest;
+    }
+    let sum: f64 = scratch.iter().map(|log| (log - largest).exp()).sum();
+    law.constant(y, trials) + largest + (sum / eta.len() as f64).ln()
 }
 
 /// The quantiles `tail` and 1 − `tail` of `of(values)`, `of` increasing; reorders the values.

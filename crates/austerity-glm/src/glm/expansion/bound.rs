@@ -16,11 +16,12 @@
 //! Σ w D₃/6·(8δ + 3e-5·lev)·z zᵀ covers the effect of δ on R and on T and the relative accuracy of R itself ([`crate::glm::remainder`]).
 //!
 //! Cost: two passes; d²/2 multiply-adds a row each, and d³/6 for the tensor, which is built up to 40 coefficients. A decision: d² and d³/6 numbers per new
-//! state. For families without extra parameters: where a scale moves too, h alone bounds nothing.
+//! state. Extra parameters of the family add matrices of rank one ([`super::span`]).
 
 mod build;
 
 use super::dot;
+use super::span::{Mixed, Span};
 use super::tensor::{self, FORMS, Sums};
 
 /// How a certificate is built.
@@ -73,18 +74,39 @@ struct Tail {
     errors: [f64; FORMS],
     /// Traces of the forms, which their rounding is relative to.
     traces: [f64; FORMS],
+    /// Sums of the weights, which extra parameters are multiplied by.
+    spanned: [f64; FORMS],
+    /// What extra parameters add to the tensor.
+    mixed: Mixed,
 }
 
 impl Tail {
-    fn new(directions: usize, cubic: bool) -> Self {
-        Self { sums: Sums::new(directions, cubic), errors: [0.0; FORMS], traces: [0.0; FORMS] }
+    fn new(directions: usize, cubic: bool, extras: usize) -> Self {
+        Self {
+            sums: Sums::new(directions, cubic),
+            errors: [0.0; FORMS],
+            traces: [0.0; FORMS],
+            spanned: [0.0; FORMS],
+            mixed: Mixed::new(directions, if cubic { extras } else { 0 }),
+        }
+    }
+
+    /// Takes in what extra parameters add, then counts every order of the indices.
+    fn complete(&mut self, span: &Span) {
+        for (form, &weight) in self.sums.forms.iter_mut().zip(&self.spanned) {
+            span.add_to(form, weight);
+        }
+        self.mixed.add_to(span, &mut self.sums.cubic);
+        self.sums.complete();
     }
 
     fn add(&mut self, other: &Self) {
         self.sums.add(&other.sums);
+        self.mixed.add(&other.mixed);
         for k in 0..FORMS {
             self.errors[k] += other.errors[k];
             self.traces[k] += other.traces[k];
+            self.spanned[k] += other.spanned[k];
         }
     }
 

@@ -36,7 +36,7 @@ const SETTLED: f64 = 100_000.0;
 /// How an expansion is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpansionSettings {
-    /// 1, 2 or 3; 3 for families without extra parameters.
+    /// 1, 2 or 3.
     pub order: u8,
     /// Whether an expansion of the second order gets a term of the third where decisions would read much fewer rows for it.
     pub raise: bool,
@@ -91,12 +91,11 @@ impl<F: Family> GlmExpansion<F> {
         if !(1..=3).contains(&settings.order) {
             return Err(setting("order of the expansion", settings.order, "1, 2 or 3"));
         }
-        let third_exists = F::EXTRA.is_empty();
-        if settings.order == 3 && !(third_exists && model.parameters() <= LARGEST) {
+        if settings.order == 3 && model.parameters() > LARGEST {
             return Err(setting(
                 "order of the expansion",
                 format!("3, {} with {} parameters", F::NAME, model.parameters()),
-                "3 for logistic, binomial and poisson with at most 64 parameters",
+                "3 with at most 64 parameters",
             ));
         }
         let threads = settings.threads.max(1);
@@ -111,7 +110,7 @@ impl<F: Family> GlmExpansion<F> {
             Ok((scores, falling, found, copies, collected))
         };
         let (mut order, mut all) = (settings.order, weighed(settings.order == 3)?);
-        if order == 2 && settings.raise && third_exists && model.parameters() <= LARGEST {
+        if order == 2 && settings.raise && model.parameters() <= LARGEST {
             let cost = cost_of(&all.2, all.3.as_ref(), settings);
             let (rows, d) = (model.blocks().rows(), model.parameters());
             // Decisions that read a first look and no more gain where a limit settles them without.

@@ -10,13 +10,14 @@
 //! leapfrog paths that go there are refused by the decision about residuals, which are then as large.
 //!
 //! Cost: one pass of d³/6 multiply-adds a row; d³/6 numbers (4 bytes) and as many multiply-adds per value, twice as many with the gradient. Not for
-//! more than 64 parameters, nor for families with extra parameters.
+//! more than 64 parameters. Extra parameters of the family take part in the tensor ([`super::span`]).
 
 use fearless_simd::{Simd, prelude::*};
 use nalgebra::DMatrix;
 
 use super::passes::in_pieces;
 use super::scores::{Spread, factor, not_definite};
+use super::span::{Mixed, MixedPanel, Span};
 use super::tensor::{PANEL, Panel, Sums};
 use super::{GlmExpansion, Line, with_buffer};
 use crate::glm::Family;
@@ -49,18 +50,24 @@ impl Cubic {
         let transform: Vec<(f64, f64)> =
             expansion.columns.iter().map(|&column| expansion.model.transform[column as usize]).collect();
         let spread = Spread::of(&lower, expansion.model.intercept, &transform, 0.0);
+        let extras = F::EXTRA.len();
         let parts = in_pieces(expansion.blocks.count(), threads, &mut [], |range, _| {
-            let mut sums = Sums::third(size);
-            let mut panel = Panel::new(&spread);
+            let (mut sums, mut more) = (Sums::third(size), Mixed::new(size, extras));
+            let (mut panel, mut mixed) = (Panel::new(&spread), MixedPanel::new(extras));
             let blocks: Vec<u32> = range.map(|block| block as u32).collect();
             for blocks in blocks.chunks(PANEL) {
-                take(expansion, &spread, blocks, &mut panel);
+                take(expansion, &spread, blocks, &mut panel, &mut mixed);
                 sums.push(expansion.level(), &panel);
+                more.push(expansion.level(), &mut panel, &mixed);
             }
-            Ok(sums)
+            Ok((sums, more))
         })?;
-        let mut sums = Sums::third(size);
-        parts.iter().for_each(|part| sums.add(part));
+        let (mut sums, mut more) = (Sums::third(size), Mixed::new(size, extras));
+        for (part, others) in &parts {
+            sums.add(part);
+            more.add(others);
+        }
+        more.add_to(&Span::plain(&lower, extras), &mut sums.cubic);
         sums.complete();
         let entry = |a: usize, c: usize, b: usize| {
             let place = b * (b + 1) * (b + 2) / 6 + c * (c + 1) / 2 + a;
@@ -210,7 +217,15 @@ fn term<S: Simd>(simd: S, vector: &Line, factor: f32, sum: Lanes<S>) -> Lanes<S>
 }
 
 /// Takes in some blocks, weighted with the third derivatives of their rows.
-fn take<F: Family>(expansion: &GlmExpansion<F>, spread: &Spread, blocks: &[u32], panel: &mut Panel) {
+fn take<F: Family>(
+    expansion: &GlmExpansion<F>,
+    spread: &Spread,
+    blocks: &[u32],
+    panel: &mut Panel,
+    mixed: &mut MixedPanel,
+) {
+    let extra = expansion.model.extra(&expansion.centre);
+    mixed.clear();
     let view = expansion.blocks.view();
     let (layout, family) = (view.layout(), &expansion.model.family);
     panel.take(expansion.level(), spread, &[], &view, blocks);
@@ -223,7 +238,14 @@ fn take<F: Family>(expansion: &GlmExpansion<F>, spread: &Spread, blocks: &[u32],
             let (weight, row) = (side(layout.weight), place * BLOCK + i);
             if !eta.is_nan() && weight != 0.0 {
                 let response = side(Some(layout.response));
-                let [.., third] = family.row_derivatives(&[], eta, response, side(layout.trials));
+                let trials = side(layout.trials);
+                let third = if F::EXTRA.is_empty() {
+                    family.row_derivatives(extra, eta, response, trials)[2]
+                } else {
+                    let thirds = family.row_third(extra, eta, response, trials);
+                    mixed.set(row, weight, &thirds);
+                    thirds[0]
+                };
                 panel.cubic[row / 16][row % 16] = (weight * third) as f32;
             }
         }

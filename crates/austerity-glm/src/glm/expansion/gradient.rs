@@ -17,9 +17,10 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::GlmExpansion;
+use super::span::bend;
 use crate::glm::blocks::BLOCK;
 use crate::glm::gradient::{Panel, Workspace, within};
-use crate::glm::kernel::{self, Pair, Rows};
+use crate::glm::kernel::{self, Pair, Rows, array};
 use crate::glm::{Family, Kernel as _, MOST_EXTRA};
 use crate::simd::Lanes;
 use crate::surrogate::ResidualGradient;
@@ -29,6 +30,29 @@ use austerity::population::Batch;
 #[inline(always)]
 fn zero<S: Simd>(simd: S) -> Lanes<S> {
     Lanes::splat(simd, 0.0)
+}
+
+/// ½D³ℓ[·, v, v] of 32 rows in η and the extra parameters, v = (h, change of the extra parameters).
+#[inline(never)]
+fn bends<S: Simd, F: Family>(
+    simd: S,
+    family: &F,
+    base: &[f64],
+    extra: &[f64],
+    rows: &Rows<S>,
+    h: Pair<S>,
+) -> [Pair<S>; 1 + MOST_EXTRA] {
+    let (eta, response, trials) = (array(rows.eta), array(rows.response), array(rows.trials));
+    let h = array(h);
+    let mut out = [[0.0f32; BLOCK]; 1 + MOST_EXTRA];
+    let mut v = vec![0.0; 1 + base.len()];
+    v[1..].iter_mut().zip(extra.iter().zip(base)).for_each(|(v, (to, from))| *v = to - from);
+    for i in (0..BLOCK).filter(|&i| !eta[i].is_nan()) {
+        v[0] = f64::from(h[i]);
+        let thirds = family.row_third(base, f64::from(eta[i]), f64::from(response[i]), f64::from(trials[i]));
+        out.iter_mut().zip(bend(&thirds, &v)).for_each(|(out, value)| out[i] = value as f32);
+    }
+    out.map(|out| [Lanes::from_slice(simd, &out[..16]), Lanes::from_slice(simd, &out[16..])])
 }
 
 /// Sums over the rows of `batch`, into the workspace; `extra` is that of the state.
@@ -73,10 +97,15 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
             let moved = Rows { eta: [eta[0] + h[0], eta[1] + h[1]], response, trials };
             let known = <F::Kernel>::derivatives(&model.family, simd, base, &centre);
             let there = <F::Kernel>::derivatives(&model.family, simd, extra, &moved);
-            let third = if expansion.order == 3 {
+            let third = if expansion.order == 3 && F::EXTRA.is_empty() {
                 <F::Kernel>::third(&model.family, simd, base, &centre)
             } else {
                 [zero; 2]
+            };
+            let bends = if expansion.order == 3 && !F::EXTRA.is_empty() {
+                Some(bends(simd, &model.family, base, extra, &centre, h))
+            } else {
+                None
             };
             let half_of = Lanes::splat(simd, 0.5);
             let mut first: Pair<S> = [zero; 2];
@@ -91,13 +120,20 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
                         if second_order {
                             value -= known.cross[a][half] * change[a];
                             let mut curve = known.curve[a][0][half] * change[0];
-                            for b in 1..F::EXTRA.len() {
-                                curve = known.curve[a][b][half].mul_add(change[b], curve);
+                            let others = known.curve[a].iter().zip(change).take(F::EXTRA.len()).skip(1);
+                            for (second, change) in others {
+                                curve = second[half].mul_add(change, curve);
                             }
                             own -= known.cross[a][half].mul_add(h[half], curve);
                         }
+                        if let Some(bends) = &bends {
+                            own -= bends[a + 1][half];
+                        }
                         *sum += f64::from(weighted(own, half).reduce_sum());
                     }
+                }
+                if let Some(bends) = &bends {
+                    value -= bends[0][half];
                 }
                 first[half] = weighted(value, half);
             }

@@ -17,11 +17,12 @@
 //! what rounding can do to them is added to the diagonal, and what it can do to the total that f32 arithmetic computes to the weights of the rows (as in
 //! [`super::bound`]; of the third order as a multiple of ρ³, since that term is what rounds), so that the limit is one of the total as it comes.
 //!
-//! Cost: d² multiply-adds a row; d² per candidate. For families without extra parameters, where h alone moves a row.
+//! Cost: d² multiply-adds a row; d² per candidate. Extra parameters of the family add matrices of rank one, and their rows are bounded one by one ([`super::span`]).
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::scores::{Spread, by_fourth, factor, not_definite};
+use super::scores::{Spread, by_fourth, not_definite};
+use super::span::Span;
 use super::tensor::{PANEL, Panel, ROWS, Sums};
 use crate::glm::blocks::BLOCK;
 use crate::glm::family::Around;
@@ -54,6 +55,8 @@ pub(super) struct Collector {
     spread: Spread,
     /// sd of a coefficient in the units of the storage.
     widths: Vec<f32>,
+    /// The extra parameters.
+    span: Span,
     /// C.
     lower: DMatrix<f64>,
     /// ρ_max.
@@ -75,6 +78,8 @@ pub(super) struct Totals {
     error: f64,
     /// Trace of A.
     trace: f64,
+    /// Σ M/6·lev, or Σ M/24·lev², of a family with extra parameters.
+    spanned: f64,
     /// Σ w D₃/6·lev³, or Σ w D₄/24·lev⁴, of rows whose z is hardly known.
     vague: f64,
     /// What rounding does to a total of the third order, in units of ρ³.
@@ -83,36 +88,40 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn new(size: usize) -> Self {
-        Self { sums: Sums::second(size), error: 0.0, trace: 0.0, vague: 0.0, rounding: 0.0 }
+        Self { sums: Sums::second(size), error: 0.0, trace: 0.0, spanned: 0.0, vague: 0.0, rounding: 0.0 }
     }
 
     pub(super) fn add(&mut self, other: &Self) {
         self.sums.add(&other.sums);
         self.error += other.error;
         self.trace += other.trace;
+        self.spanned += other.spanned;
         self.vague += other.vague;
         self.rounding += other.rounding;
     }
 }
 
 impl Collector {
-    /// For states within √d + 4 posterior sds of the centre; `None` where a predictor alone does not tell what a row leaves, and where rows are too few
-    /// for their parameters.
-    pub(super) fn new<F: Family>(model: &Glm<F>, covariance: &[f64], third: bool) -> Result<Option<Self>> {
+    /// For states within √d + 4 posterior sds of the centre, with C = `lower`; `None` where rows are too few for their parameters.
+    pub(super) fn new<F: Family>(
+        model: &Glm<F>,
+        lower: DMatrix<f64>,
+        span: Span,
+        third: bool,
+    ) -> Option<Self> {
         let d = model.parameters();
         let (size, rows) = (d as f64, model.blocks().rows() as f64);
         let few = if third { size.powi(3) > FEW[1] * rows } else { size.powi(4) > FEW[0] * rows };
-        if few || !F::EXTRA.is_empty() {
-            return Ok(None);
+        if few {
+            return None;
         }
-        let lower = factor(&DMatrix::from_fn(d, d, |i, k| covariance[i * d + k]))?;
         let reach = (d as f64).sqrt() + 4.0;
         let first = usize::from(model.intercept);
         let width =
             |(j, &(_, scale)): (usize, &(f64, f64))| (scale.abs() * lower.row(first + j).norm()) as f32;
         let widths = model.transform.iter().enumerate().map(width).collect();
         let spread = Spread::of(&lower, model.intercept, &model.transform, ((1.0 + KNOWN) * reach) as f32);
-        Ok(Some(Self { spread, widths, lower, reach, third }))
+        Some(Self { spread, widths, span: span.reaching(reach), lower, reach, third })
     }
 
     /// Adds the rows of at most [`PANEL`] blocks of `model`, whose η̂ are `eta`.
@@ -126,11 +135,17 @@ impl Collector {
     ) {
         let view = model.blocks().view();
         let blocks: Vec<u32> = (first..first + eta.len() / BLOCK).map(|block| block as u32).collect();
+        if !F::EXTRA.is_empty() {
+            panel.take(model.level, &self.spread, &self.widths, &view, &blocks);
+            self.take_spanned(model, first, eta, panel, totals);
+            totals.sums.push(model.level, panel);
+            return;
+        }
         let mut scores = [0.0f32; ROWS];
         let range = first..first + blocks.len();
         let own = &mut scores[..eta.len()];
         if self.third {
-            by_fourth(model, range, &self.spread, 1.0, eta, own);
+            by_fourth(model, range, (&self.spread, &self.span), 1.0, eta, own);
         } else {
             (F::compiled().scores)(model, range, &self.spread, &[], eta, own);
         }
@@ -164,6 +179,58 @@ impl Collector {
             }
         }
         totals.sums.push(model.level, panel);
+    }
+
+    /// The weights of rows that extra parameters move too.
+    fn take_spanned<F: Family>(
+        &self,
+        model: &Glm<F>,
+        first: usize,
+        eta: &[f32],
+        panel: &mut Panel,
+        totals: &mut Totals,
+    ) {
+        let view = model.blocks().view();
+        let layout = view.layout();
+        let (constant, around) = (f64::from(self.spread.constant()), self.span.around());
+        for (row, &eta) in eta.iter().enumerate() {
+            let (block, i) = (first + row / BLOCK, row % BLOCK);
+            if i >= view.rows_in(block) {
+                continue;
+            }
+            let lines = view.block(block);
+            let side =
+                |place: Option<usize>| place.map_or(1.0, |p| f64::from(lines[2 * p + i / 16].0[i % 16]));
+            let weight = side(layout.weight);
+            if weight == 0.0 {
+                continue;
+            }
+            let (vector, lane) = (row / 16, row % 16);
+            let square = f64::from(panel.squares[vector][lane]);
+            let size = f64::from(panel.sizes[vector][lane]) + constant;
+            let delta = UNIT * (self.widths.len() + 5) as f64 * size;
+            let near = square.sqrt() + delta;
+            let far = near.hypot(self.span.square.sqrt()) * (1.0 + 1e-6);
+            let (response, trials) = (side(Some(layout.response)), side(layout.trials));
+            let place = (f64::from(eta), near * self.reach);
+            let [third, fourth] = model.family.row_bounds(&around, place, response, trials, self.third);
+            let cubic = weight * third / 6.0;
+            let uncertain = SENSITIVE * delta + ACCURACY * far;
+            let form = if self.third {
+                totals.rounding += uncertain * far * far * cubic;
+                weight * fourth / 24.0 * far * far
+            } else {
+                cubic * (far + uncertain)
+            };
+            if delta <= KNOWN * far {
+                panel.weights[0][vector][lane] = form as f32;
+                totals.error += form * delta * delta;
+                totals.trace += form * (square + self.span.square);
+                totals.spanned += form;
+            } else {
+                totals.vague += form * far * far;
+            }
+        }
     }
 
     /// w D₃/6 of a row.
@@ -242,10 +309,12 @@ impl Collected {
             diagonal += SUMMED * own.trace;
             all.sums.subtract(&own.sums);
             all.trace -= own.trace;
+            all.spanned -= own.spanned;
             all.rounding -= own.rounding;
         }
         let d = collector.lower.nrows();
-        let triangle = &all.sums.forms[0];
+        let triangle = &mut all.sums.forms[0];
+        collector.span.add_to(triangle, all.spanned);
         let entry = |i: usize, k: usize| {
             let (i, k) = (i.max(k), i.min(k));
             (1.0 + SPLIT) * triangle[i * (i + 1) / 2 + k] + if i == k { diagonal } else { 0.0 }

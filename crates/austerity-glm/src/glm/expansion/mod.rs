@@ -11,6 +11,7 @@
 //! | `cubic` | the term of the third order |
 //! | [`bound`] | how far an expansion can be off for certain, on demand |
 //! | `limit` | how large all residuals of a move can be, at once |
+//! | `span` | how extra parameters move rows |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | [`row_sample`] | a weighted sample of the rows, for proposals where no expansion holds |
 //! | [`width`] | whether there are too many coefficients for all this, before it is done |
@@ -41,6 +42,7 @@ mod passes;
 pub mod population;
 pub mod row_sample;
 pub mod scores;
+mod span;
 mod tensor;
 pub mod width;
 

@@ -22,10 +22,10 @@ use nalgebra::DMatrix;
 use super::centre::Centre;
 use super::limit::{Collected, Collector};
 use super::passes::in_pieces;
+use super::span::Span;
 use super::tensor::PANEL;
 
 use crate::glm::blocks::BLOCK;
-use crate::glm::family::Around;
 use crate::glm::kernel::{Pair, Rows, column};
 use crate::glm::{Family, Glm, Kernel as _};
 use crate::simd::{Lanes, dispatched};
@@ -220,14 +220,17 @@ pub(super) fn of_all<F: Family>(
     threads: usize,
 ) -> Result<(Vec<f32>, Option<Collected>)> {
     let spread = Spread::new(model, &centre.covariance, REACH)?;
-    let collector = if limited { Collector::new(model, &centre.covariance, third)? } else { None };
+    let d = model.parameters();
+    let lower = factor(&DMatrix::from_fn(d, d, |i, k| centre.covariance[i * d + k]))?;
+    let span = Span::new(model, &lower, &centre.state, f64::from(REACH));
+    let collector = if limited { Collector::new(model, lower, span.clone(), third) } else { None };
     let count = model.blocks().count();
     let mut scores = vec![0.0; count * BLOCK];
     let (eta, extra) = (&centre.eta, model.extra(&centre.state));
     let parts = in_pieces(count, threads, &mut scores, |range, out| {
         let eta = &eta[range.start * BLOCK..range.end * BLOCK];
         let score = |range: Range<usize>, eta: &[f32], out: &mut [f32]| match third {
-            true => by_fourth(model, range, &spread, FOURTH, eta, out),
+            true => by_fourth(model, range, (&spread, &span), FOURTH, eta, out),
             false => (F::compiled().scores)(model, range, &spread, extra, eta, out),
         };
         let Some(collector) = &collector else {
@@ -252,11 +255,11 @@ pub(super) fn of_all<F: Family>(
     Ok((scores, collected))
 }
 
-/// Scores by the fourth derivative, times `factor`; 0 of a family without bounds.
+/// Scores by the fourth derivative, times `factor`.
 pub(super) fn by_fourth<F: Family>(
     model: &Glm<F>,
     range: Range<usize>,
-    spread: &Spread,
+    (spread, span): (&Spread, &Span),
     factor: f64,
     eta: &[f32],
     out: &mut [f32],
@@ -274,8 +277,9 @@ pub(super) fn by_fourth<F: Family>(
         *score = if lane < view.rows_in(block) {
             let (response, trials) = (side(Some(layout.response)), side(layout.trials));
             let place = (f64::from(eta), reach);
-            let [_, largest] = model.family.row_bounds(&Around::NOTHING, place, response, trials, true);
-            let score = side(layout.weight) * largest * leverage.powi(4) / 24.0 * factor;
+            let [_, largest] = model.family.row_bounds(&span.around(), place, response, trials, true);
+            let size = if F::EXTRA.is_empty() { leverage } else { leverage.hypot(span.square.sqrt()) };
+            let score = side(layout.weight) * largest * size.powi(4) / 24.0 * factor;
             // An undefined score is as heavy as scores can be.
             (score as f32).min(LARGEST)
         } else {

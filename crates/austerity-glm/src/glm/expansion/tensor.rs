@@ -42,7 +42,7 @@ pub(super) struct Panel {
     pub(super) cubic: Column,
 }
 
-const EMPTY: Column = [[0.0; 16]; VECTORS];
+pub(super) const EMPTY: Column = [[0.0; 16]; VECTORS];
 
 impl Panel {
     pub(super) fn new(spread: &Spread) -> Self {
@@ -67,6 +67,14 @@ impl Panel {
         self.weights = [EMPTY; FORMS];
         self.cubic = EMPTY;
         dispatched!(level, simd => project(simd, self, spread, widths, view, blocks));
+    }
+
+    /// out_a += Σ weight·z_a over the rows.
+    pub(super) fn add_products(&self, weights: &Column, out: &mut [f64]) {
+        for (out, z) in out.iter_mut().zip(&self.coordinates) {
+            let pairs = weights.as_flattened().iter().zip(z.as_flattened());
+            *out += pairs.map(|(&weight, &z)| f64::from(weight) * f64::from(z)).sum::<f64>();
+        }
     }
 }
 
@@ -123,8 +131,14 @@ impl Sums {
 
     /// The first quadratic form alone.
     pub(super) fn second(directions: usize) -> Self {
-        let Self { forms: [form, ..], .. } = Self::new(directions, false);
-        Self { directions, forms: [form, Vec::new(), Vec::new()], cubic: Vec::new() }
+        Self::quadratics(directions, 1)
+    }
+
+    /// The first quadratic forms alone.
+    pub(super) fn quadratics(directions: usize, count: usize) -> Self {
+        let mut sums = Self::new(directions, false);
+        sums.forms[count..].iter_mut().for_each(Vec::clear);
+        sums
     }
 
     /// The cubic form alone.

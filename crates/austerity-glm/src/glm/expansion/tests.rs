@@ -5,7 +5,7 @@ mod replication;
 mod row_sample;
 
 use super::*;
-use crate::glm::{Binomial, Logistic, Poisson, Student};
+use crate::glm::{AnyFamily, Binomial, Logistic, Poisson, Student, Visitor};
 use crate::{Data, Prior, ResponseKind, Surrogate};
 use austerity::model::{Access, Model};
 use austerity::population::{Moments, Population};
@@ -62,14 +62,12 @@ fn identity<F: Family>(family: &F, kind: ResponseKind) {
         let data = data(kind, 1000, sides);
         let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
         priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
-        let model = Glm::new(family.clone(), &data, priors).unwrap();
+        let model = Glm::new(*family, &data, priors).unwrap();
         let d = model.parameters();
         let mut rng = stream(6, 0, Role::Proposal);
         let mut settings =
             vec![(2, Some(0)), (2, None), (2, Some(20)), (2, Some(300)), (1, Some(0)), (1, Some(20))];
-        if F::EXTRA.is_empty() {
-            settings.extend([(3, Some(0)), (3, None), (3, Some(300))]);
-        }
+        settings.extend([(3, Some(0)), (3, None), (3, Some(300))]);
         for (order, rows) in settings {
             let settings = ExpansionSettings { order, stratum_rows: rows, ..ExpansionSettings::default() };
             let expansion = GlmExpansion::new(&model, &vec![0.0; d], &settings).unwrap();
@@ -109,10 +107,14 @@ fn identity<F: Family>(family: &F, kind: ResponseKind) {
 
 #[test]
 fn surrogate_and_residuals_are_the_likelihood() {
-    identity(&Logistic, ResponseKind::Binary);
-    identity(&Binomial, ResponseKind::CountOfTrials);
-    identity(&Poisson, ResponseKind::Count);
-    identity(&Student { freedom: 4.0 }, ResponseKind::Real);
+    struct All;
+    impl Visitor for All {
+        type Output = ();
+        fn visit<F: Family>(self, family: F) {
+            identity(&family, F::KIND);
+        }
+    }
+    AnyFamily::ALL.iter().for_each(|family| family.visit(All));
 }
 
 #[test]

@@ -59,16 +59,16 @@ fn each_derivative_is_the_slope_of_the_one_before() {
 fn values_of_high_precision() {
     let close = |found: f64, exact: f64| assert!((found / exact - 1.0).abs() < 1e-12, "{found} {exact}");
     let far = LnNormal.derivatives(-20.0, 4);
-    close(far[0], -203.917_155_371_097_264);
+    close(far[0], -203.917_155_371_097_26);
     close(far[1], 20.049_753_068_527_85);
     close(far[2], -0.997_536_738_384_947_8);
     close(far[3], 0.000_242_726_578_935_842_02);
     close(far[4], 0.000_035_703_551_588_456_59);
     let near = LnNormal.derivatives(-1.0, 4);
     close(near[0], -1.841_021_645_009_263_9);
-    close(near[1], 1.525_135_276_160_981_2);
+    close(near[1], 1.525_135_276_160_981);
     let gamma = LnGamma.derivatives(2.5, 4);
-    close(gamma[0], 0.284_682_870_472_919_15);
+    close(gamma[0], 0.284_682_870_472_919_16);
     close(gamma[1], 0.703_156_640_645_243_2);
     close(gamma[2], 0.490_357_756_100_234_9);
     close(gamma[3], -0.236_204_051_641_727_4);

@@ -38,12 +38,11 @@ fn worst_error<F: Family>(
         }
     }
     let part = |f: &dyn Fn(&(f32, f32, f64)) -> f64| -> Vec<f64> { rows.iter().map(f).collect() };
-    let model =
-        exact_rows(family.clone(), &part(&|r| f64::from(r.0)), &part(&|r| f64::from(r.1)), &part(&|r| r.2));
+    let model = exact_rows(*family, &part(&|r| f64::from(r.0)), &part(&|r| f64::from(r.1)), &part(&|r| r.2));
     let from = vec![0.0; model.parameters()];
     let mut to = from.clone();
     to[0] = 1.0;
-    let step = <F::Kernel>::step(&family, &from[1..], &to[1..]);
+    let step = <F::Kernel>::step(family, &from[1..], &to[1..]);
     let mut worst = 0.0f64;
     for level in simd::available() {
         let model = model.clone().with_level(level);
@@ -192,7 +191,7 @@ fn offset_error<F: Family>(
         from.push(sigma.ln());
         to.push(sigma.ln() + 0.01);
     }
-    let model = Glm::new(family.clone(), &data, vec![Prior::Flat; from.len()]).unwrap();
+    let model = Glm::new(*family, &data, vec![Prior::Flat; from.len()]).unwrap();
     assert_eq!(model.blocks().layout().offset.is_some(), !F::LOCATION);
     let mut scratch = model.scratch(Access::Blocks);
     let total = model.compare(&from, &to, &mut scratch).total().unwrap();

@@ -90,7 +90,7 @@ fn moved(from: &[f64], to: &[f64], share: f64) -> Vec<f64> {
 fn reference<F: Family>(family: &F, data: &CheckedData, from: &[f64], to: &[f64]) -> Vec<f64> {
     let first = usize::from(data.intercept);
     let extra = first + data.columns.len();
-    let step = <F::Kernel>::step(&family, &from[extra..], &to[extra..]);
+    let step = <F::Kernel>::step(family, &from[extra..], &to[extra..]);
     let side = |values: &Option<Vec<f64>>, row: usize, missing| values.as_ref().map_or(missing, |v| v[row]);
     let one = |row: u32| {
         let row = row as usize;

@@ -8,8 +8,8 @@ use crate::glm::blocks::BLOCK;
 use crate::glm::expansion::GlmExpansion;
 use crate::glm::expansion::passes::in_pieces;
 use crate::glm::expansion::scores::{Spread, factor};
+use crate::glm::expansion::span::{MixedPanel, Span};
 use crate::glm::expansion::tensor::{FORMS, PANEL, Panel, ROWS};
-use crate::glm::family::Around;
 use austerity::error::{Result, setting};
 
 /// Coefficients up to which the tensor is built.
@@ -24,7 +24,7 @@ const ACCURACY: f64 = 3e-5;
 impl<F: Family> GlmExpansion<F> {
     /// The same expansion, whose residuals certify their totals: see [`austerity::rule::Certified`].
     ///
-    /// Refuses expansions of the first order and families with an extra parameter, which have no certificate.
+    /// Refuses expansions of another order than the second, which have no certificate.
     ///
     /// ```
     /// use austerity_glm::glm::expansion::{CertificateSettings, ExpansionSettings, GlmExpansion};
@@ -40,10 +40,6 @@ impl<F: Family> GlmExpansion<F> {
     pub fn with_certificate(mut self, settings: &CertificateSettings) -> Result<Self> {
         if self.order != 2 {
             return Err(setting("order of an expansion with a certificate", self.order, "2"));
-        }
-        if !F::EXTRA.is_empty() {
-            let families = "families with bounds and no extra parameter: logistic, binomial, poisson";
-            return Err(setting("family of an expansion with a certificate", F::NAME, families));
         }
         let size = self.active.len();
         let reach = settings.reach.unwrap_or((size as f64).sqrt() + 4.0);
@@ -66,7 +62,10 @@ impl<F: Family> GlmExpansion<F> {
             .collect();
         let cubic = settings.third_order.unwrap_or(size <= LARGEST_TENSOR);
         let constant = f64::from(spread.constant());
-        let rows = RowTerms { expansion: &self, spread, widths, constant, reach, size };
+        let all = factor(&DMatrix::from_fn(d, d, |i, k| self.covariance[i * d + k]))?;
+        // Units by all parameters; directions among those that move residuals.
+        let span = Span::new(&self.model, &all, &self.centre, 0.0).along(&lower).reaching(reach);
+        let rows = RowTerms { expansion: &self, spread, span, widths, constant, reach, size };
         let (tails, heads) = rows.collect(cubic, settings.threads.max(1))?;
         let factor = (0..size).flat_map(|i| (0..=i).map(move |k| (i, k))).map(|at| lower[at]).collect();
         self.bounds = Some(Bounds { factor, reach, tails, heads }.into());
@@ -85,6 +84,7 @@ impl<F: Family> GlmExpansion<F> {
 struct RowTerms<'a, F: Family> {
     expansion: &'a GlmExpansion<F>,
     spread: Spread,
+    span: Span,
     /// sd of a coefficient in the units of the storage.
     widths: Vec<f32>,
     /// lev of the constant.
@@ -98,18 +98,19 @@ impl<F: Family> RowTerms<'_, F> {
     fn collect(&self, cubic: bool, threads: usize) -> Result<(Vec<Tail>, Vec<Vec<u32>>)> {
         let all: Vec<u32> = (0..self.expansion.blocks.count() as u32).collect();
         if all.is_empty() {
-            return Ok((vec![Tail::new(self.size, cubic)], Vec::new()));
+            return Ok((vec![Tail::new(self.size, cubic, F::EXTRA.len())], Vec::new()));
         }
         // The largest of a block is what its rows can leave: of the fourth order where there is a tensor.
         let left: Vec<f64> = in_pieces(all.len(), threads, &mut [], |range, _| {
             let mut left = Vec::with_capacity(range.len());
-            self.panels(&all[range], |panel, blocks| {
+            self.panels(&all[range], |panel, _, blocks| {
                 let weights = &panel.weights[if cubic { QUARTIC } else { CUBIC }];
                 for k in 0..blocks {
                     let vectors = 2 * k..2 * k + 2;
                     let lanes = weights[vectors.clone()].iter().zip(&panel.squares[vectors]);
                     let rows = lanes.flat_map(|(weight, square)| weight.iter().zip(square));
-                    left.push(rows.map(|(&weight, &square)| f64::from(weight) * f64::from(square)).sum());
+                    let size = |square: f32| f64::from(square) + self.span.square;
+                    left.push(rows.map(|(&weight, &square)| f64::from(weight) * size(square)).sum());
                 }
             });
             Ok(left)
@@ -130,12 +131,12 @@ impl<F: Family> RowTerms<'_, F> {
             start = end;
         }
         let mut tails = Vec::new();
-        let mut after = Tail::new(self.size, cubic);
+        let mut after = Tail::new(self.size, cubic, F::EXTRA.len());
         for group in groups.iter().rev() {
             after.add(&self.sums(group, cubic, threads)?);
             tails.insert(0, after.clone());
         }
-        tails.iter_mut().for_each(|tail| tail.sums.complete());
+        tails.iter_mut().for_each(|tail| tail.complete(&self.span));
         groups.pop();
         Ok((tails, groups))
     }
@@ -144,22 +145,27 @@ impl<F: Family> RowTerms<'_, F> {
     fn sums(&self, blocks: &[u32], cubic: bool, threads: usize) -> Result<Tail> {
         let level = self.expansion.model.level;
         let parts = in_pieces(blocks.len(), threads, &mut [], |range, _| {
-            let mut tail = Tail::new(self.size, cubic);
-            self.panels(&blocks[range], |panel, _| {
+            let mut tail = Tail::new(self.size, cubic, F::EXTRA.len());
+            self.panels(&blocks[range], |panel, mixed, _| {
                 tail.sums.push(level, panel);
+                if cubic {
+                    tail.mixed.push(level, panel, mixed);
+                }
                 for k in 0..FORMS {
                     for row in 0..ROWS {
                         let (vector, lane) = (row / 16, row % 16);
                         let weight = f64::from(panel.weights[k][vector][lane]);
                         let delta = self.delta(panel, row);
                         tail.errors[k] += weight * delta * delta;
-                        tail.traces[k] += weight * f64::from(panel.squares[vector][lane]);
+                        let square = f64::from(panel.squares[vector][lane]) + self.span.square;
+                        tail.traces[k] += weight * square;
+                        tail.spanned[k] += weight;
                     }
                 }
             });
             Ok(tail)
         })?;
-        let mut all = Tail::new(self.size, cubic);
+        let mut all = Tail::new(self.size, cubic, F::EXTRA.len());
         parts.iter().for_each(|part| all.add(part));
         Ok(all)
     }
@@ -171,13 +177,15 @@ impl<F: Family> RowTerms<'_, F> {
     }
 
     /// Gives all panels of `blocks`, with the number of blocks in each, to `take`.
-    fn panels(&self, blocks: &[u32], mut take: impl FnMut(&Panel, usize)) {
+    fn panels(&self, blocks: &[u32], mut take: impl FnMut(&mut Panel, &MixedPanel, usize)) {
         let expansion = self.expansion;
         let view = expansion.blocks.view();
         let (layout, family) = (view.layout(), &expansion.model.family);
-        let mut panel = Panel::new(&self.spread);
+        let (mut panel, mut mixed) = (Panel::new(&self.spread), MixedPanel::new(F::EXTRA.len()));
+        let extra = expansion.model.extra(&expansion.centre);
         for blocks in blocks.chunks(PANEL) {
             panel.take(expansion.model.level, &self.spread, &self.widths, &view, blocks);
+            mixed.clear();
             for (place, &block) in blocks.iter().enumerate() {
                 let (block, lines) = (block as usize, view.block(block as usize));
                 for i in 0..view.rows_in(block) {
@@ -192,12 +200,19 @@ impl<F: Family> RowTerms<'_, F> {
                     let row = place * BLOCK + i;
                     let (vector, lane) = (row / 16, row % 16);
                     let delta = self.delta(&panel, row);
-                    let leverage = f64::from(panel.squares[vector][lane]).sqrt() * (1.0 + 1e-5) + delta;
+                    let own = f64::from(panel.squares[vector][lane]).sqrt() * (1.0 + 1e-5) + delta;
+                    let leverage = if F::EXTRA.is_empty() { own } else { own.hypot(self.span.square.sqrt()) };
                     let (response, trials) = (side(Some(layout.response)), side(layout.trials));
-                    let place = (eta, leverage * self.reach);
+                    let place = (eta, own * self.reach);
                     let [largest, fourth] =
-                        family.row_bounds(&Around::NOTHING, place, response, trials, true);
-                    let [.., third] = family.row_derivatives(&[], eta, response, trials);
+                        family.row_bounds(&self.span.around(), place, response, trials, true);
+                    let third = if F::EXTRA.is_empty() {
+                        family.row_derivatives(extra, eta, response, trials)[2]
+                    } else {
+                        let thirds = family.row_third(extra, eta, response, trials);
+                        mixed.set(row, weight, &thirds);
+                        thirds[0]
+                    };
                     let largest = weight * largest / 6.0;
                     panel.cubic[vector][lane] = (weight * third) as f32;
                     panel.weights[CUBIC][vector][lane] = (largest * leverage) as f32;
@@ -207,7 +222,7 @@ impl<F: Family> RowTerms<'_, F> {
                         (largest * (8.0 * delta + ACCURACY * leverage)) as f32;
                 }
             }
-            take(&panel, blocks.len());
+            take(&mut panel, &mixed, blocks.len());
         }
     }
 }

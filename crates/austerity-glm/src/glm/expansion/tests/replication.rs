@@ -89,7 +89,7 @@ fn by_place<F: Family>(
 fn identity<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
         for order in [1, 2] {
-            let model = model(family.clone(), &heavy(kind, 4000, sides, log_normal));
+            let model = model(*family, &heavy(kind, 4000, sides, log_normal));
             let d = model.parameters();
             let settings = ExpansionSettings { order, ..strict(4, 1e-6) };
             let expansion = GlmExpansion::new(&model, &vec![0.0; d], &settings).unwrap();
