@@ -136,23 +136,35 @@ mod tests {
     use super::*;
     use crate::PowerTail;
     use crate::proposal::HeavyCoefficient;
+    use austerity::rng::{Role, stream};
 
     fn walk() -> RandomWalk {
         RandomWalk::isotropic(2, 0.25).unwrap()
     }
 
-    fn restored(stored: &StoredProposal) -> StoredProposal {
-        serde_json::from_str(&serde_json::to_string(stored).unwrap()).unwrap()
+    fn text(stored: &impl Serialize) -> String {
+        serde_json::to_string(stored).unwrap()
+    }
+
+    /// Ten candidates in a row, and their ratios.
+    fn candidates(mut proposal: impl Proposal<Vec<f64>>) -> Vec<(Vec<f64>, f64)> {
+        let mut rng = stream(3, 0, Role::Proposal);
+        let mut next = || {
+            let mut to = vec![];
+            let ratio = proposal.propose(&vec![0.1, 0.2], &mut to, &mut rng).unwrap();
+            (to, ratio)
+        };
+        (0..10).map(|_| next()).collect()
     }
 
     /// A checkpoint does not tell which type held a proposal, and the core reads what is its own.
     #[test]
     fn every_kind_has_one_name() {
-        let text = serde_json::to_string(&StoredProposal::from(walk())).unwrap();
-        assert_eq!(text, serde_json::to_string(&AnyProposal::from(walk())).unwrap());
-        assert!(text.starts_with(r#"{"random_walk":"#), "{text}");
-        assert_eq!(serde_json::from_str::<AnyProposal>(&text).unwrap(), AnyProposal::from(walk()));
-        assert!(serde_json::from_str::<StoredProposal>(&text.replace("random_walk", "walk")).is_err());
+        let stored = text(&StoredProposal::from(walk()));
+        assert_eq!(stored, text(&AnyProposal::from(walk())));
+        assert!(stored.starts_with(r#"{"random_walk":"#), "{stored}");
+        assert_eq!(candidates(serde_json::from_str::<AnyProposal>(&stored).unwrap()), candidates(walk()));
+        assert!(serde_json::from_str::<StoredProposal>(&stored.replace("random_walk", "walk")).is_err());
     }
 
     #[test]
@@ -164,8 +176,10 @@ mod tests {
         let parts = vec![(0.5, adaptive.into()), (0.3, tails.clone().into()), (0.2, draws.clone().into())];
         let mixture = RegressionProposal::from(Mixture::new(parts).unwrap());
         for proposal in [walk().into(), tails.into(), draws.into(), mixture] {
-            let stored = StoredProposal::from(proposal);
-            assert_eq!(restored(&stored), stored);
+            let stored = text(&StoredProposal::from(proposal.clone()));
+            let restored: StoredProposal = serde_json::from_str(&stored).unwrap();
+            assert_eq!(text(&restored), stored);
+            assert_eq!(candidates(restored.plain().unwrap()), candidates(proposal), "{stored}");
         }
     }
 }
