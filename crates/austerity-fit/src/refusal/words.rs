@@ -200,7 +200,7 @@ impl Refusal {
             Self::TrialsFamily { trials } => format!(
                 "{} belongs to {} only; drop it",
                 Trials.with(trials, dialect),
-                Family.with(&FamilyChoice::with_trials(), dialect)
+                Family.with(FamilyChoice::with_trials(), dialect)
             ),
             _ => return None,
         })
