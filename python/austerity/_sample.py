@@ -45,11 +45,11 @@ def sample(
     Parameters
     ----------
     draws : int
-        Draws per chain. Default: enough for about 600 effective draws, as a pilot finds; no end with another limit.
+        Draws per chain. Default: enough for about 600 effective draws, as a pilot finds; unlimited if another limit is given.
     chains : int
         Default: 4.
     tolerance : float
-        Mean error of the acceptance probability that is allowed. Default: 0.01.
+        Largest mean error of the acceptance probability. Default: 0.01.
     seed : int
         The same seed gives the same draws, on any number of threads. ``None`` takes one from the operating system; the run
         stores it, and ``fit.seed`` tells it. A resumed run keeps its own.
@@ -57,7 +57,7 @@ def sample(
         Wall-clock time of this call, preparation and summary included, such as ``"60s"``, ``"5m"`` or a number of seconds.
         At most 65,536 draws per chain are stored, evenly spaced; ``max_disk`` stores more.
     rule : str
-        Who decides: ``auto``, ``exact``, ``sequential`` or ``certified``.
+        Accept/reject rule: ``auto``, ``exact``, ``sequential`` or ``certified``.
     proposal : str
         ``auto``, ``laplace``, ``surrogate-hmc``, ``langevin:STEP`` (STEP above 0 and below 2, in posterior standard deviations),
         ``adaptive`` or ``random-walk:SD``.

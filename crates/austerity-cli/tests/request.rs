@@ -76,6 +76,7 @@ fn runs_of_the_first_format_go_on_and_newer_ones_are_refused() {
         reader.parameters(0..reader.names().len()).unwrap()
     };
     assert_eq!(draws("run"), draws("whole"));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("\nformat = 2\n"));
     let newer = text.split_once('\n').unwrap().1.replacen("format = 2", "format = 99", 1);
     std::fs::write(&path, newer).unwrap();
     scratch.refused_with("summary run", &["run.toml", "newer version", "99"]);

@@ -61,7 +61,9 @@ struct CommonArguments {
 
 /// A parser of a choice among names, with their help.
 fn choices<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
-    let values = C::all().iter().map(|(_, name, help)| PossibleValue::new(*name).help(help.trim()));
+    let values = C::all()
+        .iter()
+        .map(|(_, name, help)| PossibleValue::new(*name).help(help.trim().trim_end_matches('.')));
     let chosen =
         |name: String| C::all().iter().find(|(_, known, _)| *known == name).map(|(choice, ..)| *choice);
     PossibleValuesParser::new(values).try_map(move |name| chosen(name).ok_or("no such choice"))

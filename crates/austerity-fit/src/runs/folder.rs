@@ -162,6 +162,7 @@ fn upgraded(text: String, path: &Path) -> Result<String, Failure> {
     }
     let request = toml::Table::from_iter([("shape".to_owned(), shape), ("data".to_owned(), data)]);
     run.insert("request".into(), request.into());
+    run.insert("format".into(), i64::from(FORMAT).into());
     Ok(toml::to_string(&run).unwrap_or(text))
 }
 
