@@ -21,8 +21,6 @@ pub(super) const WARMUP: u64 = 300;
 const ROWS: usize = 4096;
 const PER_PARAMETER: usize = 256;
 const ENLARGED: u32 = 2;
-/// Spread of log w below which draws from the normal approximation serve, whatever a single tail is like ([`TransitionPlan::spread`](austerity::proposal::TransitionPlan)).
-const NORMAL: f64 = 0.2;
 /// Share of candidates that all rows must agree to.
 const AGREEMENT: f64 = 0.6;
 
@@ -51,8 +49,7 @@ pub(super) fn is_better<F: Family>(
 ) -> bool {
     let StoredProposal::Transition(plan) = stored else { return false };
     let few = PER_PARAMETER * mode.state.len() <= ROWS && F::EXTRA.is_empty();
-    let normal = plan.kind == TransitionKind::Independent && plan.spread < NORMAL;
-    few && plan.sweeps == 0 && !normal && reach::has_heavy_tail(surrogate, mode)
+    few && plan.sweeps == 0 && reach::has_heavy_tail(surrogate, mode)
 }
 
 /// A sample that serves, with the paths on it and steps into `tails` besides; none where a random walk is worth more.

@@ -19,6 +19,8 @@ use crate::output::Failure;
 const STEPS: usize = 80;
 /// Hessians on the sample that all climbs together may cost.
 const SHARE: f64 = 10.0;
+/// Squared Newton step, in standard deviations, from which one step more leads to the mode.
+const NEAR: f64 = 1.0;
 /// Standard deviations of few rows within which two ends are the same.
 const SAME: f64 = 1.0;
 
@@ -52,11 +54,16 @@ pub(super) fn other_modes<M: Sampled>(
         if apart < SAME * coarse {
             continue;
         }
-        let Some(end) = climb.run(&mut thorough, near.as_slice())? else { continue };
+        let Some(mut end) = climb.run(&mut thorough, near.as_slice())? else { continue };
         let here = thorough.at(&end, true)?;
-        let (_, hessian) = thorough.derivatives(&end, here, &widths)?;
+        let (slope, hessian) = thorough.derivatives(&end, here, &widths)?;
         // A ridge would make a mode of a saddle.
         let Some((inverse, 0.0)) = regular(&hessian) else { continue };
+        let by = &inverse * &slope;
+        if slope.dot(&by) > NEAR {
+            continue;
+        }
+        end += by;
         let log_density = thorough.at(&end, false)? - model.log_prior(&mode.state);
         let covariance = inverse.transpose().as_slice().to_vec();
         add_mode(
@@ -112,8 +119,8 @@ impl Climb<'_> {
                 share *= 0.5;
             }
             if there <= here {
-                // No way up that differences can see.
-                return Ok(Some(state));
+                // No way up that differences can see: an end, or a place where they see nothing.
+                return Ok((gain < NEAR).then_some(state));
             }
             by *= share;
             state += &by;
