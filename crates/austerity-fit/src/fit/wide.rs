@@ -189,7 +189,7 @@ impl Begin<'_, '_> {
     ) -> Result<Overview, Failure> {
         // Only the clock ends such a run: there is no rule to choose.
         self.budget = None;
-        let mut settings = self::settings(self.asked.common, self.asked.options)?;
+        let mut settings = settings(self.asked.common, self.asked.options)?;
         let typed = self.asked.options.shape.warmup.is_some();
         wide.plan_length(&mut settings, typed, &self.asked.options.length);
         let Wide { plan, shape, record, reason } = wide;
