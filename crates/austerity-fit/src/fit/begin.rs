@@ -340,7 +340,7 @@ impl Begin<'_, '_> {
         let tails = tails::steps(&model.names(), &self.start.mode, &self.tails)?;
         let tails = tails.map(|steps| (TAIL_STEPS, steps));
         let prepared =
-            sampled::prepare(model, &self.start.mode, tails, all_cores(self.asked.request.threads));
+            sampled::prepare(model, &self.start.mode, tails.as_ref(), all_cores(self.asked.request.threads));
         let Some((sample, plan, record)) = prepared else {
             let (proposal, proposal_words) = ProposalChoice::Adaptive.build(&self.start.mode)?;
             let worth = 0.33 / model.parameters() as f64;

@@ -8,7 +8,7 @@
 use austerity::model::Mode;
 use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::{GlmExpansion, RowSample};
-use austerity_glm::proposal::{SampledPlan, StoredProposal, TailSteps, TransitionKind};
+use austerity_glm::proposal::{SampledPlan, StoredProposal, TailSteps};
 use austerity_glm::{Glm, Surrogate};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ pub(super) fn is_better<F: Family>(
 pub(super) fn prepare<F: Family>(
     model: &Glm<F>,
     mode: &Mode,
-    tails: Option<(f64, TailSteps)>,
+    tails: Option<&(f64, TailSteps)>,
     threads: usize,
 ) -> Option<(RowSample<F>, SampledPlan, SampleRecord)> {
     let d = model.parameters();
@@ -64,7 +64,7 @@ pub(super) fn prepare<F: Family>(
     for enlarged in 0..=ENLARGED {
         let record = SampleRecord { centre: mode.state.clone(), rows };
         let sample = record.restore(model, threads).ok()?;
-        let plan = SampledPlan { tails: tails.clone(), ..SampledPlan::pilot(&sample).ok()? };
+        let plan = SampledPlan { tails: tails.cloned(), ..SampledPlan::pilot(&sample).ok()? };
         if plan.agreement >= AGREEMENT || enlarged == ENLARGED && plan.worth() > 0.33 / d as f64 {
             return Some((sample, plan, record));
         }
