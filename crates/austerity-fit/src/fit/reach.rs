@@ -128,7 +128,7 @@ mod tests {
     fn few_events_are_told_from_many() {
         for (events, off, heavy) in [(1, true, true), (10, false, true), (1000, false, false)] {
             let rows = 20_000;
-            let x: Vec<f64> = (0..rows).map(|i| 3.0 * ((i as f64 * 0.618_034).fract() - 0.5)).collect();
+            let x: Vec<f64> = (0..rows).map(|i| 3.0 * ((f64::from(i) * 0.618_034).fract() - 0.5)).collect();
             let y = (0..rows).map(|i| f64::from(i * 7 % rows < 7 * events && i % 7 == 0)).collect();
             let data = Data::new(["x"], vec![x], y).check(ResponseKind::Binary).unwrap();
             let model = Glm::new(Logistic, &data, vec![Prior::normal(10.0), Prior::normal(2.5)]).unwrap();

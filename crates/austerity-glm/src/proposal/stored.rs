@@ -147,7 +147,7 @@ mod tests {
     }
 
     /// Ten candidates in a row, and their ratios.
-    fn candidates(mut proposal: impl Proposal<Vec<f64>>) -> Vec<(Vec<f64>, f64)> {
+    fn candidates(mut proposal: impl Proposal<Vec<f64>>) -> Vec<(Vec<f64>, Proposed)> {
         let mut rng = stream(3, 0, Role::Proposal);
         let mut next = || {
             let mut to = vec![];
