@@ -1,7 +1,7 @@
 //! Rules and kernels of one's own under the sampler: the same draws as by hand, audits that find a careless rule out, checkpoints.
 
 use austerity::kernel::Kernel;
-use austerity::model::{FromFn, from_fn};
+use austerity::model::{Parameters, from_fn};
 use austerity::population::{Access, Reveal};
 use austerity::proposal::RandomWalk;
 use austerity::rng::{Rng, Streams};
@@ -13,7 +13,7 @@ use rand::RngExt as _;
 const ROWS: usize = 2_000;
 
 /// log rate of exponential waits, with a flat prior.
-fn model() -> FromFn<impl Fn(&[f64]) -> f64 + Sync, impl Fn(&[f64], usize) -> f64 + Sync> {
+fn model() -> impl Parameters<State = Vec<f64>> {
     let wait = |row: usize| -((row as f64 + 0.5) / ROWS as f64).ln() / 3.0;
     from_fn(ROWS, 1, |_: &[f64]| 0.0, move |at: &[f64], row: usize| at[0] - at[0].exp() * wait(row)).unwrap()
 }
