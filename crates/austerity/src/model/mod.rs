@@ -66,7 +66,7 @@ pub use field::{Field, FieldBuilder};
 pub use from_batches::{Derivatives, FromBatches, Likelihoods, from_batches};
 pub use from_fn::{FromFn, from_fn};
 pub use glm::{
-    AnyFamily, Binomial, BinomialProbit, Glm, Logistic, NegativeBinomial, Poisson, Probit, Student,
+    AnyFamily, Binomial, BinomialProbit, Glm, Logistic, NegativeBinomial, Poisson, Probit, Student, StudentNu,
 };
 pub use ica::Ica;
 pub use lasso::Lasso;

@@ -39,7 +39,7 @@ mod limit;
 mod passes;
 pub mod population;
 pub mod scores;
-mod span;
+pub(in crate::model::glm) mod span;
 mod tensor;
 
 #[cfg(test)]
