@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, List
 from ._austerity import __version__
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, verify  # noqa: A004
 from ._generate import Generated, generate
-from ._models import Binomial, Linear, Logistic, NegativeBinomial, Poisson, Probit, Regression, Student
+from ._models import Binomial, Linear, Logistic, NegativeBinomial, Poisson, Probit, Regression, Student, StudentNu
 from ._own import JaxModel, Model, NumbaModel
 from ._priors import Exponential, Flat, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
 from ._sample import Run, sample
@@ -47,6 +47,7 @@ __all__ = [
     "Run",
     "SamplingError",
     "Student",
+    "StudentNu",
     "StudentT",
     "__version__",
     "analyze",

@@ -35,8 +35,9 @@ class Regression:
         Of the intercept itself, where every column is 0. Default: a prior of the linear predictor at the column means, around the mean of the
         response with 2.5 times its sd; for logistic and Poisson regression around the link of its mean with sd 10.
     priors : dict
-        Priors of single coefficients by name, on top of ``prior``; those of ``"sigma"`` and ``"phi"`` are priors of a positive number, such as
-        ``HalfNormal(2)``. Default of sigma: ``HalfStudentT(3, sd of the response)``; of phi: ``LogNormal(1, 2)``.
+        Priors of single coefficients by name, on top of ``prior``; those of ``"sigma"``, ``"phi"`` and ``"nu"`` are priors of a positive number, such as
+        ``HalfNormal(2)``. Default of sigma: ``HalfStudentT(3, sd of the response)``; of phi: ``LogNormal(1, 2)``; of nu:
+        ``LogNormal(2, 1)``.
     weights, offset : array, or str
         Frequency weights, and the known part of the linear predictor; or the names of their columns in ``X``.
     names : sequence of str
@@ -299,6 +300,13 @@ class Probit(Regression):
         self._trials = trials
         super().__init__(X, y, **options)
         del self._trials
+
+
+class StudentNu(Regression):
+    """Regression with Student-t noise whose degrees of freedom ``"nu"`` are sampled with the coefficients."""
+
+    family = "student-nu"
+    numeric = True
 
 
 class Student(Regression):

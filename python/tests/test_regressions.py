@@ -49,6 +49,7 @@ def test_all_families_find_what_made_the_data(rng):
         "linear": au.Linear(X, eta + rng.normal(size=n)),
         "poisson": au.Poisson(X, rng.poisson(np.exp(eta))),
         "student": au.Student(X, eta + rng.standard_t(4, size=n)),
+        "student-nu": au.StudentNu(X, eta + rng.standard_t(4, size=n)),
         "negative-binomial": au.NegativeBinomial(X, rng.poisson(np.exp(eta) * rng.gamma(2.0, 0.5, size=n))),
         "probit": au.Probit(X, (eta + rng.normal(size=n) > 0).astype(float)),
         "binomial-probit": au.Probit(X, (eta[:, None] + rng.normal(size=(n, 5)) > 0).sum(axis=1), 5),
@@ -57,7 +58,7 @@ def test_all_families_find_what_made_the_data(rng):
         fit = au.sample(model, draws=800, seed=2, progress=False)
         found = np.array([fit.draws[c].mean() for c in ["x1", "x2"]])
         assert np.abs(found - beta).max() < 0.1, name
-        assert ("sigma" in fit.draws) == (name in ("linear", "student"))
+        assert ("sigma" in fit.draws) == (name in ("linear", "student", "student-nu"))
         assert ("phi" in fit.draws) == (name == "negative-binomial")
         assert fit.diagnose()["family"] == name
 

@@ -6,7 +6,7 @@
 use super::family::{Extra, Family};
 use super::negative_binomial::NegativeBinomial;
 use super::probit::{BinomialProbit, Probit};
-use super::{Binomial, Logistic, Poisson, Student};
+use super::{Binomial, Logistic, Poisson, Student, StudentNu};
 use crate::{NoiseTails, ResponseKind};
 
 /// Work that is generic over families.
@@ -67,6 +67,7 @@ families! {
     Probit = Probit,
     BinomialProbit = BinomialProbit,
     Student = Student { freedom: 4.0 },
+    StudentNu = StudentNu,
 }
 
 /// What a family says of itself.

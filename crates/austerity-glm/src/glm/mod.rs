@@ -9,6 +9,7 @@
 //! | [`binomial`] | successes out of trials |
 //! | [`poisson`] | counts, log link |
 //! | [`student`] | real responses with Student t errors, log σ sampled too |
+//! | [`student_nu`] | the same with the degrees of freedom sampled |
 //! | [`negative_binomial`] | counts with more variance than Poisson's, the dispersion sampled too |
 //! | [`probit`] | Bernoulli responses and successes out of trials, probit link |
 //! | `counts` | quantiles of counts |
@@ -62,6 +63,7 @@ pub mod residual;
 pub mod rows;
 mod start;
 pub mod student;
+pub mod student_nu;
 mod tiles;
 
 #[cfg(test)]
@@ -87,6 +89,7 @@ pub use poisson::Poisson;
 pub use probit::{BinomialProbit, Probit};
 pub use ratio::{Ratio, Scratch};
 pub use student::Student;
+pub use student_nu::StudentNu;
 
 /// Derivatives of the log-likelihood of 32 rows.
 #[derive(Clone, Copy, Debug)]

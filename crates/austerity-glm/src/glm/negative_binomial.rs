@@ -51,10 +51,28 @@ impl Rising {
     }
 }
 
+/// Σ log(1 + k·shrink) over 0 < k < terms, eight factors to a logarithm.
+fn product_logarithm(terms: u32, shrink: f64) -> f64 {
+    let (mut sum, mut product) = (0.0, 1.0);
+    for k in 1..terms {
+        product *= 1.0 + f64::from(k) * shrink;
+        if k % 8 == 0 {
+            sum += product.ln();
+            product = 1.0;
+        }
+    }
+    sum + product.ln()
+}
+
 impl Function for Rising {
     fn value(&self, s: f64) -> f64 {
         let shrink = (-s).exp();
-        let sum: f64 = (1..self.terms()).map(|k| (f64::from(k) * shrink).ln_1p()).sum();
+        // Products of eight terms have one logarithm; where k/φ is beyond 10³⁸ they might overflow.
+        let sum: f64 = if shrink < 1e30 {
+            product_logarithm(self.terms(), shrink)
+        } else {
+            (1..self.terms()).map(|k| (f64::from(k) * shrink).ln_1p()).sum()
+        };
         if self.count > f64::from(MOST_TERMS) { sum + self.rest(s) } else { sum }
     }
 
@@ -152,8 +170,9 @@ impl Family for NegativeBinomial {
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, _trials: f64) -> T {
         let (s, t) = (extra[0], eta - extra[0]);
         let softplus = t.softplus();
-        // The same number twice; μ·G would be ∞·0 where μ is beyond f64.
-        let spread = if t.value() > 0.0 { s.exp() * softplus } else { eta.exp() * t.apply(&Saturation) };
+        // The same number twice: μ·G takes longer, is tighter where numbers are intervals, and would be ∞·0 where μ is beyond f64.
+        let spread =
+            if T::WIDE && t.value() <= 0.0 { eta.exp() * t.apply(&Saturation) } else { s.exp() * softplus };
         let known = eta * response - softplus * response - spread;
         if response > 1.0 { known + s.apply(&Rising { count: response }) } else { known }
     }

@@ -199,6 +199,11 @@ impl Bounds {
         8 * (self.factor.len() + self.tails.iter().map(of).sum::<usize>())
     }
 
+    /// Whether there is a bound at all: intervals may be too wide where an extra parameter is hardly known.
+    fn are_finite(&self) -> bool {
+        self.tails[0].traces.iter().all(|trace| trace.is_finite())
+    }
+
     /// Finds u and ρ of both states; whether they have bounds.
     pub(super) fn locate(&self, places: &mut Places) -> bool {
         for place in &mut places.0 {
@@ -216,7 +221,7 @@ impl Bounds {
                 place.known = true;
             }
         }
-        places.0.iter().all(|place| place.distance <= self.reach)
+        self.are_finite() && places.0.iter().all(|place| place.distance <= self.reach)
     }
 
     /// What rounding can add to a total.

@@ -42,7 +42,7 @@ mod passes;
 pub mod population;
 pub mod row_sample;
 pub mod scores;
-mod span;
+pub(in crate::glm) mod span;
 mod tensor;
 pub mod width;
 

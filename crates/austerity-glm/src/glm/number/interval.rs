@@ -1,6 +1,6 @@
 //! Intervals: everything a number can be, rounded outwards.
 //!
-//! Every operation returns an interval that holds all results of numbers in its operands; ends are moved by one unit in the last place, those of
+//! Every operation returns an interval that holds all results of numbers in its operands; ends are moved by at least one unit in the last place, those of
 //! functions by their own accuracy. Where a number appears twice in a formula the interval is wider than need be, by about the product of the
 //! widths: bounds over small boxes are tight, bounds over wide ones are safe and useless.
 //!
@@ -30,10 +30,11 @@ impl Interval {
         Self { low: centre - radius, high: centre + radius }.outwards()
     }
 
-    /// One unit in the last place on either side.
+    /// At least one unit in the last place on either side.
     #[inline(always)]
     fn outwards(self) -> Self {
-        Self { low: self.low.next_down(), high: self.high.next_up() }
+        let margin = |end: f64| end.abs() * f64::EPSILON + f64::MIN_POSITIVE;
+        Self { low: self.low - margin(self.low), high: self.high + margin(self.high) }
     }
 
     /// The largest absolute value; ∞ of an interval with a NaN.
@@ -82,7 +83,8 @@ impl Mul for Interval {
     fn mul(self, other: Self) -> Self {
         let products =
             [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high];
-        if products.iter().any(|product| product.is_nan()) {
+        // 0·∞, and ∞ of both signs.
+        if (products[0] + products[1] + products[2] + products[3]).is_nan() {
             return Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
         }
         let low = products[0].min(products[1]).min(products[2].min(products[3]));
@@ -125,6 +127,8 @@ impl Mul<f64> for Interval {
 }
 
 impl Number for Interval {
+    const WIDE: bool = true;
+
     #[inline(always)]
     fn constant(value: f64) -> Self {
         Self { low: value, high: value }

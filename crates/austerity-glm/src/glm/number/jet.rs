@@ -228,6 +228,8 @@ impl<B: Base, const M: usize, const N: usize> Mul<f64> for Jet<B, M, N> {
 }
 
 impl<B: Base, const M: usize, const N: usize> Number for Jet<B, M, N> {
+    const WIDE: bool = B::WIDE;
+
     #[inline(always)]
     fn constant(value: f64) -> Self {
         Self::known(B::constant(value))

@@ -43,6 +43,9 @@ pub trait Number:
     + Sub<f64, Output = Self>
     + Mul<f64, Output = Self>
 {
+    /// Whether it is an interval or made of some: where a formula should not repeat a number, even if that takes longer.
+    const WIDE: bool = false;
+
     /// A number that is known.
     fn constant(value: f64) -> Self;
 

@@ -140,6 +140,13 @@ fn bounded<F: Family>(family: &F, kind: ResponseKind) {
         let expansion = expanded(*family, &data, stratum);
         let settings = CertificateSettings { threads: 1, ..CertificateSettings::default() };
         let expansion = expansion.with_certificate(&settings).unwrap();
+        if !expansion.bounds().unwrap().are_finite() {
+            // Few rows hardly tell a second extra parameter: there is no bound, and no certificate.
+            assert!(F::EXTRA.len() > 1, "{} {rows}", F::NAME);
+            let (mut scratch, centre) = (expansion.scratch(), expansion.centre());
+            assert!(expansion.residuals(centre, centre, &mut scratch).certify(0, 1.0).unwrap().is_none());
+            continue;
+        }
         let found = tightness(&expansion, 7);
         assert!(found.iter().all(|&share| share < 1.0), "{} {rows} {stratum:?}: {found:?}", F::NAME);
         certificates(&expansion, 8);
