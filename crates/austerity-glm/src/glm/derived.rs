@@ -2,9 +2,9 @@
 //!
 //! * Derivatives in η and the logarithms of the extra parameters are the coefficients of one jet.
 //! * A difference of two densities loses the digits that they share. Where the move is small, it is ∫₀¹ f'(τ) dτ along the line between the states, by Gauss–Legendre
-//!   quadrature with two nodes (relative error below 1e-13 up to [`SMALL_MOVE`]); elsewhere f(1) − f(0).
+//!   quadrature with two nodes (relative error below 1e-13 up to `SMALL_MOVE`); elsewhere f(1) − f(0).
 //! * A residual of the second order is ½∫₀¹ (1 − τ)² f'''(τ) dτ, of the third (1/6)∫₀¹ (1 − τ)³ f⁗(τ) dτ, along the line from the centre, by Gauss–Jacobi quadrature with three nodes
-//!   up to [`SMALL_DISPLACEMENT`] (relative error about 1e-9); beyond, the definition.
+//!   up to `SMALL_DISPLACEMENT` (relative error about 1e-9); beyond, the definition.
 //! * Bounds are jets of intervals. With T the tensor of derivatives of some order, |T[v, …, v]| ≤ ‖T‖·|v|^order with the Frobenius norm, which is Σ k!·α!·c_α² over
 //!   the coefficients c_α of degree k.
 //!

@@ -113,7 +113,7 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     /// The log density of one row.
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, trials: f64) -> T;
 
-    /// E[y] of a linear predictor.
+    /// The expected response, given a linear predictor.
     fn mean(&self, eta: f64, trials: f64) -> f64;
 
     /// What log densities of y leave out: the part that no parameter moves. `response` is as the user has it.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! where nothing cancels as φ → ∞ and the Poisson likelihood appears: φ·log(1 + e^t) = μ·G(t) with G(t) = e^{−t}·log(1 + e^t), a function whose derivatives
-//! are ∫₀¹ of those of σ(−t − log v) dv. The sum over k is one of softplus(log k − s); beyond [`MOST_TERMS`] the rest is a difference of log Γ.
+//! are ∫₀¹ of those of σ(−t − log v) dv. The sum over k is one of softplus(log k − s); beyond `MOST_TERMS` the rest is a difference of log Γ.
 //!
 //! No kernel: rows are computed in f64, some 0.2 µs a difference. Decisions by limits read none.
 
@@ -44,7 +44,7 @@ impl Rising {
         self.count.min(f64::from(MOST_TERMS)) as u32
     }
 
-    /// The terms from [`MOST_TERMS`] on: log Γ(y + φ) − log Γ(m + φ) − (y − m)·s.
+    /// The terms from `MOST_TERMS` on: log Γ(y + φ) − log Γ(m + φ) − (y − m)·s.
     fn rest<T: Number>(&self, s: T) -> T {
         let (phi, first) = (s.exp(), f64::from(MOST_TERMS));
         (phi + self.count).ln_gamma() - (phi + first).ln_gamma() - s * (self.count - first)

@@ -16,7 +16,7 @@
 //! Σ w D₃/6·(8δ + 3e-5·lev)·z zᵀ covers the effect of δ on R and on T and the relative accuracy of R itself ([`crate::glm::remainder`]).
 //!
 //! Cost: two passes; d²/2 multiply-adds a row each, and d³/6 for the tensor, which is built up to 40 coefficients. A decision: d² and d³/6 numbers per new
-//! state. Extra parameters of the family add matrices of rank one ([`super::span`]).
+//! state. Extra parameters of the family add matrices of rank one (`span.rs`).
 
 mod build;
 
