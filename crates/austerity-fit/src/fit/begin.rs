@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::model::Parameters as _;
 use austerity::proposal::Mixture;
 use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
@@ -145,7 +144,7 @@ pub(super) fn anew(
 }
 
 /// Share of candidates that go into the tails of priors, where there are some.
-const TAIL_STEPS: f64 = 1.0 / 3.0;
+pub(super) const TAIL_STEPS: f64 = 1.0 / 3.0;
 
 pub(super) struct Begin<'a, 'f> {
     pub(super) asked: &'a Asked<'a>,
@@ -251,13 +250,7 @@ impl Task for Begin<'_, '_> {
                 sampled::prepare(rows, &self.start.mode, None, all_cores(self.asked.request.threads));
             if let Some((sample, plan, sampled)) = prepared {
                 let proposal = plan.build(&sample)?;
-                let chosen = Chosen {
-                    proposal_words: plan.sentence(sample.rows()),
-                    worth: plan.worth(),
-                    proposal: StoredProposal::Sampled(plan),
-                    decided,
-                    pairs: None,
-                };
+                let chosen = sampled::chosen(plan, sample.rows(), decided);
                 let (surrogate, sample) = (Some(record), Some(sampled));
                 return self.go(
                     &model,
@@ -328,43 +321,8 @@ impl Begin<'_, '_> {
         self.go(model, &proposal, Details { plan, ..Details::of(chosen, settings) })
     }
 
-    /// Exact decisions about candidates that a sample of the rows leads to: for posteriors that no expansion describes, and where audits contradicted a test.
-    fn by_sample<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
-        self.host.note("drawing rows for the proposal");
-        let reason = match self.wanted.care() {
-            Care::Planned => "exact decisions: the posterior is far from normal",
-            _ => "exact decisions, since audits contradicted a test",
-        };
-        let decided = self.wanted.exact(reason);
-        let mut settings = settings(self.asked.request)?;
-        let tails = tails::steps(&model.names(), &self.start.mode, &self.tails)?;
-        let tails = tails.map(|steps| (TAIL_STEPS, steps));
-        let prepared =
-            sampled::prepare(model, &self.start.mode, tails.as_ref(), all_cores(self.asked.request.threads));
-        let Some((sample, plan, record)) = prepared else {
-            let (proposal, proposal_words) = ProposalChoice::Adaptive.build(&self.start.mode)?;
-            let worth = 0.33 / model.parameters() as f64;
-            let chosen = Chosen { proposal: proposal.into(), proposal_words, decided, pairs: None, worth };
-            let chosen = self.with_tail_steps(chosen, &model.names())?;
-            let proposal = chosen.proposal.clone().plain()?;
-            return self.go(model, &proposal, Details::of(chosen, settings));
-        };
-        if self.asked.request.shape.warmup.is_none() {
-            settings.warmup = sampled::WARMUP;
-        }
-        let proposal = plan.build(&sample)?;
-        let chosen = Chosen {
-            proposal_words: plan.sentence(sample.rows()),
-            worth: plan.worth(),
-            proposal: StoredProposal::Sampled(plan),
-            decided,
-            pairs: None,
-        };
-        self.go(model, &proposal, Details { sample: Some(record), ..Details::of(chosen, settings) })
-    }
-
     /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
-    fn with_tail_steps(&self, chosen: Chosen, names: &[String]) -> Result<Chosen, Failure> {
+    pub(super) fn with_tail_steps(&self, chosen: Chosen, names: &[String]) -> Result<Chosen, Failure> {
         let exact = matches!(chosen.decided.rule, RuleSettings::Exact { .. });
         if self.tails.is_empty() || self.proposal != ProposalChoice::Auto || !exact || self.budget.is_some() {
             return Ok(chosen);

@@ -5,15 +5,21 @@
 //!
 //! Cost: two passes to draw the rows, a pilot on them, a pass to hold 64 of its states against all rows.
 
-use austerity::model::Mode;
+use austerity::model::{Mode, Parameters as _};
 use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::{GlmExpansion, RowSample};
 use austerity_glm::proposal::{SampledPlan, StoredProposal, TailSteps};
 use austerity_glm::{Glm, Surrogate};
 use serde::{Deserialize, Serialize};
 
-use super::reach;
+use super::begin::{Begin, Details, TAIL_STEPS};
+use super::choose::Chosen;
+use super::decide::Decided;
+use super::healing::Care;
+use super::{all_cores, reach, settings, tails};
 use crate::output::Failure;
+use crate::request::ProposalChoice;
+use crate::runs::Overview;
 
 /// Warm-up steps unless told otherwise: paths are tuned, and only have to forget where they begin.
 pub(super) const WARMUP: u64 = 300;
@@ -21,6 +27,8 @@ pub(super) const WARMUP: u64 = 300;
 const ROWS: usize = 4096;
 const PER_PARAMETER: usize = 256;
 const ENLARGED: u32 = 2;
+/// What a step of a tuned random walk is worth in independent draws, times the number of parameters (Roberts & Rosenthal 2001).
+const WALK: f64 = 0.33;
 /// Share of candidates that all rows must agree to.
 const AGREEMENT: f64 = 0.6;
 
@@ -65,10 +73,52 @@ pub(super) fn prepare<F: Family>(
         let record = SampleRecord { centre: mode.state.clone(), rows };
         let sample = record.restore(model, threads).ok()?;
         let plan = SampledPlan { tails: tails.cloned(), ..SampledPlan::pilot(&sample).ok()? };
-        if plan.agreement >= AGREEMENT || enlarged == ENLARGED && plan.worth() > 0.33 / d as f64 {
+        if plan.agreement >= AGREEMENT || enlarged == ENLARGED && plan.worth() > WALK / d as f64 {
             return Some((sample, plan, record));
         }
         rows *= 4;
     }
     None
+}
+
+/// Candidates from a sample of so many rows, decided about like this.
+pub(super) fn chosen(plan: SampledPlan, rows: usize, decided: Decided) -> Chosen {
+    Chosen {
+        proposal_words: plan.sentence(rows),
+        worth: plan.worth(),
+        proposal: StoredProposal::Sampled(plan),
+        decided,
+        pairs: None,
+    }
+}
+
+impl Begin<'_, '_> {
+    /// Exact decisions about candidates that a sample of the rows leads to: for posteriors that no expansion describes, and where audits contradicted a test.
+    pub(super) fn by_sample<F: Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+        self.host.note("drawing rows for the proposal");
+        let reason = match self.wanted.care() {
+            Care::Planned => "exact decisions: the posterior is far from normal",
+            _ => "exact decisions, since audits contradicted a test",
+        };
+        let decided = self.wanted.exact(reason);
+        let mut settings = settings(self.asked.request)?;
+        let mode = &self.start.mode;
+        let tails = tails::steps(&model.names(), mode, &self.tails)?.map(|steps| (TAIL_STEPS, steps));
+        let Some((sample, plan, record)) =
+            prepare(model, mode, tails.as_ref(), all_cores(self.asked.request.threads))
+        else {
+            let (proposal, proposal_words) = ProposalChoice::Adaptive.build(mode)?;
+            let worth = WALK / model.parameters() as f64;
+            let chosen = Chosen { proposal: proposal.into(), proposal_words, decided, pairs: None, worth };
+            let chosen = self.with_tail_steps(chosen, &model.names())?;
+            let proposal = chosen.proposal.clone().plain()?;
+            return self.go(model, &proposal, Details::of(chosen, settings));
+        };
+        if self.asked.request.shape.warmup.is_none() {
+            settings.warmup = WARMUP;
+        }
+        let proposal = plan.build(&sample)?;
+        let chosen = chosen(plan, sample.rows(), decided);
+        self.go(model, &proposal, Details { sample: Some(record), ..Details::of(chosen, settings) })
+    }
 }

@@ -106,12 +106,17 @@ where
 }
 
 impl Begin<'_, '_> {
-    /// Whether paths may be taken at all.
-    fn open_to_paths(&self, parameters: usize, rows: usize) -> bool {
+    /// The covariance at the mode, as paths need it, where they may be taken at all.
+    fn shape<F: austerity_glm::glm::Family>(&self, model: &Glm<F>) -> Result<Option<RandomWalk>, Failure> {
         let untyped = self.wanted.is_open() && !self.wanted.asks_for_audits();
         let auto = self.surrogate == SurrogateChoice::Auto && self.proposal == ProposalChoice::Auto;
         let plain = self.tails.is_empty() && self.start.hurried.is_none();
-        parameters > NARROW && rows >= FEWEST_ROWS && untyped && auto && plain
+        let large = model.parameters() > NARROW && model.len() >= FEWEST_ROWS;
+        if !(large && untyped && auto && plain) {
+            return Ok(None);
+        }
+        let mode = &self.start.mode;
+        Ok(Some(RandomWalk::dense(mode.state.len(), &mode.covariance)?))
     }
 
     /// Paths on all rows, where they should cost less per effective draw than tests on residuals.
@@ -119,12 +124,8 @@ impl Begin<'_, '_> {
         &mut self,
         model: &Glm<F>,
     ) -> Result<Option<Wide>, Failure> {
-        if !self.open_to_paths(model.parameters(), model.len()) {
-            return Ok(None);
-        }
-        let mode = &self.start.mode;
-        let shape = RandomWalk::dense(mode.state.len(), &mode.covariance)?;
-        let width = Width::predict(model, &mode.state, &shape, TOLERANCE)?;
+        let Some(shape) = self.shape(model)? else { return Ok(None) };
+        let width = Width::predict(model, &self.start.mode.state, &shape, TOLERANCE)?;
         if WORST * width.worth_per_pass() >= BEST {
             return Ok(None);
         }
@@ -136,11 +137,7 @@ impl Begin<'_, '_> {
         &mut self,
         model: &Glm<F>,
     ) -> Result<Option<Wide>, Failure> {
-        if !self.open_to_paths(model.parameters(), model.len()) {
-            return Ok(None);
-        }
-        let mode = &self.start.mode;
-        let shape = RandomWalk::dense(mode.state.len(), &mode.covariance)?;
+        let Some(shape) = self.shape(model)? else { return Ok(None) };
         self.paths(model, shape, None)
     }
 
