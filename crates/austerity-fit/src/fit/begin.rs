@@ -439,7 +439,9 @@ impl Begin<'_, '_> {
             Err(error) => return Err(error.into()),
         };
         let exact = !matches!(self.parts.family, Family::Linear | Family::Own)
-            && matches!(run.settings.rule, RuleSettings::Exact { .. });
+            && matches!(run.settings.rule, RuleSettings::Exact { .. })
+            // Paths on all rows were timed by their pilot.
+            && run.wide.is_none();
         let again = !run.healed.is_empty();
         let takes = if exact || again {
             let threads = all_cores(self.asked.request.threads);
