@@ -34,7 +34,7 @@ fn a_fit_from_rust_draws_what_the_program_draws() {
     assert_ne!(bits(&other), program);
 }
 
-/// A `run.toml` as version 0.1 wrote it: what was typed in two tables of its own.
+/// A `run.toml` as version 0.1 wrote it: the options are in two tables of their own.
 fn first_format(text: &str) -> String {
     let mut run: toml::Table = toml::from_str(text).unwrap();
     run.remove("format").unwrap();

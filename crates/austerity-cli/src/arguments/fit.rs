@@ -48,7 +48,7 @@ pub(crate) struct FitArguments {
 }
 
 impl FitArguments {
-    /// What was typed, with the priors of the file that it names.
+    /// Builds the request from the flags and reads the priors file that they name.
     pub(crate) fn request(&self, common: &Common) -> Result<Request, Failure> {
         Ok(Request {
             out: self.out.clone(),

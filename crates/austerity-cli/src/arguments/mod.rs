@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What every command is told.
+    /// The options that every command takes.
     pub(crate) fn common(&self) -> Common {
         let CommonArguments { json, seed, threads } = self.common;
         Common { json, seed, threads }

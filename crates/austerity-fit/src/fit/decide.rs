@@ -231,7 +231,7 @@ impl Wanted {
             None => SequentialSettings { block_rows: self.block_rows, ..standard.clone() },
         };
         settings.stop_at = self.stop_at.or(settings.stop_at).or(standard.stop_at);
-        // A test that was typed is left as it is.
+        // Options you set yourself are never overridden.
         settings.missed =
             Some(report.missed).filter(|missed| self.test.is_none() && *missed > 0.0 && missed.is_finite());
         if self.care == Care::Stricter {

@@ -163,7 +163,7 @@ impl Request {
         self.run_with(&mut Unattended::default())
     }
 
-    /// Fits the file; the host is told what happens and may end it.
+    /// Fits the file; the host follows the run and may end it.
     pub fn run_with(&self, host: &mut dyn Host) -> Result<Fit, Failure> {
         Ok(Fit { overview: fit::run(self, host)?, _temporary: None })
     }
@@ -182,7 +182,7 @@ impl OnTable<'_> {
         self.run_with(&mut Unattended::default())
     }
 
-    /// Fits the table; the host is told what happens and may end it.
+    /// Fits the table; the host follows the run and may end it.
     pub fn run_with(mut self, host: &mut dyn Host) -> Result<Fit, Failure> {
         let temporary = if self.request.out.is_none() { Some(Temporary::new()?) } else { None };
         if let Some(Temporary(folder)) = &temporary {

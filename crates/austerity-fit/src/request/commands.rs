@@ -6,7 +6,7 @@ use austerity::rule::Law;
 
 use super::{BoundChoice, BoundFamily, DataOptions, LawChoice, StatisticChoice};
 
-/// What every command that prints is told.
+/// The options of every command that prints.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Common {
     /// Whether to print JSON instead of text.

@@ -37,7 +37,7 @@ const COMMENT: &str = "# checksum ";
 const AS_THEY_WERE: &str = "The draws beside it are as they were; put a copy of the file back, or begin a new run in another folder, which \
                             makes the same draws again with the same data, options and seed";
 
-/// How `run.toml` is laid out: format 1 (versions up to 0.1) had what was typed in the tables `options` and `data_options`, format 2 has the request.
+/// How `run.toml` is laid out: format 1 (versions up to 0.1) kept the options in the tables `options` and `data_options`, format 2 has the request.
 pub(crate) const FORMAT: u32 = 2;
 
 fn first_format() -> u32 {
