@@ -10,18 +10,21 @@
 //! |---|---|
 //! | [`risk`] | [`Segment`], [`PredictedRisk`]: what draws of several settings together are worth |
 //! | [`walks`](mod@walks) | [`walks()`]: the rules of a random walk to choose from |
+//! | [`noise`] | noise of decisions about what a surrogate leaves → acceptance, bound of the sd inflation |
 //! | [`estimates`] | [`Setting`], [`Estimates`], [`Observed`]: what a setting costs and brings, as far as known |
 //!
 //! Pure functions: the caller has the clock, and cost is in any unit (seconds, likelihood evaluations). Cost: settings × segments operations.
 //! Not for choosing among posteriors or surrogates: bias is what the theory predicts, and where that is wrong the plan is.
 
 pub mod estimates;
+pub mod noise;
 pub mod risk;
 pub mod walks;
 
 use serde::{Deserialize, Serialize};
 
 pub use estimates::{Estimates, Observed, Prices, Setting, Terms};
+pub use noise::{noise_bias, noise_inflation, noisy_acceptance, spread_at};
 pub use risk::{PredictedRisk, Segment};
 pub use walks::{Effort, Walk, walks};
 

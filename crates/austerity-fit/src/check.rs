@@ -6,15 +6,16 @@
 
 mod influence;
 
-use austerity::check::normality::{
-    DISTANCE_LIMIT, Normality, NormalitySettings, PairNormality, SHARE_LIMIT, check_normality, examine,
-};
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::{Access, Curvature, Mode, Model, find_mode};
-use austerity::population::{BlockOrder, design_effect};
+use austerity::population::BlockOrder;
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{Exact, Law};
+use austerity_glm::check::design_effect;
+use austerity_glm::check::normality::{
+    DISTANCE_LIMIT, Normality, NormalitySettings, PairNormality, SHARE_LIMIT, check_normality, examine,
+};
 use austerity_glm::glm::Visitor;
 use austerity_glm::{DefaultPriors, Glm, Linear, Noise, Store};
 use austerity_glm::{Prior, Priors};

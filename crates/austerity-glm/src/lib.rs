@@ -18,9 +18,11 @@
 //! | [`glm::expansion`] | [`GlmExpansion`](glm::expansion::GlmExpansion): a surrogate of a regression, by Taylor's theorem at its mode |
 //! | [`row_expansion`] | [`RowExpansion`]: a surrogate of a user's own model, by the derivatives of its rows |
 //! | [`whole`] | [`Whole`]: the same posterior as one number, for paths that compute it on all rows |
+//! | [`gradients`] | [`BatchGradient`](gradients::BatchGradient): the gradient of a batch of rows, for Langevin proposals |
+//! | [`own`] | a user's own model with derivatives, or with log-likelihoods in batches |
 //! | [`modes`] | every mode that matters, from dispersed starts, weighed by Laplace evidence |
 //! | [`proposal`] | proposals on surrogates, and any proposal of a regression as a checkpoint keeps it |
-//! | [`check`] | are the assumptions sound here? leverage, blindness, prior conflict, tails |
+//! | [`check`] | are the assumptions sound here? normality, blocks, leverage, blindness, prior conflict, tails |
 //! | [`generate`] | synthetic data with known coefficients |
 //! | [`simd`] | vectorised exp, expm1, log1p and their dispatch |
 //! | [`memory`] | memory for large arrays |
@@ -30,9 +32,11 @@ pub mod data;
 pub mod default_priors;
 pub mod generate;
 pub mod glm;
+pub mod gradients;
 pub mod linear;
 pub mod memory;
 pub mod modes;
+pub mod own;
 pub mod prior;
 pub mod priors;
 pub mod proposal;

@@ -317,12 +317,7 @@ impl Gradient for Linear {
 }
 
 impl Curvature for Linear {
-    fn log_density_hessian(
-        &self,
-        state: &Vec<f64>,
-        gradient: &mut [f64],
-        hessian: &mut [f64],
-    ) -> Result<f64> {
+    fn hessian(&self, state: &Vec<f64>, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64> {
         let value = self.log_density_gradient(state, gradient)?;
         let (_, scaled, precision, residual) = self.evaluate(state);
         let (k, d, p) = (self.statistics.centre.len(), self.dimension(), self.coefficients);

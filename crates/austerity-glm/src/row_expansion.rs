@@ -29,9 +29,10 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::check::blindness::Stratum;
+use crate::own::RowCurvature;
 use crate::surrogate::{CertainSteps, Expansion, posterior_differences};
 use austerity::error::{Error, Result};
-use austerity::model::{Access, RowCurvature};
+use austerity::model::Access;
 use austerity::population::{Batch, Population as _};
 
 pub use build::{Certainty, RowExpansionSettings, Score};
@@ -212,7 +213,7 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
         let Some((workspace, gradient)) = gradient else {
             return Ok(prior + self.taylor(state, None) + self.certain(state)?);
         };
-        self.model.add_prior_gradient(state, gradient)?;
+        self.model.add_prior_gradient(state, &mut M::Workspace::default(), gradient)?;
         if !self.apart.is_empty() {
             let rows = Batch { blocks: &self.apart, block_rows: 1, population: self.model.len() };
             self.model.add_batch_gradient(state, rows, workspace, gradient)?;

@@ -12,9 +12,9 @@
 //! Do not use far from the centre, or where the posterior has several modes: residuals are then as large as the differences themselves.
 
 use crate::PowerTail;
+use crate::gradients::{BatchGradient, check_request};
 use austerity::error::{Error, Result};
-use austerity::model::batch_gradient::check_request;
-use austerity::model::{Access, BatchGradient, Model, Parameters};
+use austerity::model::{Access, Model, Parameters};
 use austerity::population::{Batch, Moments, Population};
 
 /// A cheap approximation of a log-likelihood and the exact rest.
@@ -250,36 +250,15 @@ impl<E: ResidualGradient> BatchGradient for Surrogate<E> {
         self.expansion.add_residual_gradient(state, batch, &mut workspace.residuals, gradient)
     }
 
-    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
-        self.add_known(state, &mut E::Workspace::default(), &mut Vec::new(), gradient)
-    }
-
-    fn stochastic_gradient(
+    fn add_prior_gradient(
         &self,
         state: &[f64],
-        batch: Batch<'_>,
         workspace: &mut Self::Workspace,
         gradient: &mut [f64],
     ) -> Result<()> {
-        gradient.fill(0.0);
-        self.add_batch_gradient(state, batch, workspace, gradient)?;
-        let scale = batch.scale();
-        gradient.iter_mut().for_each(|g| *g *= scale);
-        self.add_known(state, &mut workspace.surrogate, &mut workspace.known, gradient)
-    }
-}
-
-impl<E: ResidualGradient> Surrogate<E> {
-    /// Adds the gradient of the surrogate posterior.
-    fn add_known(
-        &self,
-        state: &[f64],
-        workspace: &mut E::Workspace,
-        known: &mut Vec<f64>,
-        gradient: &mut [f64],
-    ) -> Result<()> {
+        let GradientMemory { surrogate, known, .. } = workspace;
         known.resize(gradient.len(), 0.0);
-        if self.expansion.log_density_gradient(state, workspace, known).is_nan() {
+        if self.expansion.log_density_gradient(state, surrogate, known).is_nan() {
             return Err(self.expansion.density_error());
         }
         gradient.iter_mut().zip(&*known).for_each(|(slot, known)| *slot += known);

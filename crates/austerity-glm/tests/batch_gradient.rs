@@ -2,11 +2,11 @@
 
 use rand::RngExt as _;
 
-use austerity::model::BatchGradient;
-use austerity::model::{Access, Gradient, from_fn, with_gradient};
-use austerity::population::Batch;
-use austerity::population::{MiniBatch, Population as _};
+use austerity::model::{Access, Gradient, from_fn};
+use austerity::population::{Batch, Population as _};
 use austerity::rng::{Role, stream};
+use austerity_glm::gradients::{BatchGradient, MiniBatch};
+use austerity_glm::own::with_gradient;
 use austerity_glm::{
     Binomial, Data, Glm, Linear, Logistic, Noise, Poisson, Prior, ResponseKind, Store, Student, generate,
 };
@@ -61,7 +61,7 @@ fn check<M: BatchGradient + Gradient>(name: &str, model: &M, state: &[f64], tole
         let mut whole = vec![0.0; d];
         model.log_density_gradient(&state.to_vec(), &mut whole).unwrap();
         let mut sum = vec![0.0; d];
-        model.add_prior_gradient(state, &mut sum).unwrap();
+        model.add_prior_gradient(state, &mut M::Workspace::default(), &mut sum).unwrap();
         for block in 0..rows.div_ceil(block_rows) as u32 {
             let one = Batch { blocks: &[block], block_rows, population: rows };
             model.add_batch_gradient(state, one, &mut workspace, &mut sum).unwrap();
@@ -167,7 +167,7 @@ fn a_panic_in_a_users_gradient_is_an_error_with_its_row() {
     let all = Batch { blocks: &[0], block_rows: 10, population: 10 };
     let message = model.add_batch_gradient(&[0.0], all, &mut (), &mut [0.0]).unwrap_err().to_string();
     assert!(message.contains("row 7") && message.contains("seven"), "{message}");
-    assert!(model.add_prior_gradient(&[0.0], &mut [0.0]).is_err());
+    assert!(model.add_prior_gradient(&[0.0], &mut (), &mut [0.0]).is_err());
     let empty = |_: &[f64], _: &mut [f64]| {};
     let model = from_fn(10, 1, |_: &[f64]| 0.0, |_: &[f64], _| 0.0).unwrap();
     assert!(with_gradient(model, 0, empty, |_: &[f64], _, _: &mut [f64]| {}).is_err());

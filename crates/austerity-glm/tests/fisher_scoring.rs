@@ -1,9 +1,12 @@
 //! The step of Ahn, Korattikara & Welling, the information, and what is learnt.
 
-use austerity::model::{from_fn, with_gradient};
-use austerity::population::{Batch, MiniBatch};
-use austerity::proposal::{FisherScoring, Proposal as _, Shape, empirical_information};
+use austerity::model::from_fn;
+use austerity::population::Batch;
+use austerity::proposal::{Proposal as _, Shape};
 use austerity::rng::{Role, stream};
+use austerity_glm::gradients::MiniBatch;
+use austerity_glm::own::with_gradient;
+use austerity_glm::proposal::{FisherScoring, empirical_information};
 use austerity_glm::{Glm, Logistic, Prior, ResponseKind, generate};
 use austerity_models::Lasso;
 
@@ -76,8 +79,7 @@ fn warm_up_learns_the_information_and_sampling_does_not() {
     let data = made.data.check(ResponseKind::Binary).unwrap();
     let model = Glm::new(Logistic, &data, vec![Prior::Flat; 4]).unwrap();
     let (mut gradient, mut hessian) = (vec![0.0; 4], vec![0.0; 16]);
-    austerity::model::Curvature::log_density_hessian(&model, &made.coefficients, &mut gradient, &mut hessian)
-        .unwrap();
+    austerity::model::Curvature::hessian(&model, &made.coefficients, &mut gradient, &mut hessian).unwrap();
     let mut start = vec![0.0; 16];
     (0..4).for_each(|i| start[5 * i] = 1e5);
     let mut scoring = FisherScoring::new(&model, &start, 1.0, 512).unwrap();

@@ -2,10 +2,12 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use austerity::model::{BatchGradient as _, from_fn, with_gradient};
-use austerity::population::MiniBatch;
-use austerity::proposal::{Langevin, Proposal as _, Shape};
+use austerity::model::from_fn;
+use austerity::proposal::{Proposal as _, Shape};
 use austerity::rng::{Role, stream};
+use austerity_glm::gradients::{BatchGradient as _, MiniBatch};
+use austerity_glm::own::with_gradient;
+use austerity_glm::proposal::Langevin;
 use austerity_glm::{Glm, Logistic, Prior, ResponseKind, generate};
 use austerity_models::Lasso;
 

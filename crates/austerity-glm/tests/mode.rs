@@ -98,17 +98,12 @@ impl Model for Logistic {
 
 impl Gradient for Logistic {
     fn log_density_gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
-        self.log_density_hessian(state, gradient, &mut [0.0])
+        self.hessian(state, gradient, &mut [0.0])
     }
 }
 
 impl Curvature for Logistic {
-    fn log_density_hessian(
-        &self,
-        state: &Vec<f64>,
-        gradient: &mut [f64],
-        hessian: &mut [f64],
-    ) -> Result<f64> {
+    fn hessian(&self, state: &Vec<f64>, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64> {
         (gradient[0], hessian[0]) = self.1.derivatives(state[0]);
         let mut value = self.log_prior(state);
         for (x, sign) in &self.0 {

@@ -1,8 +1,8 @@
 //! Whether the means of batches of logistic differences are normal enough for the test, and an outlier by name.
 
-use austerity::check::normality::examine;
-use austerity::check::{NormalitySettings, check_normality};
 use austerity::model::{Access, Model as _};
+use austerity_glm::check::normality::examine;
+use austerity_glm::check::{NormalitySettings, check_normality};
 use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind, generate};
 
 const ROWS: usize = 20_000;

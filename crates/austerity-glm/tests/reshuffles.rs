@@ -3,7 +3,7 @@
 //!
 //! A random order of blocks of a random permutation is a random order of rows, so *averaged over shuffles* both ways
 //! of drawing have the same law: same errors, same data use, same acceptance, and a design effect of 1 (see
-//! [`austerity::population::mod@design_effect`]). One shuffle deviates by chance; the average over many may not.
+//! [`austerity_glm::check::design_effect`]). One shuffle deviates by chance; the average over many may not.
 //!
 //! Moves are typical ones: from near the posterior, by a random walk of the usual size. Each check states its band
 //! and its false-alarm rate; the seeds are fixed. The partners keep the order of rows sorted by their response and
@@ -14,10 +14,11 @@
 use crate::common::predictor;
 use austerity::BLOCK_ROWS;
 use austerity::model::{Access, Model as _, find_mode};
-use austerity::population::{BlockOrder, BlockReveal, Reveal, design_effect};
+use austerity::population::{BlockOrder, BlockReveal, Reveal};
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::{Decision, Exact, Rule as _, Sequential, SequentialSettings};
+use austerity_glm::check::design_effect;
 use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind, generate};
 
 const ROWS: usize = 12_000;

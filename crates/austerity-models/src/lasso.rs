@@ -23,13 +23,13 @@ use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 
 use austerity::error::{Error, Result, setting};
-use austerity::model::batch_gradient::check_request;
-use austerity::model::{Access, BatchGradient, Curvature, Gradient, Model, Parameters, fingerprint};
+use austerity::model::{Access, Curvature, Gradient, Model, Parameters, fingerprint};
 use austerity::model::{check_rows, check_state, storage_order};
 use austerity::population::{Batch, Moments, Population, merge_checked, relocated};
 use austerity::rng::{Role, stream};
 use austerity_glm::Prior;
 use austerity_glm::data::check_finite;
+use austerity_glm::gradients::{BatchGradient, check_request};
 
 pub use posterior::LassoPosterior;
 
@@ -251,19 +251,14 @@ impl BatchGradient for Lasso {
         Ok(())
     }
 
-    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
+    fn add_prior_gradient(&self, state: &[f64], (): &mut (), gradient: &mut [f64]) -> Result<()> {
         gradient[0] += self.prior.derivatives(state[0]).0;
         Ok(())
     }
 }
 
 impl Curvature for Lasso {
-    fn log_density_hessian(
-        &self,
-        state: &Vec<f64>,
-        gradient: &mut [f64],
-        hessian: &mut [f64],
-    ) -> Result<f64> {
+    fn hessian(&self, state: &Vec<f64>, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64> {
         hessian[0] = -self.posterior.curvature;
         self.log_density_gradient(state, gradient)
     }

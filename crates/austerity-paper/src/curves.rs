@@ -1,6 +1,6 @@
 //! Risk curves of several chains: mean squared error of their running means against a truth, split into bias² and variance.
 
-use austerity::diagnostics::{Risk, risk};
+use crate::risk::{Risk, risk};
 
 use crate::trajectory::Trajectory;
 

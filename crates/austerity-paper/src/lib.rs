@@ -7,6 +7,7 @@
 //! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
+//! | [`risk`] | [`Risk`](risk::Risk): mean squared error of estimates, split into bias² and variance |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
@@ -34,6 +35,7 @@ pub mod ica;
 pub mod langevin;
 pub mod logistic;
 pub mod outcome;
+pub mod risk;
 pub mod selection;
 pub mod theory;
 pub mod trajectory;

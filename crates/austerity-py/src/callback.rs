@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use austerity::model::Likelihoods;
 use austerity::model::storage_order;
 use austerity::population::Batch;
 use austerity::{Error, Result};
+use austerity_glm::own::Likelihoods;
 use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArray1, PyUntypedArrayMethods as _};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -13,9 +13,9 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use austerity::model::{Derivatives, Likelihoods};
 use austerity::population::Batch;
 use austerity::{Error, Result};
+use austerity_glm::own::{Derivatives, Likelihoods};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods as _};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -286,7 +286,7 @@ pub(crate) fn fit_functions(
     let request = request(options)?;
     let functions = Functions::new(given);
     Handle::start(request, functions.trouble.clone(), move |request, host| {
-        let model = austerity::model::from_batches(functions)?;
+        let model = austerity_glm::own::from_batches(functions)?;
         fitting::run_own(&model, own(&beginning), request, host)
     })
 }
@@ -302,7 +302,7 @@ pub(crate) fn fit_derivatives(
     let request = request(options)?;
     let functions = Differentiable::new(Functions::new(given), derivatives);
     Handle::start(request, functions.trouble(), move |request, host| {
-        let model = austerity::model::from_batches(functions)?;
+        let model = austerity_glm::own::from_batches(functions)?;
         fitting::run_expandable(&model, own(&beginning), request, host)
     })
 }
@@ -317,7 +317,7 @@ pub(crate) fn fit_native(
     let request = request(options)?;
     let native = Native::new(native)?;
     Handle::start(request, native.trouble(), move |request, host| {
-        let model = austerity::model::from_batches(native)?;
+        let model = austerity_glm::own::from_batches(native)?;
         fitting::run_own(&model, own(&beginning), request, host)
     })
 }

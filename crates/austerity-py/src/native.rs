@@ -12,9 +12,9 @@
 //! pointers it passes are valid for exactly the lengths it passes with them, that `data` is an array which nobody else holds, kept alive until the
 //! run ends, and that `first + count` never exceeds its rows.
 
-use austerity::model::Likelihoods;
 use austerity::population::Batch;
 use austerity::{Error, Result};
+use austerity_glm::own::Likelihoods;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods as _};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -187,7 +187,7 @@ pub fn setting(name: &str, value: impl std::fmt::Display, allowed: &str) -> Erro
 }
 
 /// The message of a panic caught on its way.
-pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     payload
         .downcast_ref::<&str>()
         .map(ToString::to_string)

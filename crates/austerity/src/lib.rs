@@ -20,7 +20,6 @@
 //! | [`kernel`] | one step of a chain |
 //! | [`theory`] | how wrong: the error of a test, of a step, of the stationary distribution |
 //! | [`design`] | choosing looks and bounds for a tolerance |
-//! | [`check`] | are the assumptions sound here? |
 //! | [`run`] | settings, chains on threads, budgets, progress, checkpoints |
 //! | [`diagnostics`] | R-hat, effective sample size, Monte Carlo error, intervals |
 //! | [`mod@dot`] | Σ a_i·b_i, the same on every machine |
@@ -31,7 +30,6 @@
 //! Symbols, used alike everywhere: N rows in all, n rows revealed, m first look, ε error allowed per look,
 //! G critical value, μ0 threshold on the mean, π = n/N, κ = √N·sd(l), τ absolute tolerance on the total.
 
-pub mod check;
 pub mod design;
 pub mod diagnostics;
 pub mod dot;

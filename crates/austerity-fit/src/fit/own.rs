@@ -9,10 +9,11 @@
 
 use std::time::Instant;
 
-use austerity::model::{Access, Derivatives, FromBatches, Mode, Model as _, find_mode};
+use austerity::model::{Access, Mode, Model as _, find_mode};
 use austerity::population::Population as _;
 use austerity_glm::check::SurrogateSettings;
 use austerity_glm::glm::expansion::ExpansionReport;
+use austerity_glm::own::{Derivatives, FromBatches};
 use austerity_glm::proposal::{StoredProposal, Transition};
 use austerity_glm::row_expansion::RowExpansionSettings;
 use austerity_glm::{RowExpansion, Surrogate};

@@ -277,7 +277,7 @@ pub(super) fn hazards(store: &Store, family: Family, mode: &Mode) -> Vec<Hazard>
 fn free<M: Regression>(model: &M, state: &[f64], names: &[String]) -> Result<Vec<String>, Failure> {
     let (d, here) = (state.len(), state.to_vec());
     let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
-    model.log_density_hessian(&here, &mut gradient, &mut hessian)?;
+    model.hessian(&here, &mut gradient, &mut hessian)?;
     if !hessian.iter().all(|entry| entry.is_finite()) {
         return Ok(Vec::new());
     }

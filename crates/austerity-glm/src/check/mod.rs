@@ -2,6 +2,8 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`normality`] | is the mean of a batch normal enough for the test (the paper's "can be easily tested empirically")? |
+//! | [`mod@design_effect`] | [`design_effect()`]: what drawing whole blocks costs against single rows |
 //! | [`leverage`] | which rows can do most, and how concentrated that is |
 //! | [`blindness`] | can a test stop without having met the rows that matter, and believe its own standard error? |
 //! | [`prior_conflict`] | do the prior and the data contradict each other? |
@@ -9,13 +11,17 @@
 //! | [`tails`] | mean depth of the draws in a prior's tail: was the tail reached? |
 
 pub mod blindness;
+pub mod design_effect;
 pub mod leverage;
+pub mod normality;
 pub mod prior_conflict;
 pub mod replication;
 pub mod tails;
 
 pub use blindness::{Blindness, RawBlindness, Stratum, SurrogateBlindness, SurrogateSettings};
+pub use design_effect::design_effect;
 pub use leverage::{Leverage, check_leverage};
+pub use normality::{Normality, NormalitySettings, Offender, PairNormality, Tail, check_normality};
 pub use prior_conflict::{CONFLICT, Conflict, prior_conflicts};
 pub use replication::{Replication, replicate};
 pub use tails::TailCheck;

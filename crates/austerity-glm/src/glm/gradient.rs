@@ -10,10 +10,9 @@ use fearless_simd::{Simd, prelude::*};
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
 use super::{Family, Glm, Kernel as _};
+use crate::gradients::{BatchGradient, check_request};
 use crate::simd::{Lanes, lanes_sum};
 use austerity::error::Result;
-use austerity::model::BatchGradient;
-use austerity::model::batch_gradient::check_request;
 use austerity::population::Batch;
 
 /// Blocks whose products are summed in f32.
@@ -178,7 +177,7 @@ impl<F: Family> BatchGradient for Glm<F> {
         Ok(())
     }
 
-    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
+    fn add_prior_gradient(&self, state: &[f64], _: &mut Workspace, gradient: &mut [f64]) -> Result<()> {
         self.priors.add_gradient(state, gradient);
         Ok(())
     }

@@ -325,12 +325,7 @@ impl<F: Family> Gradient for Glm<F> {
 }
 
 impl<F: Family> Curvature for Glm<F> {
-    fn log_density_hessian(
-        &self,
-        state: &Vec<f64>,
-        gradient: &mut [f64],
-        hessian: &mut [f64],
-    ) -> Result<f64> {
+    fn hessian(&self, state: &Vec<f64>, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64> {
         derivative::evaluate(self, state, gradient, Some(hessian), true)
     }
 }

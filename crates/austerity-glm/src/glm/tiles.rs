@@ -128,7 +128,7 @@ mod tests {
             let model = Glm::new(Logistic, &data, vec![Prior::normal(2.0); size]).unwrap();
             let state: Vec<f64> = (0..size).map(|i| 0.2 * (i as f64).sin()).collect();
             let (mut gradient, mut hessian) = (vec![0.0; size], vec![0.0; size * size]);
-            model.log_density_hessian(&state, &mut gradient, &mut hessian).unwrap();
+            model.hessian(&state, &mut gradient, &mut hessian).unwrap();
             let mut expected = vec![0.0; size * size];
             for row in 0..rows {
                 let z: Vec<f64> =

@@ -6,10 +6,9 @@
 
 use super::ratio::no_rows;
 use super::{Linear, Noise};
+use crate::gradients::{BatchGradient, check_request};
 use austerity::dot::dot;
 use austerity::error::Result;
-use austerity::model::BatchGradient;
-use austerity::model::batch_gradient::check_request;
 use austerity::population::Batch;
 
 /// Working memory of a gradient.
@@ -66,7 +65,7 @@ impl BatchGradient for Linear {
         Ok(())
     }
 
-    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
+    fn add_prior_gradient(&self, state: &[f64], _: &mut LinearWorkspace, gradient: &mut [f64]) -> Result<()> {
         self.priors.add_gradient(state, gradient);
         Ok(())
     }

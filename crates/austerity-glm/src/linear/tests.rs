@@ -138,7 +138,7 @@ fn derivatives_agree_with_finite_differences() {
             let d = model.dimension();
             let state: Vec<f64> = (0..d).map(|j| 0.3 - 0.2 * j as f64).collect();
             let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
-            let value = model.log_density_hessian(&state, &mut gradient, &mut hessian).unwrap();
+            let value = model.hessian(&state, &mut gradient, &mut hessian).unwrap();
             for j in 0..d {
                 let h = 1e-5;
                 let at = |shift: f64| {

@@ -1,272 +1,248 @@
-//! Langevin steps on a surrogate as plain data: how long they are, and how many residual gradients correct each.
+//! Stochastic gradient Langevin dynamics as a proposal that can be tested.
 //!
-//! With π̃ the surrogate posterior, r_i what it leaves of the rows, L Lᵀ the covariance at the mode and s the length of a step,
+//! A mini-batch X of n rows is drawn whatever the state is; given it, the candidate is normal about a step up the gradient:
 //!
 //! ```text
-//! θ' = θ + ½s²·L Lᵀ g(θ; X) + s·L z        g(θ; X) = ∇ log π̃(θ) + (N/n) Σ_{i in X} ∇r_i(θ)
+//! q(θ'|θ, X) = N(θ' ; θ + (α/2) g(θ; X), α I)        g(θ; X) = ∇{(N/n) Σ_{i in X} log p(x_i|θ) + log ρ(θ)}
 //! ```
 //!
-//! which [`Langevin`] makes and corrects with the same mini-batch X in both directions: exact with an exact rule, whatever s and n are (Baker, Fearnhead, Fox & Nemeth 2019
-//! for the gradient). Both are constants of a run, so that no state has a say in them.
+//! with α a *variance* (Welling & Teh 2011; Korattikara, Chen & Welling 2014, §6.4). The kernel is a mixture over X of component kernels,
+//! and each is reversible for the posterior when the test uses its own density: log q(θ|θ', X) − log q(θ'|θ, X) with the same X in
+//! both directions and the gradient of the reverse at θ'. X comes from the stream of the proposal, the rows of the test from that of
+//! the reveal, so that they are independent as they must be.
 //!
-//! **s** is in posterior standard deviations: of a normal posterior, whitened, a step leads from y to (1 − s²/2)·y + s·z, further out than it began from s = 2 on, hence 0 < s < 2.
-//! Its log ratio is s²/8·(|y|² − |y'|²), and about 2Φ(−s³√d/8) of the steps are accepted; s = 1.65·d^(−1/6), where that is 57 %, mixes best (Roberts & Rosenthal 1998).
+//! A mini-batch X' of its own for the reverse is right too ([`Langevin::fresh_reverse`]): min(π(θ) q(θ'|θ, X), π(θ') q(θ|θ', X'))·p(X)·p(X') is
+//! the same seen from either end, (θ, X) or (θ', X') (Storvik 2011, auxiliary variables in proposals). Two independent errors of the gradient add up to
+//! half the variance of one error twice, so that more is accepted. Wrong is a reverse drawn by another law than the way there: a size of X
+//! that depends on the state, the whole gradient for one of the two.
 //!
-//! **n** follows from the noise: an error e of the whitened gradient, nearly the same at both ends, adds a normal number of mean −½s²|e|² and variance s²|e|² to the log
-//! ratio and leaves 2Φ(−s|e|/2) of the acceptance. A pilot finds E|e|² for one block of rows at a few typical states; n is what brings s|e| down to ¼ (a tenth
-//! of the acceptance), from 64 to 4,096 rows: past that a step would cost more than the acceptance is worth.
+//! In general α I is a covariance L Lᵀ and the drift c·L Lᵀ g, c = ½. With z the normal draw, θ' = θ + L(z + c Lᵀ g(θ)), and
 //!
-//! Cost of a step: 2n rows of residual gradients and two gradients of the surrogate, besides what the decision reads. Not for posteriors far from normal at the mode's
-//! covariance, where leapfrog paths of a piloted shape do better ([`TransitionPlan`](crate::proposal::TransitionPlan)).
+//! ```text
+//! log q(θ|θ', X') − log q(θ'|θ, X) = −w·z − ½|w|²        w = c Lᵀ (g(θ; X) + g(θ'; X'))
+//! ```
+//!
+//! Exact with an exact rule, whatever α and n; n = N is the Metropolis-adjusted Langevin algorithm. Cost: 2n rows of gradients per
+//! step (n without the ratio), which no decision counts. Acceptance falls when the noise of the gradient, (α/2)·sd(g), passes the
+//! injected √α: then a component kernel drifts where its reverse would not come from. Not for kinks and cliffs without the test:
+//! [`Uncorrected`](austerity::kernel::Uncorrected) is thrown off by them.
+//!
+//! [`LangevinPlan`](super::LangevinPlan) says how long steps on a surrogate are and how many rows they look at.
 
-use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal};
+use std::fmt;
 
-use crate::Surrogate;
-use crate::proposal::sweeps::{self, Sweeps};
-use crate::surrogate::{CertainSteps, ResidualGradient};
-use austerity::error::{Result, setting};
-use austerity::model::BatchGradient as _;
-use austerity::population::MiniBatch;
-use austerity::proposal::Langevin;
-use austerity::proposal::langevin::turn;
+use rand::RngExt as _;
+use rand_distr::StandardNormal;
+
+use crate::gradients::{BatchGradient, MiniBatch};
+use austerity::error::{Error, Result, setting};
+use austerity::population::Batch;
 use austerity::proposal::random_walk::factor_of;
-use austerity::proposal::{Proposal as _, RandomWalk, Shape};
-use austerity::rng::{Role, stream};
+use austerity::proposal::{Proposal, Proposed, Shape};
+use austerity::rng::Rng;
 
-/// Steps of this length or longer lead away from the mode of a normal posterior.
-const TOO_LONG: f64 = 2.0;
-/// s·d^(1/6) that mixes best.
-const BEST: f64 = 1.65;
-/// s|e| that a mini-batch is large enough for.
-const NOISE: f64 = 0.25;
-/// Fewest and most rows of a mini-batch.
-const FEWEST: usize = 64;
-const MOST: usize = 4096;
-/// Typical states of the pilot, and blocks whose gradients are compared at each.
-const PLACES: usize = 4;
-const BLOCKS: usize = 64;
-
-/// Langevin steps on a surrogate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LangevinPlan {
-    /// s: standard deviation of a step over that of the posterior.
-    pub step: f64,
-    /// n: rows of a mini-batch.
-    pub rows: usize,
-    /// Covariance at the mode, d × d, row by row.
-    pub covariance: Vec<f64>,
-    /// Sweeps of single coefficients after every decision.
-    pub sweeps: u32,
+/// A normal step about the gradient of a mini-batch. Resume a stored run with a proposal made anew from the same settings: it
+/// never changes.
+pub struct Langevin<'m, M: BatchGradient> {
+    model: &'m M,
+    pub(super) batch: MiniBatch,
+    shape: Shape,
+    /// c.
+    drift: f64,
+    /// Whether the reverse has a mini-batch of its own.
+    fresh: bool,
+    workspace: M::Workspace,
+    noise: Vec<f64>,
+    here: Vec<f64>,
+    there: Vec<f64>,
 }
 
-/// Langevin steps on a surrogate, then sweeps.
-pub type Drifts<'e, E> = Sweeps<'e, E, Langevin<'e, Surrogate<E>>>;
-
-impl LangevinPlan {
-    /// Lengths that are allowed, in words.
-    pub const ALLOWED: &'static str = "a number above 0 and below 2, in posterior standard deviations";
-
-    /// Whether steps can have this length.
-    #[must_use]
-    pub fn allows(step: f64) -> bool {
-        step > 0.0 && step < TOO_LONG
-    }
-
-    /// Plans steps of length `step` for `surrogate`, whose mode and covariance there are about `mode` and `covariance`.
-    pub fn pilot<E: CertainSteps + ResidualGradient>(
-        surrogate: &Surrogate<E>,
-        mode: &[f64],
-        covariance: &[f64],
-        step: f64,
-        seed: u64,
-    ) -> Result<Self> {
-        if !Self::allows(step) {
-            return Err(setting("step of the Langevin proposal", step, Self::ALLOWED));
+impl<M: BatchGradient> Clone for Langevin<'_, M> {
+    fn clone(&self) -> Self {
+        Self {
+            model: self.model,
+            batch: self.batch.clone(),
+            shape: self.shape.clone(),
+            drift: self.drift,
+            fresh: self.fresh,
+            workspace: self.workspace.clone(),
+            noise: self.noise.clone(),
+            here: self.here.clone(),
+            there: self.there.clone(),
         }
-        let variance = noise(surrogate, mode, covariance, seed)?;
-        let rows = enough(step * step * variance, surrogate.expansion().rows());
-        let sweeps = sweeps::usual(surrogate.expansion());
-        Ok(Self { step, rows, covariance: covariance.to_vec(), sweeps })
-    }
-
-    /// The proposal that the plan describes.
-    pub fn build<'e, E: CertainSteps + ResidualGradient>(
-        &self,
-        surrogate: &'e Surrogate<E>,
-    ) -> Result<Drifts<'e, E>> {
-        let scaled: Vec<f64> = self.covariance.iter().map(|value| self.step * self.step * value).collect();
-        let steps = Langevin::preconditioned(surrogate, &scaled, self.rows)?;
-        Ok(Sweeps::new(surrogate.expansion(), steps, &sweeps::sds(&self.covariance), self.sweeps))
-    }
-
-    fn dimension(&self) -> f64 {
-        (self.covariance.len() as f64).sqrt()
-    }
-
-    /// Share of the steps that a normal posterior accepts, roughly.
-    #[must_use]
-    pub fn acceptance(&self) -> f64 {
-        2.0 * Normal::standard().cdf(-self.step.powi(3) * self.dimension().sqrt() / 8.0)
-    }
-
-    /// Effective draws per step of a normal posterior, roughly: successive states have the correlation ρ = 1 − a·s²/2 with a of the steps accepted, and a step is worth
-    /// (1 − ρ)/(1 + ρ).
-    #[must_use]
-    pub fn worth(&self) -> f64 {
-        let moved = 0.5 * self.acceptance() * self.step * self.step;
-        (moved / (2.0 - moved)).clamp(f64::MIN_POSITIVE, 0.9)
-    }
-
-    /// The steps in words.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let Self { step, rows, sweeps, .. } = self;
-        format!(
-            "Langevin steps of length {step} (in posterior sds; a normal posterior accepts {:.0} %, and {:.2} mixes best) up the gradient of the surrogate and of mini-batches of {rows} \
-             residuals{}",
-            100.0 * self.acceptance(),
-            BEST / self.dimension().powf(1.0 / 6.0),
-            sweeps::words(*sweeps)
-        )
     }
 }
 
-/// E|e|² of the whitened gradient of one block's residuals, scaled up to all rows, over typical states.
-fn noise<E: CertainSteps + ResidualGradient>(
-    surrogate: &Surrogate<E>,
-    mode: &[f64],
-    covariance: &[f64],
-    seed: u64,
-) -> Result<f64> {
-    let mode = mode.to_vec();
-    let d = mode.len();
-    let mut rng = stream(seed, u32::MAX, Role::Proposal);
-    let mut cloud = RandomWalk::dense(d, covariance)?;
-    let whitening = Shape::Dense { factor: factor_of(d, covariance)? };
-    let mut blocks = MiniBatch::new(surrogate.expansion().rows(), 1)?;
-    let (mut state, mut gradient, mut workspace) = (mode.clone(), vec![0.0; d], Default::default());
-    let mut squares = 0.0;
-    for _ in 0..PLACES {
-        cloud.propose(&mode, &mut state, &mut rng)?;
-        let mut mean = vec![0.0; d];
-        for count in 1..=BLOCKS {
-            gradient.fill(0.0);
-            let block = blocks.draw(&mut rng);
-            surrogate.add_batch_gradient(&state, block, &mut workspace, &mut gradient)?;
-            turn(&whitening, block.scale(), &mut gradient);
-            // Welford: the mean moves between the two factors.
-            for (mean, value) in mean.iter_mut().zip(&gradient) {
-                let before = value - *mean;
-                *mean += before / count as f64;
-                squares += before * (value - *mean);
+impl<M: BatchGradient> fmt::Debug for Langevin<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shape, drift, .. } = self;
+        let rows = self.batch.rows();
+        f.debug_struct("Langevin")
+            .field("shape", shape)
+            .field("drift", drift)
+            .field("rows", &rows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'m, M: BatchGradient> Langevin<'m, M> {
+    /// Steps of variance α = `variance` in every coordinate, with mini-batches of `rows` rows, rounded up to whole blocks.
+    pub fn new(model: &'m M, variance: f64, rows: usize) -> Result<Self> {
+        if !(variance > 0.0 && variance.is_finite()) {
+            return Err(setting("step variance", variance, "a positive finite number"));
+        }
+        Self::shaped(model, Shape::Isotropic { sd: variance.sqrt() }, 0.5, rows)
+    }
+
+    /// Steps of the d × d `covariance`, row by row, which also turns and stretches the gradient: q = N(θ + ½C g, C).
+    pub fn preconditioned(model: &'m M, covariance: &[f64], rows: usize) -> Result<Self> {
+        let factor = factor_of(model.dimension(), covariance)?;
+        Self::shaped(model, Shape::Dense { factor }, 0.5, rows)
+    }
+
+    /// Steps L(z + c Lᵀ g) with `shape` for L and `drift` for c.
+    pub fn shaped(model: &'m M, shape: Shape, drift: f64, rows: usize) -> Result<Self> {
+        let zeros = vec![0.0; model.dimension()];
+        Ok(Self {
+            model,
+            batch: MiniBatch::new(model.len(), rows)?,
+            shape,
+            drift,
+            fresh: false,
+            workspace: M::Workspace::default(),
+            noise: zeros.clone(),
+            here: zeros.clone(),
+            there: zeros,
+        })
+    }
+
+    /// The same steps with mini-batches drawn by `batch`: of single rows, say.
+    pub fn batch(mut self, batch: MiniBatch) -> Result<Self> {
+        if batch.population() != self.model.len() {
+            return Err(Error::Dimension {
+                what: "rows of the population that the mini-batch was drawn from".into(),
+                expected: self.model.len(),
+                found: batch.population(),
+            });
+        }
+        self.batch = batch;
+        Ok(self)
+    }
+
+    /// The same steps with a second, independent mini-batch for the density of the reverse: exact too, and more is accepted.
+    #[must_use]
+    pub fn fresh_reverse(self) -> Self {
+        Self { fresh: true, ..self }
+    }
+
+    /// n: rows of a mini-batch.
+    #[must_use]
+    pub fn batch_rows(&self) -> usize {
+        self.batch.rows()
+    }
+
+    /// The mini-batch of the last step.
+    #[must_use]
+    pub fn last_batch(&self) -> Batch<'_> {
+        self.batch.last()
+    }
+
+    /// The model whose gradient it follows.
+    #[must_use]
+    pub fn model(&self) -> &'m M {
+        self.model
+    }
+
+    /// The shape L of the steps.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// c: the drift is c·L Lᵀ times the gradient.
+    #[must_use]
+    pub fn drift(&self) -> f64 {
+        self.drift
+    }
+
+    pub(super) fn reshape(&mut self, shape: Shape) {
+        self.shape = shape;
+    }
+
+    /// Writes a candidate; leaves z in `noise` and c Lᵀ g(θ) in `here`. Whether the candidate is finite.
+    fn step(&mut self, from: &[f64], to: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {
+        let batch = self.batch.draw(rng);
+        self.model.stochastic_gradient(from, batch, &mut self.workspace, &mut self.here)?;
+        if let Some(parameter) = self.here.iter().position(|g| !g.is_finite()) {
+            return Err(Error::Gradient { parameter, value: self.here[parameter] });
+        }
+        turn(&self.shape, self.drift, &mut self.here);
+        self.noise.resize(from.len(), 0.0);
+        for z in &mut self.noise {
+            *z = rng.sample(StandardNormal);
+        }
+        to.clear();
+        to.extend(self.here.iter().zip(&self.noise).map(|(drift, z)| drift + z));
+        stretch(&self.shape, to);
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        Ok(to.iter().all(|value| value.is_finite()))
+    }
+}
+
+/// v ← c Lᵀ v.
+pub fn turn(shape: &Shape, factor: f64, v: &mut [f64]) {
+    match shape {
+        Shape::Isotropic { sd } => v.iter_mut().for_each(|v| *v *= factor * sd),
+        Shape::Diagonal { sd } => v.iter_mut().zip(sd).for_each(|(v, sd)| *v *= factor * sd),
+        Shape::Dense { factor: lower } => {
+            // Column j needs the rows from j on: v_j is not needed any more once it is replaced.
+            for j in 0..v.len() {
+                let column = (j..v.len()).map(|i| lower[i * (i + 1) / 2 + j] * v[i]);
+                v[j] = factor * column.sum::<f64>();
             }
         }
     }
-    Ok(squares / (PLACES * (BLOCKS - 1)) as f64)
 }
 
-/// Rows that bring s|e| down to the limit, where one of the blocks of `population` rows leaves s²|e|² = `noise`: k of B blocks without replacement
-/// leave `noise`·(1/k − 1/B).
-fn enough(noise: f64, population: usize) -> usize {
-    let blocks = population.div_ceil(austerity::BLOCK_ROWS) as f64;
-    let wanted = 1.0 / (NOISE * NOISE / noise + 1.0 / blocks);
-    // A noise that is no number wants as many rows as there may be.
-    let rows =
-        if wanted.is_nan() { MOST } else { (wanted.ceil() as usize).saturating_mul(austerity::BLOCK_ROWS) };
-    rows.clamp(FEWEST, MOST).min(population)
+/// v ← L v.
+fn stretch(shape: &Shape, v: &mut [f64]) {
+    match shape {
+        Shape::Isotropic { sd } => v.iter_mut().for_each(|v| *v *= sd),
+        Shape::Diagonal { sd } => v.iter_mut().zip(sd).for_each(|(v, sd)| *v *= sd),
+        Shape::Dense { factor: lower } => {
+            // Row i needs the values up to i: from the last row on nothing needed is replaced.
+            for i in (0..v.len()).rev() {
+                let row = &lower[i * (i + 1) / 2..][..=i];
+                v[i] = row.iter().zip(&*v).map(|(l, v)| l * v).sum();
+            }
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
-    use crate::proposal::StoredProposal;
-    use crate::proposal::Transition;
-    use crate::{Glm, Logistic, Prior, ResponseKind, generate};
-
-    fn surrogate(rows: usize, order: u8) -> Surrogate<GlmExpansion<Logistic>> {
-        let data = generate::logistic(rows, 5).seed(3).build().unwrap().data;
-        let data = data.check(ResponseKind::Binary).unwrap();
-        let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 6]).unwrap();
-        let settings = ExpansionSettings { order, ..ExpansionSettings::default() };
-        Surrogate::new(GlmExpansion::new(&model, &[0.0; 6], &settings).unwrap())
-    }
-
-    fn plan(surrogate: &Surrogate<GlmExpansion<Logistic>>, step: f64) -> Result<LangevinPlan> {
-        let expansion = surrogate.expansion();
-        LangevinPlan::pilot(surrogate, expansion.mode(), expansion.covariance(), step, 1)
-    }
-
-    #[test]
-    fn mini_batches_are_as_large_as_the_noise_asks_for() {
-        let many = 1 << 20;
-        assert_eq!(enough(0.0, many), FEWEST);
-        // (1/4)² of the noise of one block is left by 16 of very many.
-        assert_eq!(enough(1.0, 1 << 30), 16 * austerity::BLOCK_ROWS);
-        assert_eq!([enough(1e9, many), enough(f64::INFINITY, many), enough(f64::NAN, many)], [MOST; 3]);
-        assert_eq!([enough(1e9, 50), enough(0.0, 50)], [50; 2]);
-        // Residuals of the second order leave hardly any noise, those of the first some.
-        let rows = |n, order| plan(&surrogate(n, order), 1.0).unwrap().rows;
-        assert_eq!(rows(100_000, 2), FEWEST);
-        assert!(rows(20_000, 1) > FEWEST);
-    }
-
-    /// Another pilot finds about the noise that the mini-batches were made for: |e|² goes with |h|², of 4 states with 6 parameters a χ² of 24 degrees, whose root has an sd of 14 %, and
-    /// two of them are compared: half and one and a half are 2.5 sds away (false-alarm rate 1 %; the seeds are fixed).
-    #[test]
-    fn what_a_mini_batch_leaves_is_what_was_planned() {
-        let surrogate = surrogate(20_000, 1);
-        let plan = plan(&surrogate, 1.0).unwrap();
-        let mean_square = noise(&surrogate, surrogate.expansion().mode(), &plan.covariance, 77).unwrap();
-        let (blocks, all) =
-            ((plan.rows / austerity::BLOCK_ROWS) as f64, 20_000f64 / austerity::BLOCK_ROWS as f64);
-        let left = (mean_square * (1.0 / blocks - 1.0 / all)).sqrt();
-        assert!(plan.rows > FEWEST && (NOISE / 2.0..NOISE * 1.5).contains(&left), "{left} {}", plan.rows);
-    }
-
-    #[test]
-    fn the_best_step_accepts_four_in_seven() {
-        let of =
-            |step: f64, d: usize| LangevinPlan { step, rows: 64, covariance: vec![0.0; d * d], sweeps: 0 };
-        for d in [1usize, 8, 60] {
-            let best = BEST / (d as f64).powf(1.0 / 6.0);
-            assert!((of(best, d).acceptance() - 0.574).abs() < 2e-3, "{d}");
-            let rate = |step: f64| step * step * of(step, d).acceptance();
-            assert!(rate(best) > rate(0.9 * best) && rate(best) > rate(1.1 * best));
-            assert!(of(0.1 * best, d).worth() < of(best, d).worth());
+impl<M: BatchGradient> Proposal<Vec<f64>> for Langevin<'_, M> {
+    /// A candidate from which there is no way back, because it or the gradient there is not finite, has log ratio −∞.
+    fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
+        if !self.step(from, to, rng)? {
+            to.clone_from(from);
+            return Ok(f64::NEG_INFINITY.into());
         }
-        assert!(
-            of(1.0, 20).sentence().contains("58 %") && of(1.0, 20).sentence().contains("1.00 mixes best")
-        );
-    }
-
-    #[test]
-    fn steps_that_lead_nowhere_are_refused() {
-        let surrogate = surrogate(500, 2);
-        for step in [0.0, -1.0, 2.0, f64::NAN, f64::INFINITY] {
-            let said = plan(&surrogate, step).unwrap_err().to_string();
-            assert!(said.contains(&step.to_string()) && said.contains("above 0 and below 2"), "{said}");
+        let batch = if self.fresh { self.batch.draw(rng) } else { self.batch.last() };
+        self.model.stochastic_gradient(to, batch, &mut self.workspace, &mut self.there)?;
+        turn(&self.shape, self.drift, &mut self.there);
+        let mut ratio = 0.0;
+        for ((here, there), z) in self.here.iter().zip(&self.there).zip(&self.noise) {
+            let w = here + there;
+            ratio -= w * (z + 0.5 * w);
         }
+        Ok(if ratio.is_finite() { ratio } else { f64::NEG_INFINITY }.into())
     }
 
-    #[test]
-    fn what_was_kept_makes_the_same_candidates() {
-        let surrogate = surrogate(5_000, 2);
-        let stored = StoredProposal::Langevin(plan(&surrogate, 0.8).unwrap());
-        let text = serde_json::to_string(&stored).unwrap();
-        let mut first = Transition::restored(&surrogate, stored.clone()).unwrap();
-        let mut rng = stream(5, 0, Role::Proposal);
-        let from = surrogate.expansion().mode().to_vec();
-        let (mut a, mut b) = (vec![], vec![]);
-        // A mini-batch drawn before must leave no trace.
-        first.propose(&from, &mut a, &mut rng).unwrap();
-        let mut again = Transition::restored(&surrogate, serde_json::from_str(&text).unwrap()).unwrap();
-        let one = first.propose(&from, &mut a, &mut stream(5, 1, Role::Proposal)).unwrap();
-        let other = again.propose(&from, &mut b, &mut stream(5, 1, Role::Proposal)).unwrap();
-        assert_eq!((a, one), (b, other));
-        assert_eq!(first.stored(), stored);
-        let error = stored.clone().plain().unwrap_err();
-        assert!(error.to_string().contains("surrogate"), "{error}");
+    /// The same candidate at half the cost.
+    fn draw(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<()> {
+        if self.step(from, to, rng)? {
+            return Ok(());
+        }
+        let parameter = to.iter().position(|value| !value.is_finite()).unwrap_or(0);
+        Err(Error::Gradient { parameter, value: to[parameter] })
     }
 }

@@ -5,7 +5,9 @@
 //! | [`crank_nicolson`] | [`CrankNicolson`]: steps that leave a normal distribution as it is, independent draws among them |
 //! | [`surrogate_step`] | [`SurrogateStep`]: steps reversible for a surrogate posterior, touching no data |
 //! | [`sweeps`] | [`Sweeps`]: exact steps of single coefficients that only the certainty stratum knows |
-//! | [`langevin`] | [`LangevinPlan`]: steps up the gradient of a surrogate, corrected by some residual gradients |
+//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
+//! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
+//! | [`langevin_plan`] | [`LangevinPlan`]: steps up the gradient of a surrogate, corrected by some residual gradients |
 //! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
 //! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
 //! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
@@ -14,8 +16,10 @@
 //! | [`stored`] | [`RegressionProposal`], [`StoredProposal`]: any of these and of the core's, chosen at run time and kept in checkpoints |
 
 pub mod crank_nicolson;
+pub mod fisher_scoring;
 pub mod heavy;
 pub mod langevin;
+pub mod langevin_plan;
 pub mod sampled_paths;
 pub mod stored;
 pub mod surrogate_step;
@@ -25,7 +29,9 @@ pub mod transition;
 pub mod whole_paths;
 
 pub use crank_nicolson::CrankNicolson;
-pub use langevin::LangevinPlan;
+pub use fisher_scoring::{FisherScoring, empirical_information};
+pub use langevin::Langevin;
+pub use langevin_plan::LangevinPlan;
 pub use sampled_paths::{SampledPaths, SampledPlan};
 pub use stored::{RegressionProposal, StoredProposal};
 pub use surrogate_step::SurrogateStep;

@@ -16,10 +16,11 @@ use rand_distr::StandardNormal;
 use super::residuals::RowMemory;
 use super::{RowExpansion, RowExpansionReport};
 use crate::check::blindness::{Falling, Stratum, SurrogateSettings, heaviest, surrogate};
+use crate::own::RowCurvature;
 use austerity::error::{Error, Result, setting};
 use austerity::model::check_length;
 use austerity::model::mode::laplace;
-use austerity::model::{Access, RowCurvature, find_mode};
+use austerity::model::{Access, find_mode};
 use austerity::population::Population as _;
 use austerity::rng::{Role, stream};
 

@@ -6,9 +6,10 @@ use std::fmt;
 use std::ops::Range;
 
 use super::RowExpansion;
+use crate::own::RowCurvature;
 use crate::surrogate::ResidualGradient;
 use austerity::error::Result;
-use austerity::model::{Access, Model, RowCurvature};
+use austerity::model::{Access, Model};
 use austerity::population::{Batch, Moments, Population, RowCost, merge_batch};
 
 /// Rows of a pass over all of them that are revealed at once.

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
+use crate::gradients::BatchGradient;
+use crate::own::{with_curvature, with_gradient};
 use crate::{CheckedData, Data, Glm, Poisson, Prior, ResponseKind, Surrogate, SurrogateDensity};
-use austerity::model::{BatchGradient, LogDensity as _, Model, from_fn, with_curvature, with_gradient};
+use austerity::model::{LogDensity as _, Model, from_fn};
 use austerity::population::{BlockOrder, BlockReveal, Population};
 use austerity::rng::{Role, stream};
 use austerity::rule::{Exact, Rule};

@@ -4,7 +4,7 @@
 //! mean over the subsets of Σ|count/T − truth|, the paper's average L1 distance. The truth is a long exact run with the closed
 //! form of the conditionals.
 
-use austerity::diagnostics::{Risk, risk};
+use crate::risk::{Risk, risk};
 use austerity::rng::{Role, stream};
 use austerity::rule::RuleSettings;
 use austerity::run::{Chain, Counters};

@@ -1,12 +1,13 @@
 //! One way of sampling, and chains of it watched step by step.
 
 use austerity::kernel::{Kernel, Metropolis, Uncorrected};
-use austerity::model::BatchGradient;
-use austerity::population::{Batch, BlockOrder, MiniBatch};
-use austerity::proposal::{FisherScoring, Langevin, Proposal, Proposed, RandomWalk, empirical_information};
+use austerity::population::{Batch, BlockOrder};
+use austerity::proposal::{Proposal, Proposed, RandomWalk};
 use austerity::rng::{Rng, Streams};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::Counters;
+use austerity_glm::gradients::{BatchGradient, MiniBatch};
+use austerity_glm::proposal::{FisherScoring, Langevin, empirical_information};
 
 use super::target::Target;
 use crate::clock::thread_time;

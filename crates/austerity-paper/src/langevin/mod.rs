@@ -17,7 +17,8 @@ mod distance;
 mod report;
 mod target;
 
-use austerity::model::{BatchGradient, Gradient as _};
+use austerity::model::Gradient as _;
+use austerity_glm::gradients::BatchGradient;
 use serde_json::json;
 
 use crate::context::{Context, Size};

@@ -97,7 +97,7 @@ pub(super) fn logistic(rows: usize) -> Result<Target<Glm<Logistic>>> {
     let data = Data::new(["x"], vec![x], y).intercept(false).check(ResponseKind::Binary)?;
     let flat = Glm::new(Logistic, &data, vec![Prior::Flat])?;
     let (mut slope, mut curve) = ([0.0], [0.0]);
-    flat.log_density_hessian(&vec![0.0], &mut slope, &mut curve)?;
+    flat.hessian(&vec![0.0], &mut slope, &mut curve)?;
     let sd = 1.0 / (-curve[0]).sqrt();
     let model = Glm::new(Logistic, &data, vec![Prior::laplace(1.0 / (slope[0] - 0.5 / sd))])?;
     let step = sd / 100.0;

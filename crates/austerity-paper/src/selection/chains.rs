@@ -199,7 +199,7 @@ impl Truth {
     /// Squared standard error of the predictions, from the differences between the chains: no risk can be told below it.
     pub(super) fn error(&self) -> f64 {
         let chains: Vec<&[f64]> = self.chains.iter().map(|chain| &chain[..self.predicted]).collect();
-        austerity::diagnostics::risk(&chains, &self.predictions()).variance / chains.len() as f64
+        crate::risk::risk(&chains, &self.predictions()).variance / chains.len() as f64
     }
 }
 

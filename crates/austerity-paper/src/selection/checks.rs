@@ -222,7 +222,7 @@ pub(super) fn inclusion(problem: &Problem, found: &Found) -> Vec<Check> {
         let root = (a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>() / n).sqrt();
         let variance = |group: &Group, means: &[f64]| {
             let lists = group.inclusion();
-            austerity::diagnostics::risk(&lists, means).variance / lists.len() as f64
+            crate::risk::risk(&lists, means).variance / lists.len() as f64
         };
         let noise = (variance(exact, &a) + variance(test, &b)).sqrt();
         let worst =

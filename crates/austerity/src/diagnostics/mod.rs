@@ -9,7 +9,6 @@
 //! | [`autocorrelation`](mod@autocorrelation) | autocovariance and autocorrelation | how slowly does it mix? |
 //! | [`rank`] | average ranks, normal scores | what the above are built on |
 //! | [`summary`] | one line per parameter | tables |
-//! | [`risk`](mod@risk) | mean squared error of several chains, as bias² and variance | which sampler is better? |
 //! | [`streaming`] | running mean, sd, ESS and R-hat in constant memory | progress display |
 //!
 //! A parameter's draws come as `chains: &[&[f64]]`, one slice per chain. Chains of unequal length
@@ -36,7 +35,6 @@ pub mod interval;
 pub mod mcse;
 pub mod rank;
 pub mod rhat;
-pub mod risk;
 #[cfg(test)]
 mod simulate;
 pub mod streaming;
@@ -49,6 +47,5 @@ pub use interval::{Interval, equal_tailed_interval, highest_density_interval, qu
 pub use mcse::{mcse_mean, mcse_median, mcse_quantile, mcse_sd};
 pub use rank::{average_ranks, normal_scores};
 pub use rhat::{rhat, rhat_bulk, rhat_folded, split_rhat};
-pub use risk::{Risk, risk};
 pub use streaming::{RunningSummary, Streaming, combine};
 pub use summary::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};

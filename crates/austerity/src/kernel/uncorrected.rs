@@ -1,7 +1,7 @@
 //! No test at all: every candidate becomes the state. **Biased**, for comparisons and for those who know why they want it.
 //!
-//! With a [`Langevin`](crate::proposal::Langevin) proposal this is stochastic gradient Langevin dynamics as Welling & Teh (2011) run it,
-//! with a [`FisherScoring`](crate::proposal::FisherScoring) one that of Ahn, Korattikara & Welling (2012). The stationary law is not the
+//! With the proposal `austerity_glm::proposal::Langevin` this is stochastic gradient Langevin dynamics as Welling & Teh (2011) run it,
+//! with `FisherScoring` there that of Ahn, Korattikara & Welling (2012). The stationary law is not the
 //! posterior: its error does not shrink with the length of the run, only with the step, and a kink or a cliff of the density throws the chain far off
 //! (Korattikara, Chen & Welling 2014, §6.4). With a random walk it is Brownian motion. Neither the prior nor the likelihood is asked
 //! whether a candidate is possible.

@@ -1,32 +1,33 @@
 //! Log-likelihoods of a user's own function: which numbers it may return, and those already known of a state.
 //!
 //! NaN and +∞ are errors with their row. −∞ is an impossible row: the candidate is rejected, but a chain cannot stand there. Shared by
-//! [`from_fn`](crate::model::from_fn()), row by row, and [`from_batches`](crate::model::from_batches()).
+//! [`from_fn`](crate::model::from_fn()), row by row, and `austerity_glm::own::from_batches`.
 
 use crate::error::{Error, Result};
 
 /// Log-likelihoods of the first rows of the storage at a state; rows beyond are not known yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownRows {
+pub struct KnownRows {
     state: Vec<f64>,
-    pub(super) values: Vec<f64>,
+    /// In the order of the storage.
+    pub values: Vec<f64>,
 }
 
 impl KnownRows {
     /// Nothing known, with memory for states of `dimension` numbers and for `rows` rows.
-    pub(super) fn with_capacity(dimension: usize, rows: usize) -> Self {
+    pub fn with_capacity(dimension: usize, rows: usize) -> Self {
         Self { state: Vec::with_capacity(dimension), values: Vec::with_capacity(rows) }
     }
 
     /// Starts anew for `state`, keeping the memory.
-    pub(super) fn begin(&mut self, state: &[f64]) {
+    pub fn begin(&mut self, state: &[f64]) {
         self.state.clear();
         self.state.extend_from_slice(state);
         self.values.clear();
     }
 
     /// Whether this is of `state`, to the last bit.
-    pub(super) fn belongs_to(&self, state: &[f64]) -> bool {
+    pub fn belongs_to(&self, state: &[f64]) -> bool {
         let bits = |v: &f64| v.to_bits();
         self.state.iter().map(bits).eq(state.iter().map(bits))
     }
@@ -34,7 +35,7 @@ impl KnownRows {
 
 /// Refuses a log-likelihood that no row may have; `current` where the chain stands.
 #[inline]
-pub(super) fn check_value(value: f64, current: bool, row: impl FnOnce() -> usize) -> Result<()> {
+pub fn check_value(value: f64, current: bool, row: impl FnOnce() -> usize) -> Result<()> {
     if value.is_finite() {
         return Ok(());
     }

@@ -6,37 +6,25 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`mod@from_fn`] | [`from_fn()`]: the user's own model, made of two closures |
-//! | [`mod@from_batches`] | [`from_batches()`]: the same, of many rows at once |
-//! | `known_rows` | which numbers such functions may return, and those already known of a state |
-//! | [`mod@with_gradient`] | [`with_gradient()`]: a model and the gradient of its rows, as closures |
-//! | [`mod@with_curvature`] | [`with_curvature()`]: a model and the Hessian of its rows, as closures |
-//! | [`batch_gradient`] | [`BatchGradient`]: the gradient of a batch of rows |
+//! | [`known_rows`] | which numbers such functions may return, and those already known of a state |
 //! | [`log_density`] | [`LogDensity`]: what leapfrog paths need, of a model or a surrogate |
 //! | [`rows`] | rows as a user gives them: what is refused, and the order they are stored in |
 //! | [`mode`] | [`find_mode`]: Newton's method for the mode and the covariance there |
 
-pub mod batch_gradient;
-pub mod from_batches;
 pub mod from_fn;
-mod known_rows;
+pub mod known_rows;
 pub mod log_density;
 pub mod mode;
 pub mod rows;
-pub mod with_curvature;
-pub mod with_gradient;
 
 use crate::error::{Error, Result};
 use crate::population::{Moments, Population, together};
 
 pub use crate::population::Access;
-pub use batch_gradient::BatchGradient;
-pub use from_batches::{Derivatives, FromBatches, Likelihoods, from_batches};
 pub use from_fn::{FromFn, from_fn};
 pub use log_density::LogDensity;
 pub use mode::{Mode, covariance_at, find_mode};
 pub use rows::{check_length, check_rows, check_state, shuffle_keys, storage_order};
-pub use with_curvature::{RowCurvature, WithCurvature, with_curvature};
-pub use with_gradient::{WithGradient, with_gradient};
 
 /// A posterior over states, given N rows.
 pub trait Model: Sync {
@@ -186,10 +174,5 @@ pub trait Gradient: Model {
 /// Second derivative of the log posterior density.
 pub trait Curvature: Gradient {
     /// As [`Gradient::log_density_gradient`], and the d × d Hessian, row by row, goes to `hessian`.
-    fn log_density_hessian(
-        &self,
-        state: &Self::State,
-        gradient: &mut [f64],
-        hessian: &mut [f64],
-    ) -> Result<f64>;
+    fn hessian(&self, state: &Self::State, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64>;
 }

@@ -61,7 +61,7 @@ impl Point {
     {
         let d = state.len();
         let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
-        let value = model.log_density_hessian(&state, &mut gradient, &mut hessian)?;
+        let value = model.hessian(&state, &mut gradient, &mut hessian)?;
         Ok(Self {
             state,
             value,
@@ -143,20 +143,7 @@ where
 
 /// Climbs from `start` to a mode of `model`.
 ///
-/// ```
-/// use austerity::model::{find_mode, from_fn, with_curvature, with_gradient};
-/// // Exponential waiting times and a flat prior on their log rate.
-/// let waits = [0.7, 1.9, 0.2, 1.1];
-/// let rows = |state: &[f64], row: usize| state[0] - state[0].exp() * waits[row];
-/// let model = from_fn(4, 1, |_: &[f64]| 0.0, rows)?;
-/// let slope = |state: &[f64], row: usize, to: &mut [f64]| to[0] += 1.0 - state[0].exp() * waits[row];
-/// let model = with_gradient(model, 1, |_: &[f64], _: &mut [f64]| {}, slope)?;
-/// let curve = |state: &[f64], row: usize, to: &mut [f64]| to[0] -= state[0].exp() * waits[row];
-/// let model = with_curvature(model, |_: &[f64], _: &mut [f64]| {}, curve);
-/// let mode = find_mode(&model, &[0.0])?;
-/// assert!((mode.state[0].exp() - 4.0 / 3.9).abs() < 1e-6 && (mode.covariance[0] - 0.25).abs() < 1e-6);
-/// # Ok::<(), austerity::Error>(())
-/// ```
+/// Regressions have the derivatives that it needs; `austerity_glm::own::with_curvature` gives them to a model of one's own.
 pub fn find_mode<M>(model: &M, start: &[f64]) -> Result<Mode>
 where
     M: Model<State = Vec<f64>> + Curvature,

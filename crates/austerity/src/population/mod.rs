@@ -3,19 +3,17 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`certificate`] | [`Certificate`]: what is certain about a total before its rows are read |
-//! | [`mini_batch`] | [`MiniBatch`]: some blocks for a gradient, independent of any decision |
+//! | [`batch`] | [`Batch`]: some blocks, by their numbers |
 //! | [`moments`] | [`Moments`]: all a rule may know about the rows revealed so far |
 //! | [`order`] | [`BlockOrder`]: which blocks come next, without replacement, fresh at every decision |
-//! | [`mod@design_effect`] | [`design_effect()`]: what drawing whole blocks costs against single rows |
 //! | [`reveal`] | [`BlockReveal`]: a cursor that joins a population to an order |
 //! | [`together`] | the totals of several populations in one pass over memory |
 //!
 //! A model builds a [`Population`] for a pair of states; a rule sees a [`Reveal`]. Raw numbers never cross
 //! from one to the other, only merged [`Moments`], so that a population may live on disk or on other hosts.
 
+pub mod batch;
 pub mod certificate;
-pub mod design_effect;
-pub mod mini_batch;
 pub mod moments;
 pub mod order;
 pub mod reveal;
@@ -25,9 +23,8 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
+pub use batch::Batch;
 pub use certificate::Certificate;
-pub use design_effect::design_effect;
-pub use mini_batch::{Batch, MiniBatch};
 pub use moments::Moments;
 pub use order::BlockOrder;
 pub use reveal::{Access, BlockReveal, Cost, Reveal};

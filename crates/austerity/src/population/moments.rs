@@ -33,7 +33,7 @@ const LANES: usize = 4;
 
 /// Σ of the numbers.
 #[inline]
-pub(crate) fn sum(values: &[f64]) -> f64 {
+pub fn sum(values: &[f64]) -> f64 {
     let (whole, rest) = values.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for chunk in whole {

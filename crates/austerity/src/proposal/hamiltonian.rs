@@ -120,22 +120,30 @@ impl Point {
 /// Leapfrog paths of one density.
 ///
 /// ```
-/// use austerity::model::{from_fn, with_gradient};
+/// use austerity::Result;
+/// use austerity::model::{LogDensity, from_fn};
 /// use austerity::proposal::{Hamiltonian, Path, RandomWalk};
 /// use austerity::run::{Control, Sampler, Settings, Silent};
 ///
-/// // Exponential waiting times, a normal prior on their log rate.
+/// // Exponential waiting times with a sum, a normal prior on their log rate.
+/// #[derive(Clone)]
+/// struct Density {
+///     rows: f64,
+///     sum: f64,
+/// }
+/// impl LogDensity for Density {
+///     fn log_density_gradient(&mut self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
+///         let rate = state[0].exp();
+///         gradient[0] = self.rows - rate * self.sum - state[0];
+///         Ok(self.rows * state[0] - rate * self.sum - 0.5 * state[0] * state[0])
+///     }
+/// }
 /// let waits: Vec<f64> = (0..400).map(|i| -((f64::from(i) + 0.5) / 400.0).ln() / 3.0).collect();
 /// let prior = |state: &[f64]| -0.5 * state[0] * state[0];
 /// let model = from_fn(400, 1, prior, |state: &[f64], row| state[0] - state[0].exp() * waits[row])?;
-/// let model = with_gradient(
-///     model,
-///     1,
-///     |state: &[f64], to: &mut [f64]| to[0] -= state[0],
-///     |state: &[f64], row, to: &mut [f64]| to[0] += 1.0 - state[0].exp() * waits[row],
-/// )?;
+/// let density = Density { rows: 400.0, sum: waits.iter().sum() };
 /// let shape = RandomWalk::isotropic(1, 0.05)?;
-/// let paths = Hamiltonian::new(&model, &shape, Path::default())?;
+/// let paths = Hamiltonian::new(density, &shape, Path::default())?;
 /// let settings = Settings { warmup: 100, draws: 200, ..Settings::default() };
 /// let run = Sampler::new(&model, &settings, &paths, &[vec![1.0]])?.run(&Control::new(), &mut Silent);
 /// assert!(run.counters().acceptance() > 0.5);

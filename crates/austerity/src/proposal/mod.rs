@@ -6,16 +6,12 @@
 //! | [`adaptive`] | [`RobustAdaptive`]: a dense walk that learns its shape during warm-up |
 //! | [`laplace`] | [`Laplace`]: independent draws around the mode |
 //! | [`hamiltonian`] | [`Hamiltonian`]: leapfrog paths along the gradient of all the data, for differentiable models |
-//! | [`langevin`] | [`Langevin`]: a step up the gradient of a mini-batch, and noise |
-//! | [`fisher_scoring`] | [`FisherScoring`]: the same, preconditioned by the information in the data |
 //! | [`mixture`] | [`Mixture`]: one of several proposals, chosen at random |
 //!
 //! Nothing adapts after warm-up: an adapted chain would no longer have the target as its stationary law.
 
 pub mod adaptive;
-pub mod fisher_scoring;
 pub mod hamiltonian;
-pub mod langevin;
 pub mod laplace;
 pub mod mixture;
 pub mod random_walk;
@@ -26,9 +22,7 @@ use crate::error::Result;
 use crate::rng::Rng;
 
 pub use adaptive::RobustAdaptive;
-pub use fisher_scoring::{FisherScoring, empirical_information};
 pub use hamiltonian::{Hamiltonian, Path};
-pub use langevin::Langevin;
 pub use laplace::Laplace;
 pub use mixture::Mixture;
 pub use random_walk::{RandomWalk, Shape};

@@ -163,7 +163,7 @@ pub fn factor_of(dimension: usize, covariance: &[f64]) -> Result<Vec<f64>> {
 }
 
 /// The lower triangle of `factor`, row by row.
-pub(super) fn pack(factor: &DMatrix<f64>) -> Vec<f64> {
+pub fn pack(factor: &DMatrix<f64>) -> Vec<f64> {
     (0..factor.nrows()).flat_map(|i| (0..=i).map(move |j| factor[(i, j)])).collect()
 }
 

@@ -12,7 +12,6 @@
 //! | [`stationary`] | Δ_max and a contraction → distance of S_ε from the posterior | Theorem 1 |
 //! | [`bias`] | looks, D, κ → sd inflation, temperature, the λ that cancels it | derived here |
 //! | [`adapted`](mod@adapted) | the same, for a walk that adapts to an acceptance rate under the test | derived here |
-//! | [`noise`] | noise of decisions about what a surrogate leaves → acceptance, bound of the sd inflation | derived here |
 //! | [`legendre`], `exponential` | quadrature, fast exponentials | |
 //!
 //! # Symbols
@@ -52,7 +51,6 @@ pub mod bias;
 mod exponential;
 pub mod legendre;
 mod merge;
-pub mod noise;
 pub mod paper_grid;
 pub mod plan;
 pub mod predictor;
@@ -63,7 +61,6 @@ pub mod walk;
 
 pub use acceptance::{StepError, kappa};
 pub use bias::{Bias, Moves};
-pub use noise::{noise_bias, noise_inflation, noisy_acceptance, spread_at};
 pub use paper_grid::paper_grid;
 pub use plan::{Plan, Stage};
 pub use predictor::Predictor;

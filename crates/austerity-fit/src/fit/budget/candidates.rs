@@ -9,12 +9,13 @@
 
 use std::time::Instant;
 
-use crate::budget::{Effort, Estimates, Prices, Setting, plan, walks};
+use crate::budget::{
+    Effort, Estimates, Prices, Setting, noise_bias, noise_inflation, plan, spread_at, walks,
+};
 use austerity::proposal::{Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
-use austerity::theory::{noise_bias, noise_inflation, spread_at};
 use austerity_glm::glm::expansion::ExpansionReport;
 use austerity_glm::proposal::RegressionProposal;
 

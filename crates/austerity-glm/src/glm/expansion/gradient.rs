@@ -8,7 +8,7 @@
 //!
 //! is of the order of h², so that the gradient of the surrogate plus N/n times a batch of these has a noise N^{−1/2} times that of a plain mini-batch
 //! (Baker, Fearnhead, Fox & Nemeth 2019). At a fixed batch it is a function of the state to the last bit, which is all that the correction of
-//! [`Langevin`](austerity::proposal::Langevin) asks for: exact with an exact rule.
+//! [`Langevin`](crate::proposal::Langevin) asks for: exact with an exact rule.
 //!
 //! Derivatives are differences of f32 numbers, with an absolute error of about 6e-8·|ℓ'| a row; in posterior standard deviations that is
 //! 6e-8·√(N/n), nothing to notice below N ≈ 10¹². Sums in f32 over four blocks, then in f64. Cost: d multiply-adds for h, d for the sums, and two sets of

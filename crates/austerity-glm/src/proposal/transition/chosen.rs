@@ -6,7 +6,7 @@
 use super::{Leaps, TransitionPlan};
 use crate::Surrogate;
 use crate::proposal::LangevinPlan;
-use crate::proposal::langevin::Drifts;
+use crate::proposal::langevin_plan::Drifts;
 use crate::proposal::{CrankNicolson, RegressionProposal, StoredProposal, Sweeps};
 use crate::surrogate::{CertainSteps, ResidualGradient};
 use austerity::error::Result;

@@ -2,10 +2,13 @@
 
 use super::*;
 use crate::generate;
+use crate::gradients::BatchGradient;
+use crate::gradients::MiniBatch;
+use crate::proposal::Langevin;
 use austerity::kernel::{Kernel as _, Metropolis};
-use austerity::model::{BatchGradient, Gradient as _};
-use austerity::population::{Batch, BlockOrder, MiniBatch};
-use austerity::proposal::{Langevin, Proposal};
+use austerity::model::Gradient as _;
+use austerity::population::{Batch, BlockOrder};
+use austerity::proposal::Proposal;
 use austerity::rng::Streams;
 use austerity::rule::Exact;
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::check::SurrogateSettings;
-use austerity::model::{BatchGradient, Gradient as _};
+use crate::gradients::BatchGradient;
+use austerity::model::Gradient as _;
 use austerity::population::Batch;
 
 /// A column with heavy tails beside a normal one; weights and an offset where asked for.

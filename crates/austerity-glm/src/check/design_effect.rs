@@ -15,8 +15,8 @@
 //! Exact for the population at hand. Cost: N revealed rows, two likelihood evaluations each: use it at load, for a
 //! few typical moves, not at every decision.
 
-use crate::error::{Error, Result, setting};
-use crate::population::{Moments, Population};
+use austerity::error::{Error, Result, setting};
+use austerity::population::{Moments, Population};
 
 /// The design effect of drawing `population` in blocks of `block_rows` rows.
 ///
@@ -24,7 +24,8 @@ use crate::population::{Moments, Population};
 /// candidate is impossible. Refuses populations without a row and blocks of none.
 ///
 /// ```
-/// use austerity::population::{Numbers, design_effect};
+/// use austerity::population::Numbers;
+/// use austerity_glm::check::design_effect;
 /// // Each block is of one kind: four rows tell no more than one.
 /// let mut sorted = Numbers((0..400).map(|i| f64::from(i / 4 % 2)).collect());
 /// assert!((design_effect(&mut sorted, 4)? - 4.0).abs() < 0.1);
@@ -65,7 +66,7 @@ pub fn design_effect<P: Population + ?Sized>(population: &mut P, block_rows: usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::population::Numbers;
+    use austerity::population::Numbers;
     use proptest::prelude::*;
 
     proptest! {

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! Derived for this library; bounds to first order, seldom attained. Not for random walks on the posterior itself, where Λ is the whole ratio and errors add up along
-//! the way: [`ErrorTable::bias`](super::ErrorTable::bias). Cost: none.
+//! the way: [`ErrorTable::bias`](austerity::theory::ErrorTable::bias). Cost: none.
 
 use statrs::function::erf::{erfc, erfc_inv};
 

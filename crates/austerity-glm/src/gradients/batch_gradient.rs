@@ -8,12 +8,12 @@
 //! the last bit, which is all that a proposal made of it needs to have a density. Where the log density has a kink
 //! (a Laplace prior at 0) the subgradient 0 of that part is taken.
 //!
-//! Cost: n rows, about two multiply-adds per column each. The regressions of `austerity_glm` and `austerity_models::Lasso`
-//! have it; a user's own model gets it from [`with_gradient`](crate::model::with_gradient()).
+//! Cost: n rows, about two multiply-adds per column each. The regressions of this crate and `austerity_models::Lasso`
+//! have it; a user's own model gets it from [`with_gradient`](super::with_gradient()).
 
-use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::population::Batch;
+use austerity::error::Result;
+use austerity::model::{Model, check_length};
+use austerity::population::Batch;
 
 /// The gradient of the log-likelihood of some rows, and that of the log prior.
 pub trait BatchGradient: Model<State = Vec<f64>> {
@@ -33,7 +33,12 @@ pub trait BatchGradient: Model<State = Vec<f64>> {
     ) -> Result<()>;
 
     /// Adds the gradient of the log prior density to `gradient`.
-    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()>;
+    fn add_prior_gradient(
+        &self,
+        state: &[f64],
+        workspace: &mut Self::Workspace,
+        gradient: &mut [f64],
+    ) -> Result<()>;
 
     /// Writes g(θ; X) to `gradient`.
     fn stochastic_gradient(
@@ -47,7 +52,7 @@ pub trait BatchGradient: Model<State = Vec<f64>> {
         self.add_batch_gradient(state, batch, workspace, gradient)?;
         let scale = batch.scale();
         gradient.iter_mut().for_each(|g| *g *= scale);
-        self.add_prior_gradient(state, gradient)
+        self.add_prior_gradient(state, workspace, gradient)
     }
 }
 
@@ -58,10 +63,7 @@ pub fn check_request<M: BatchGradient>(
     batch: Batch<'_>,
     gradient: &[f64],
 ) -> Result<()> {
-    let fits = |what: &str, expected: usize, found: usize| {
-        if expected == found { Ok(()) } else { Err(Error::Dimension { what: what.into(), expected, found }) }
-    };
-    fits("state", model.dimension(), state.len())?;
-    fits("gradient", model.dimension(), gradient.len())?;
-    fits("rows of the population that the mini-batch was drawn from", model.len(), batch.population)
+    check_length("state", model.dimension(), state.len())?;
+    check_length("gradient", model.dimension(), gradient.len())?;
+    check_length("rows of the population that the mini-batch was drawn from", model.len(), batch.population)
 }

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::model::from_fn;
-use crate::proposal::{AnyProposal, RandomWalk};
-use crate::rule::{RuleSettings, SequentialSettings};
-use crate::run::{Control, Sampler, Settings, Silent};
+use austerity::model::from_fn;
+use austerity::proposal::{AnyProposal, RandomWalk};
+use austerity::rule::{RuleSettings, SequentialSettings};
+use austerity::run::{Control, Sampler, Settings, Silent};
 
 /// Exponential waits; counts its calls.
 struct Waits {

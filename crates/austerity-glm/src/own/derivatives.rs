@@ -1,13 +1,13 @@
-//! Derivatives of a model that comes in batches: what [`find_mode`](crate::model::find_mode) and `austerity_glm::RowExpansion` ask for.
+//! Derivatives of a model that comes in batches: what [`find_mode`](austerity::model::find_mode) and [`RowExpansion`](crate::RowExpansion) ask for.
 //!
 //! Sums over all rows are asked for as such, since a device adds them faster than it answers row by row. Gradients and Hessians of single
 //! rows are only ever asked for at one state, the centre of an expansion, which is announced first: [`Derivatives::prepare`].
 
 use super::{FromBatches, Likelihoods};
-use crate::error::Result;
-use crate::model::with_curvature::RowCurvature;
-use crate::model::{BatchGradient, Curvature, Gradient};
-use crate::population::Batch;
+use crate::gradients::BatchGradient;
+use austerity::error::Result;
+use austerity::model::{Curvature, Gradient, Parameters};
+use austerity::population::Batch;
 
 /// Log-likelihoods with their first and second derivatives.
 pub trait Derivatives: Likelihoods {
@@ -27,6 +27,12 @@ pub trait Derivatives: Likelihoods {
     fn add_hessian(&self, state: &[f64], position: usize, hessian: &mut [f64]) -> Result<()>;
 }
 
+/// A model whose rows can be differentiated one by one: their gradients are those of batches of one row.
+pub trait RowCurvature: BatchGradient + Curvature + Parameters {
+    /// Adds the d × d Hessian of log p(x_i|θ) of the row at storage position `position`, row by row, to `hessian`.
+    fn add_row_hessian(&self, state: &[f64], position: usize, hessian: &mut [f64]) -> Result<()>;
+}
+
 impl<L: Derivatives> BatchGradient for FromBatches<L> {
     type Workspace = ();
 
@@ -44,7 +50,7 @@ impl<L: Derivatives> BatchGradient for FromBatches<L> {
         self.likelihoods.add_gradient(state, batch, gradient)
     }
 
-    fn add_prior_gradient(&self, state: &[f64], gradient: &mut [f64]) -> Result<()> {
+    fn add_prior_gradient(&self, state: &[f64], (): &mut (), gradient: &mut [f64]) -> Result<()> {
         self.likelihoods.add_prior_gradient(state, gradient)
     }
 }
@@ -56,12 +62,7 @@ impl<L: Derivatives> Gradient for FromBatches<L> {
 }
 
 impl<L: Derivatives> Curvature for FromBatches<L> {
-    fn log_density_hessian(
-        &self,
-        state: &Vec<f64>,
-        gradient: &mut [f64],
-        hessian: &mut [f64],
-    ) -> Result<f64> {
+    fn hessian(&self, state: &Vec<f64>, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64> {
         self.likelihoods.density(state, gradient, Some(hessian))
     }
 }

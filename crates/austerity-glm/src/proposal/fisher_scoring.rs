@@ -23,13 +23,14 @@ use std::fmt;
 
 use nalgebra::DMatrix;
 
-use crate::error::{Error, Result, setting};
-use crate::model::BatchGradient;
-use crate::model::check_length;
-use crate::population::Batch;
-use crate::proposal::random_walk::pack;
-use crate::proposal::{Langevin, Proposal, Proposed, Shape};
-use crate::rng::Rng;
+use super::Langevin;
+use crate::gradients::BatchGradient;
+use austerity::error::{Error, Result, setting};
+use austerity::model::check_length;
+use austerity::population::Batch;
+use austerity::proposal::random_walk::pack;
+use austerity::proposal::{Proposal, Proposed, Shape};
+use austerity::rng::Rng;
 
 /// A Langevin step preconditioned by the information in the data.
 pub struct FisherScoring<'m, M: BatchGradient> {

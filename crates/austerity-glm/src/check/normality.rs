@@ -11,8 +11,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::error::{Result, setting};
-use crate::population::{BlockOrder, BlockReveal, Moments, Population, Reveal};
+use austerity::error::{Result, setting};
+use austerity::population::{BlockOrder, BlockReveal, Moments, Population, Reveal};
 
 /// How hard to look.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub const FEWEST_STATISTICS: usize = 200;
 
 impl Default for NormalitySettings {
     fn default() -> Self {
-        Self { batch: 500, block_rows: crate::BLOCK_ROWS, repetitions: 400, seed: 1 }
+        Self { batch: 500, block_rows: austerity::BLOCK_ROWS, repetitions: 400, seed: 1 }
     }
 }
 

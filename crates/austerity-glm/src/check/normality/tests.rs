@@ -1,8 +1,8 @@
 //! Normal, heavy-tailed and sparse populations.
 
 use super::*;
-use crate::population::Numbers;
-use crate::rng::{Role, stream};
+use austerity::population::Numbers;
+use austerity::rng::{Role, stream};
 use rand::RngExt as _;
 use rand_distr::{Pareto, StandardNormal, StudentT};
 
@@ -14,7 +14,7 @@ fn verdict_on(values: Vec<f64>) -> Normality {
     check_normality(&[pair], &settings, ROWS).unwrap()
 }
 
-fn draws(mut draw: impl FnMut(&mut crate::rng::Rng) -> f64) -> Vec<f64> {
+fn draws(mut draw: impl FnMut(&mut austerity::rng::Rng) -> f64) -> Vec<f64> {
     let mut rng = stream(12, 0, Role::Data);
     (0..ROWS).map(|_| draw(&mut rng)).collect()
 }

@@ -1,25 +1,20 @@
 //! A user's own model whose log-likelihoods come in batches: for languages and devices where a call costs more than a row.
 //!
-//! l_i = log p(x_i|θ') − log p(x_i|θ), by subtraction, as [`from_fn`](crate::model::from_fn()) has it, with the same rules about what may come back: −∞ is an
+//! l_i = log p(x_i|θ') − log p(x_i|θ), by subtraction, as [`from_fn`](austerity::model::from_fn()) has it, with the same rules about what may come back: −∞ is an
 //! impossible row, NaN and +∞ are errors with their row. Where `from_fn` calls once per row, a decision here calls twice per look,
 //! with all blocks of that look ([`Likelihoods::log_likelihoods`]), whatever their number.
 //!
 //! Cost: two evaluations per row revealed; under [`Access::Scan`] one, from a cache of 16 bytes per row and chain. Buffers grow to the
 //! largest batch once and are reused. Not for models of which a row costs nothing: a stable difference of one's own ([`Model`]) is faster.
 
-mod derivatives;
-
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result};
-use crate::model::known_rows::{KnownRows, check_value};
-use crate::model::{Access, Model, Parameters};
-use crate::model::{check_rows, check_state};
-use crate::population::moments::sum;
-use crate::population::{Batch, Moments, Population, RowCost, merge_batch};
-
-pub use derivatives::Derivatives;
+use austerity::error::{Error, Result, setting};
+use austerity::model::known_rows::{KnownRows, check_value};
+use austerity::model::{Access, Model, Parameters, check_rows, check_state};
+use austerity::population::moments::sum;
+use austerity::population::{Batch, Moments, Population, RowCost, merge_batch};
 
 /// Rows evaluated at once in a pass over all of them.
 const PASS: usize = 1 << 14;
@@ -68,9 +63,9 @@ pub trait Likelihoods: Sync {
 /// A model made of [`Likelihoods`]; see [`from_batches`].
 #[derive(Debug)]
 pub struct FromBatches<L> {
-    likelihoods: L,
+    pub(super) likelihoods: L,
     rows: usize,
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     prior_error: OnceLock<Error>,
 }
 
@@ -79,7 +74,7 @@ pub fn from_batches<L: Likelihoods>(likelihoods: L) -> Result<FromBatches<L>> {
     let (rows, names) = (likelihoods.rows(), likelihoods.names());
     check_rows(rows)?;
     if names.is_empty() {
-        return Err(crate::error::setting("names of parameters", "empty", "at least one"));
+        return Err(setting("names of parameters", "empty", "at least one"));
     }
     Ok(FromBatches { likelihoods, rows, names, prior_error: OnceLock::new() })
 }

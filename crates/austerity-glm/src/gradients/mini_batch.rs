@@ -5,49 +5,13 @@
 //! all rows, the last and shorter block included (Horvitz & Thompson 1952); with full blocks B/k = N/n.
 //!
 //! Cost: k bounded draws; 4 bytes per block of memory. Not for decisions, which extend what they have read
-//! ([`super::BlockOrder`]).
+//! ([`BlockOrder`](austerity::population::BlockOrder)).
 
-use std::ops::Range;
-
+use austerity::BLOCK_ROWS;
+use austerity::error::{Error, Result, setting};
+use austerity::population::Batch;
+use austerity::rng::Rng;
 use rand::RngExt as _;
-
-use crate::error::{Error, Result, setting};
-use crate::rng::Rng;
-
-/// Some blocks of a population.
-#[derive(Clone, Copy, Debug)]
-pub struct Batch<'a> {
-    /// Numbers of the blocks: block `b` is the positions `b·block_rows .. (b+1)·block_rows`, cut at N.
-    pub blocks: &'a [u32],
-    /// Rows in a block.
-    pub block_rows: usize,
-    /// N.
-    pub population: usize,
-}
-
-impl<'a> Batch<'a> {
-    /// The storage positions of each block.
-    #[inline]
-    pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
-        let Self { blocks, block_rows, population } = self;
-        blocks.iter().map(move |&block| {
-            let start = block as usize * block_rows;
-            start.min(population)..(start + block_rows).min(population)
-        })
-    }
-
-    /// n: the rows of the batch.
-    #[must_use]
-    pub fn rows(self) -> usize {
-        self.ranges().map(|range| range.len()).sum()
-    }
-
-    /// B/k: what the sum over a random batch is multiplied by to be unbiased for the sum over all rows.
-    #[must_use]
-    pub fn scale(self) -> f64 {
-        self.population.div_ceil(self.block_rows) as f64 / self.blocks.len() as f64
-    }
-}
 
 /// Draws batches of one size.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,9 +26,9 @@ pub struct MiniBatch {
 }
 
 impl MiniBatch {
-    /// Batches of `rows` of the `population` rows, rounded up to whole blocks of [`crate::BLOCK_ROWS`].
+    /// Batches of `rows` of the `population` rows, rounded up to whole blocks of [`BLOCK_ROWS`].
     pub fn new(population: usize, rows: usize) -> Result<Self> {
-        Self::of_blocks(population, rows, crate::BLOCK_ROWS)
+        Self::of_blocks(population, rows, BLOCK_ROWS)
     }
 
     /// As [`MiniBatch::new`], of blocks of `block_rows` rows; 1 draws single rows.
@@ -122,7 +86,7 @@ impl MiniBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Role, seek, stream};
+    use austerity::rng::{Role, seek, stream};
 
     /// Inclusion and pair frequencies of 3 of 9 blocks over 60,000 draws, each of 9 + 36 counts within 4.5 binomial
     /// standard deviations: false-alarm rate at most 45 · 7e-6 = 3e-4; the seed is fixed.
@@ -161,17 +125,6 @@ mod tests {
         seek(&mut rng, 0);
         assert_eq!(batches.draw(&mut rng).blocks, first);
         assert_eq!((batches.last().scale(), batches.last().blocks.len()), (8.0, 4));
-    }
-
-    /// Σ over rows i of B/k·1 on average N, exactly, over all batches of one of three blocks.
-    #[test]
-    fn the_scale_makes_sums_unbiased() {
-        let weighted = |block: u32| {
-            let batch = Batch { blocks: &[block], block_rows: 4, population: 9 };
-            batch.scale() * batch.rows() as f64
-        };
-        let sum: f64 = (0..3).map(weighted).sum();
-        assert_eq!(sum / 3.0, 9.0);
     }
 
     #[test]
