@@ -1,0 +1,5 @@
+//! Formulas from text to columns.
+
+mod bad;
+mod golden;
+mod meaning;
