@@ -8,6 +8,7 @@
 //! | [`factor`] | what stands between operators: columns, `C()`, splines, arithmetic |
 //! | [`terms`] | the operators `+ - : * / ^`: sets of terms (Wilkinson & Rogers 1973) |
 //! | [`coding`] | terms → columns: which factors lose their reference level so that no column is redundant |
+//! | [`basis`] | what numbers become in a term: polynomials, splines; learnt in passes that merge |
 //! | [`error`] | what can be wrong with a formula, and the character where it is |
 //!
 //! The meaning is that of R's formulas, as the Python package formulaic implements them; `tests/golden.json` holds what formulaic answers.
@@ -28,6 +29,7 @@
 //! # Ok::<(), austerity_formula::Error>(())
 //! ```
 
+pub mod basis;
 pub mod coding;
 pub mod error;
 pub mod factor;
@@ -36,6 +38,7 @@ pub mod syntax;
 pub mod terms;
 pub mod token;
 
+pub use basis::{Basis, Learner, Partial, Step, Trouble};
 pub use coding::{Block, Coding, Columns, Kind, Part};
 pub use error::{Error, Problem, Result};
 pub use factor::{Arithmetic, Factor, Function, Operation, Spline};

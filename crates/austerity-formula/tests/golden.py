@@ -1,4 +1,4 @@
-"""What formulaic answers to the formulas of golden.json: `pip install formulaic==1.2.2`, then `python golden.py` writes the file anew.
+"""What formulaic answers to the formulas and functions of golden.json: `pip install formulaic==1.2.2`, then `python golden.py` writes the file anew.
 
 The table has numbers x, z, n and factors a (u, v, w), b (p, q, r) and c (no, yes). A formula is written once, or twice where formulaic
 spells an argument otherwise. Names are compared after `normal`: formulaic marks reduced factors with `T.` and keeps arguments as they were typed.
@@ -95,6 +95,28 @@ log(y) ~ x
 """.strip().splitlines()
 
 
+#: Functions of the column `x`, or of the whole numbers `n`, whose values are compared.
+VALUES = """
+scale(x)
+center(x)
+poly(x, 1)
+poly(x, 3)
+poly(x, 6)
+poly(n, 3)
+bs(x, df=3)
+bs(x, df=4)
+bs(x, df=6)
+bs(x, df=5, degree=2)
+bs(x, df=4, degree=1)
+bs(x, knots=[1.2, 1.5])
+bs(n, df=4)
+cr(x, df=3)
+cr(x, df=5)
+cr(x, knots=[1.3, 1.6])
+cr(n, df=3)
+""".strip().splitlines()
+
+
 def table():
     draw = numpy.random.default_rng(1)
     grid = numpy.arange(ROWS)
@@ -124,9 +146,15 @@ def main():
         matrix = formulaic.model_matrix(theirs or ours, data).rhs
         rank = int(numpy.linalg.matrix_rank(matrix.to_numpy())) if matrix.shape[1] else 0
         answers.append({"formula": ours, "columns": [normal(name) for name in matrix.columns], "rank": rank})
+    values = []
+    for text in VALUES:
+        columns = numpy.asarray(formulaic.model_matrix(f"0 + {text}", data), dtype=float)
+        values.append({"factor": text, "columns": columns.T.tolist()})
     target = pathlib.Path(__file__).with_name("golden.json")
     rows = ",\n".join("  " + json.dumps(answer) for answer in answers)
-    target.write_text(f'{{"formulaic": "{formulaic.__version__}", "formulas": [\n{rows}\n]}}\n')
+    values = ",\n".join("  " + json.dumps(value) for value in values)
+    head = f'"formulaic": "{formulaic.__version__}", "x": {data.x.tolist()}, "n": {data.n.tolist()}'
+    target.write_text(f'{{{head}, "formulas": [\n{rows}\n], "values": [\n{values}\n]}}\n')
     print(f"{len(answers)} formulas")
 
 
