@@ -7,6 +7,10 @@ use crate::common::{Scratch, austerity, json, text};
 #[test]
 fn generate_writes_what_check_reads() {
     let folder = Scratch::new("generate");
+    let generated = |family: &str, file: &str| {
+        let size = ["--rows", "20000", "--features", "3", "--seed", "5"];
+        json(&[&["generate", family, "--out", file, "--json"], &size[..]].concat())
+    };
     for (family, extension, sound) in [
         ("logistic", "parquet", true),
         ("linear", "csv", true),
@@ -15,19 +19,7 @@ fn generate_writes_what_check_reads() {
     ] {
         let file = folder.path().join(format!("{family}.{extension}"));
         let file = file.to_str().unwrap();
-        let made = json(&[
-            "generate",
-            family,
-            "--rows",
-            "20000",
-            "--features",
-            "3",
-            "--seed",
-            "5",
-            "--out",
-            file,
-            "--json",
-        ]);
+        let made = generated(family, file);
         assert_eq!(made["coefficients"].as_object().unwrap().len(), 4);
         let seen = json(&["check", file, "--response", "y", "--family", family, "--json"]);
         assert_eq!(seen["rows"], 20_000);
@@ -38,19 +30,7 @@ fn generate_writes_what_check_reads() {
     }
     // Same seed, same bytes.
     let again = folder.at("again.parquet");
-    json(&[
-        "generate",
-        "logistic",
-        "--rows",
-        "20000",
-        "--features",
-        "3",
-        "--seed",
-        "5",
-        "--out",
-        again.to_str().unwrap(),
-        "--json",
-    ]);
+    generated("logistic", again.to_str().unwrap());
     assert_eq!(std::fs::read(folder.at("logistic.parquet")).unwrap(), std::fs::read(again).unwrap());
 }
 

@@ -112,7 +112,7 @@ impl Analysis {
         let table = ErrorTable::new(&walk, accuracy);
         let step = match (options.mean, options.sd) {
             (Some(mean), Some(sd)) => {
-                Some(table.step_of_moments(options.law, options.n, mean, sd, options.offset)?)
+                Some(table.step_of_moments(options.law, options.n, (mean, sd), options.offset)?)
             }
             _ => None,
         };

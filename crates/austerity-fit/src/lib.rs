@@ -31,4 +31,4 @@ mod table;
 pub use austerity_io::table::{Column, Source, Table};
 pub use progress::Line;
 pub use request::{Fit, Request};
-pub use table::table;
+pub use table::{grouped, table};

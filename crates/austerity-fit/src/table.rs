@@ -15,6 +15,19 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
+/// A whole number of these digits with its thousands apart: 1,048,576.
+#[must_use]
+pub fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -72,7 +72,7 @@ fn check<M: austerity::model::Model<State = Vec<f64>>>(
     let built = rule.build(model.len()).unwrap();
     let settings = Settings { warmup: 100, rule, ..Settings::default() };
     let start = ChainCheckpoint::start(vec![0.0; dimension], proposal);
-    let mut chain = Chain::new(model, &settings, built, 0, start).unwrap();
+    let mut chain = Chain::new(model, &settings, built, (0, start)).unwrap();
     for _ in 0..110 {
         chain.step().unwrap();
     }

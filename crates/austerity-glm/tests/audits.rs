@@ -76,7 +76,7 @@ fn start(model: &Model1) -> ChainCheckpoint<Vec<f64>, RandomWalk> {
 
 fn chain<'m>(model: &'m Model1, settings: &Settings) -> Walk<'m> {
     let rule = settings.rule.build(model.len()).unwrap();
-    Chain::new(model, settings, rule, 0, start(model)).unwrap()
+    Chain::new(model, settings, rule, (0, start(model))).unwrap()
 }
 
 /// Audits until the first contradiction, at most so many.
@@ -217,7 +217,7 @@ fn the_set_up_alone_finds_a_removed_stratum() {
         let settings = settings(1_000, seed, 1e-9);
         let chain = |surrogate, number| {
             let rule = settings.rule.build(Model1::len(surrogate)).unwrap();
-            Chain::new(surrogate, &settings, rule, number, start(surrogate)).unwrap()
+            Chain::new(surrogate, &settings, rule, (number, start(surrogate))).unwrap()
         };
         let mut caught = 0;
         for number in 0..4 {
@@ -292,7 +292,7 @@ fn a_resumed_run_neither_loses_nor_doubles_audits() {
         let rule = settings.rule.build(blind.len()).unwrap();
         let chains = (0..2)
             .map(|number| {
-                let mut walk = Chain::new(&blind, &settings, rule.clone(), number, start(&blind)).unwrap();
+                let mut walk = Chain::new(&blind, &settings, rule.clone(), (number, start(&blind))).unwrap();
                 for _ in 0..cut {
                     walk.step().unwrap();
                 }

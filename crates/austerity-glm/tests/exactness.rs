@@ -89,8 +89,8 @@ where
     (0..truth.len()).map(rank).collect()
 }
 
-/// The sequential rank test of a kernel on draws of `joint`.
-fn test<M, P, R>(joint: impl Fn(&mut Rng) -> Joint<M>, proposal: &P, rule: &R) -> Verdict
+/// The sequential rank test of a kernel on draws of `joint`; prints what came of it.
+fn test<M, P, R>(what: &str, joint: impl Fn(&mut Rng) -> Joint<M>, proposal: &P, rule: &R) -> Verdict
 where
     M: Model<State = Vec<f64>>,
     P: Proposal<Vec<f64>> + Clone,
@@ -112,6 +112,7 @@ where
         let smallest = counts.iter().map(|c| common::uniformity(c)).fold(1.0, f64::min);
         p = (smallest * counts.len() as f64).min(1.0);
         if p <= level {
+            println!("{what}: found out, p = {p:e}");
             return Verdict { exact: false, p };
         }
         if p > suspicious + level {
@@ -120,6 +121,7 @@ where
         level /= suspicious;
         paths = PATHS * GROWTH;
     }
+    println!("{what}: exact, p = {p:e}");
     Verdict { exact: true, p }
 }
 
@@ -129,8 +131,7 @@ where
     P: Proposal<Vec<f64>> + Clone,
     R: for<'r> Rule<dyn Reveal + 'r> + Clone,
 {
-    let verdict = test(joint, proposal, rule);
-    println!("{what}: {verdict:?}");
+    let verdict = test(what, joint, proposal, rule);
     assert!(verdict.exact, "{what} is not exact: p = {:e}", verdict.p);
 }
 
@@ -140,8 +141,7 @@ where
     P: Proposal<Vec<f64>> + Clone,
     R: for<'r> Rule<dyn Reveal + 'r> + Clone,
 {
-    let verdict = test(joint, proposal, rule);
-    println!("{what}: {verdict:?}");
+    let verdict = test(what, joint, proposal, rule);
     assert!(!verdict.exact, "{what} was not found out: p = {:e}", verdict.p);
 }
 

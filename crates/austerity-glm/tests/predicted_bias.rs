@@ -1,6 +1,6 @@
 //! The predicted bias of a test against chains: the sds of a logistic posterior under the paper's test.
 
-use austerity::design::pilot::{STEPS, pilot};
+use austerity::design::pilot::{PilotSettings, STEPS, pilot};
 use austerity::design::{Steps, predict};
 use austerity::model::find_mode;
 use austerity::proposal::adaptive::TARGET_ACCEPTANCE;
@@ -28,8 +28,8 @@ fn compare(adapting: bool, epsilon: f64, (rows, features): (usize, usize), seed:
         (walk.into(), Steps::Fixed)
     };
     let test = SequentialSettings::paper(500, epsilon);
-    let seen = pilot(&model, &mut proposal.clone(), &mode.state, (STEPS, seed), &Control::new(), &mut |_| {})
-        .unwrap();
+    let settings = PilotSettings { start: &mode.state, steps: STEPS, seed };
+    let seen = pilot(&model, &mut proposal.clone(), &settings, &mut |_| true).unwrap();
     let expected = predict(&test, &seen.pairs, steps).unwrap();
     let settings = Settings {
         rule: RuleSettings::Sequential(test),
@@ -75,7 +75,8 @@ fn compare_prediction_of_pilot(seed: u64) -> f64 {
     let model = Glm::new(Logistic, &data, data.default_priors()).unwrap();
     let mode = find_mode(&model, &[0.0; 7]).unwrap();
     let mut walk = RandomWalk::for_posterior(7, &mode.covariance).unwrap();
-    let seen = pilot(&model, &mut walk, &mode.state, (STEPS, seed), &Control::new(), &mut |_| {}).unwrap();
+    let settings = PilotSettings { start: &mode.state, steps: STEPS, seed };
+    let seen = pilot(&model, &mut walk, &settings, &mut |_| true).unwrap();
     predict(&SequentialSettings::paper(500, 0.05), &seen.pairs, Steps::Fixed).unwrap().sd_inflation.unwrap()
 }
 
@@ -97,15 +98,18 @@ fn a_pilot_records_complete_moments_and_accepts_exactly() {
     let mode = find_mode(&model, &[0.0; 5]).unwrap();
     let mut walk = RandomWalk::for_posterior(5, &mode.covariance).unwrap();
     let mut heard = 0;
-    let control = Control::new();
-    let seen = pilot(&model, &mut walk, &mode.state, (200, 1), &control, &mut |_| heard += 1).unwrap();
+    let settings = PilotSettings { start: &mode.state, steps: 200, seed: 1 };
+    let mut hear = |_| {
+        heard += 1;
+        true
+    };
+    let seen = pilot(&model, &mut walk, &settings, &mut hear).unwrap();
     assert_eq!((heard, seen.pairs.as_slice().len()), (200, 200));
     // κ of a step of 2.38/√d posterior sds is about 2.38 (the information equality), 234–440 ‰ are accepted.
     let pairs = seen.pairs.as_slice();
     let kappa = (pairs.iter().map(|pair| pair.kappa * pair.kappa).sum::<f64>() / pairs.len() as f64).sqrt();
     assert!((1.8..3.0).contains(&kappa), "{kappa}");
     assert!((0.15..0.5).contains(&seen.acceptance), "{}", seen.acceptance);
-    control.stop();
-    let none = pilot(&model, &mut walk, &mode.state, (200, 1), &control, &mut |_| {}).unwrap();
+    let none = pilot(&model, &mut walk, &settings, &mut |_| false).unwrap();
     assert!(none.pairs.as_slice().is_empty());
 }

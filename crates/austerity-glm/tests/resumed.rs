@@ -7,15 +7,8 @@ use austerity::run::{Control, Ended, Sampler, Settings, Silent, Trace};
 use austerity_glm::{Glm, Linear, Logistic, Noise, Prior, ResponseKind, generate};
 
 fn settings() -> Settings {
-    Settings {
-        chains: 4,
-        warmup: 150,
-        draws: 200,
-        seed: 9,
-        threads: 2,
-        rule: RuleSettings::Sequential(SequentialSettings::constant(64, 0.05)),
-        ..Settings::default()
-    }
+    let rule = RuleSettings::Sequential(SequentialSettings::constant(64, 0.05));
+    Settings { chains: 4, warmup: 150, draws: 200, seed: 9, threads: 2, rule, ..Settings::default() }
 }
 
 /// Every bit of all draws and decisions, NaN included.

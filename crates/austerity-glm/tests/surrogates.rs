@@ -332,7 +332,7 @@ fn sampled_residuals_agree_with_exact_decisions() {
     let surrogate = expand(&model, None);
     let expansion = surrogate.expansion();
     let kind = Some(TransitionKind::Hamiltonian);
-    let plan = TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), kind, 1).unwrap();
+    let plan = TransitionPlan::pilot(expansion, (expansion.mode(), expansion.covariance()), kind, 1).unwrap();
     let run = |rule: RuleSettings, seed: u64, draws: u64| {
         let settings = Settings { rule, warmup: 200, draws, chains: 2, seed, ..Settings::default() };
         let transition = plan.build(expansion).unwrap();
@@ -368,7 +368,7 @@ fn kinks_shorten_steps_but_not_paths() {
     let surrogate = expand(&model, None);
     let expansion = surrogate.expansion();
     let kind = Some(TransitionKind::Hamiltonian);
-    let plan = TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), kind, 1).unwrap();
+    let plan = TransitionPlan::pilot(expansion, (expansion.mode(), expansion.covariance()), kind, 1).unwrap();
     let path = &plan.path;
     assert!((0.7..0.95).contains(&plan.acceptance), "{plan:?}");
     let mean_steps = 0.5 * f64::from(path.steps.start() + path.steps.end());

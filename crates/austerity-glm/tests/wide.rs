@@ -6,11 +6,11 @@
 
 use crate::common::{self, Joint};
 use austerity::Result;
-use austerity::kernel::{Kernel as _, Metropolis};
+use austerity::kernel::Metropolis;
 use austerity::model::{Gradient, covariance_at, find_mode};
 use austerity::population::BlockOrder;
 use austerity::proposal::{Proposal, Proposed, RandomWalk};
-use austerity::rng::{Rng, Role, Streams, stream};
+use austerity::rng::{Rng, Role, stream};
 use austerity::rule::Exact;
 use austerity::run::{Checkpoint, Control, Run, Sampler, Settings, Silent};
 use austerity_glm::proposal::{StoredProposal, WholePathPlan, WholePaths};
@@ -47,36 +47,16 @@ fn drift<M: Gradient<State = Vec<f64>>>(
 ) -> (f64, f64) {
     let shape = RandomWalk::diagonal(sd.to_vec()).unwrap();
     let plan = WholePathPlan::of(steps);
-    let mut sums: Vec<[f64; 2]> = Vec::new();
-    let mut accepted = 0.0;
+    let mut drift = common::Drift::default();
     for number in 0..REPEATS {
         let Joint { state, model } = joint(&mut stream(2004, number, Role::Data));
         let whole = Whole::new(&model, u64::from(steps));
         let paths = Mistaken(plan.build(&model, &shape).unwrap(), factor);
         let order = BlockOrder::new(model.len(), 32, 5, number).unwrap();
         let mut kernel = Metropolis::new(&whole, paths, Exact::default(), order, &state).unwrap();
-        let mut streams = Streams::new(5, number);
-        let mut moved = state.clone();
-        for step in 0..STEPS {
-            streams.begin(step);
-            accepted += f64::from(u8::from(kernel.step(&mut moved, &mut streams).unwrap().accepted));
-        }
-        let functions = |state: &Vec<f64>| {
-            let mut values = state.clone();
-            values.extend(state.iter().map(|v| v * v));
-            values.push(common::log_likelihood(&model, state));
-            values
-        };
-        let change = functions(&moved).into_iter().zip(functions(&state)).map(|(a, b)| a - b);
-        for (i, change) in change.enumerate() {
-            sums.resize(sums.len().max(i + 1), [0.0; 2]);
-            sums[i] = [sums[i][0] + change, sums[i][1] + change * change];
-        }
+        drift.follow(&model, &state, &mut kernel, (number, STEPS));
     }
-    let n = f64::from(REPEATS);
-    let z = |[sum, squares]: [f64; 2]| sum / (squares - sum * sum / n).max(f64::MIN_POSITIVE).sqrt();
-    let worst = sums.into_iter().map(|s| z(s).abs()).fold(0.0, f64::max);
-    (worst, accepted / n / STEPS as f64)
+    drift.found()
 }
 
 fn logistic(rng: &mut Rng) -> Joint<Glm<Logistic>> {

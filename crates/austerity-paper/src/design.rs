@@ -97,6 +97,46 @@ fn outcome(context: &Context, plan: &Plan, problem: &Problem, test: &Pairs, test
             moves.len()
         ),
     ];
+    let [error, data] = figures(plan, tested);
+    let judged = |checks: Vec<Check>| -> Vec<Check> {
+        checks.into_iter().map(|check| check.clear_if(problem.is_the_papers())).collect()
+    };
+    let section = |title: &str, name: &str, figure, caption: &str, checks| Section {
+        title: title.into(),
+        figure: Some((name.into(), figure)),
+        caption: caption.into(),
+        checks,
+    };
+    Outcome {
+        title: "Optimal design of sequential tests".into(),
+        about,
+        settings: json!({
+            "size": context.size, "seed": context.seed, "rows": plan.sizes.rows, "pairs": plan.pairs, "targets": plan.targets,
+            "fixed_batch": BATCH, "recorded": problem.recorded,
+        }),
+        numbers: json!({ "kappa": kappa, "designs": tested.len() }),
+        sections: vec![
+            section(
+                "Test average error (figure 6a of the paper)",
+                "design_error",
+                error,
+                "Mean |Δ| of the acceptance probability on the test set against the target that each design was made for.",
+                judged(error_checks(tested)),
+            ),
+            section(
+                "Average data usage (figure 6b of the paper)",
+                "design_data",
+                data,
+                "Mean share of the data per decision on the test set against the target.",
+                judged(data_checks(tested)),
+            ),
+        ],
+        tables: vec![designs(tested)],
+    }
+}
+
+/// Error and data use on the test set against the target.
+fn figures(plan: &Plan, tested: &[Tested]) -> [Figure; 2] {
     let curve = |kind: usize, of: fn(&Tested) -> f64| Curve {
         label: KINDS[kind].into(),
         points: tested.iter().filter(|at| at.kind == kind).map(|at| (at.target, of(at))).collect(),
@@ -114,15 +154,11 @@ fn outcome(context: &Context, plan: &Plan, problem: &Problem, test: &Pairs, test
         title: "Average data usage".into(),
         panels: vec![panel("data per decision", "share of the data", |at| at.data_usage)],
     };
-    let judged = |checks: Vec<Check>| -> Vec<Check> {
-        checks.into_iter().map(|check| check.clear_if(problem.is_the_papers())).collect()
-    };
-    let section = |title: &str, name: &str, figure, caption: &str, checks| Section {
-        title: title.into(),
-        figure: Some((name.into(), figure)),
-        caption: caption.into(),
-        checks,
-    };
+    [error, data]
+}
+
+/// One row a design.
+fn designs(tested: &[Tested]) -> Table {
     let mut table = Table::new(
         "designs",
         &[
@@ -151,32 +187,7 @@ fn outcome(context: &Context, plan: &Plan, problem: &Problem, test: &Pairs, test
         ];
         table.push(std::iter::once(KINDS[at.kind].into()).chain(numbers.map(Into::into)).collect());
     }
-    Outcome {
-        title: "Optimal design of sequential tests".into(),
-        about,
-        settings: json!({
-            "size": context.size, "seed": context.seed, "rows": plan.sizes.rows, "pairs": plan.pairs, "targets": plan.targets,
-            "fixed_batch": BATCH, "recorded": problem.recorded,
-        }),
-        numbers: json!({ "kappa": kappa, "designs": tested.len() }),
-        sections: vec![
-            section(
-                "Test average error (figure 6a of the paper)",
-                "design_error",
-                error,
-                "Mean |Δ| of the acceptance probability on the test set against the target that each design was made for.",
-                judged(error_checks(tested)),
-            ),
-            section(
-                "Average data usage (figure 6b of the paper)",
-                "design_data",
-                data,
-                "Mean share of the data per decision on the test set against the target.",
-                judged(data_checks(tested)),
-            ),
-        ],
-        tables: vec![table],
-    }
+    table
 }
 
 /// The design of a kind for a target.

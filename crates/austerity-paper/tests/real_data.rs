@@ -5,7 +5,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::common::formats::{gzip, idx, real_data};
+use crate::common::formats::{gzip, idx};
+use crate::common::real_data;
 use crate::common::{Folder, cells, got, numbers};
 use austerity_io::table::{Column, open};
 use austerity_paper::fetch::{Checksums, DataSet};

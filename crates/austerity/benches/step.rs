@@ -87,7 +87,7 @@ fn chain(model: &Free, dimension: usize) -> Chain<Audited<'_, Free, AnyProposal>
     };
     let settings = Settings { warmup: 0, rule, ..Settings::default() };
     let start = ChainCheckpoint::start(vec![0.0; dimension], walk(dimension).into());
-    match Chain::new(model, &settings, built, 0, start) {
+    match Chain::new(model, &settings, built, (0, start)) {
         Ok(chain) => chain,
         Err(error) => panic!("{error}"),
     }

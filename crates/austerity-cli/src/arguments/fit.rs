@@ -104,33 +104,20 @@ pub(crate) struct DataArguments {
 
 impl DataArguments {
     pub(crate) fn options(&self) -> DataOptions {
-        let Self {
-            data: file,
-            response,
-            features,
-            categorical,
-            success,
-            reference,
-            weights,
-            trials,
-            offset,
-            no_intercept,
-            standardize,
-            family,
-        } = self.clone();
+        let given = self.clone();
         DataOptions {
-            file,
-            response,
-            features,
-            categorical,
-            success,
-            reference,
-            weights,
-            trials,
-            offset,
-            no_intercept,
-            standardize,
-            family,
+            file: given.data,
+            response: given.response,
+            features: given.features,
+            categorical: given.categorical,
+            success: given.success,
+            reference: given.reference,
+            weights: given.weights,
+            trials: given.trials,
+            offset: given.offset,
+            no_intercept: given.no_intercept,
+            standardize: given.standardize,
+            family: given.family,
         }
     }
 }

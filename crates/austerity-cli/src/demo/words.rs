@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use austerity::diagnostics::Summary;
-use austerity_fit::table;
+use austerity_fit::{grouped, table};
 
 use super::Demo;
 use super::baseline::Measured;
@@ -121,17 +121,7 @@ fn sd_ratio(found: &[Summary], exact: &[Summary]) -> (f64, f64) {
 fn count(value: f64) -> String {
     match value {
         v if !v.is_finite() => "–".into(),
-        v if v >= 100.0 => {
-            let digits = format!("{v:.0}");
-            let mut text = String::new();
-            for (place, digit) in digits.chars().enumerate() {
-                if place > 0 && (digits.len() - place).is_multiple_of(3) {
-                    text.push(',');
-                }
-                text.push(digit);
-            }
-            text
-        }
+        v if v >= 100.0 => grouped(&format!("{v:.0}")),
         v if v >= 10.0 => format!("{v:.0}"),
         v if v >= 0.1 => format!("{v:.1}"),
         v => format!("{v:.2}"),

@@ -153,7 +153,7 @@ impl Fixed {
                 let how = ExpansionSettings { raise, ..ExpansionSettings::default() };
                 let expansion = GlmExpansion::new(model, &mode.state, &how).expect("an expansion");
                 let plan =
-                    TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), None, seed);
+                    TransitionPlan::pilot(&expansion, (expansion.mode(), expansion.covariance()), None, seed);
                 let surrogate = Surrogate::new(expansion);
                 let stored = StoredProposal::Transition(plan.expect("a transition"));
                 let proposal = Transition::restored(&surrogate, stored).expect("a transition");
@@ -185,7 +185,7 @@ where
         let d = start.len();
         let mut sums = Sums { count: 0.0, mean: vec![0.0; d], squares: vec![0.0; d] };
         let checkpoint = ChainCheckpoint::start(start, proposal.clone());
-        let mut chain = Chain::new(model, &settings, rule, number, checkpoint).expect("a chain");
+        let mut chain = Chain::new(model, &settings, rule, (number, checkpoint)).expect("a chain");
         let mut seen: Vec<Sums> = Vec::new();
         while seen.len() < times.len() {
             if begun.elapsed().as_secs_f64() >= times[seen.len()] {

@@ -5,7 +5,7 @@
 //! draw's N evaluations. The better per evaluation is taken, unless a proposal or a test was asked for: tests gain where
 //! steps are short, so they get the walk.
 
-use austerity::design::pilot::{Pilot, STEPS, pilot};
+use austerity::design::pilot::{Pilot, PilotSettings, STEPS, pilot};
 use austerity::design::{Pairs, Steps};
 use austerity::model::Mode;
 use austerity::proposal::Laplace;
@@ -137,9 +137,12 @@ impl Chooser<'_> {
     ) -> Result<Pilot<Vec<f64>>, Failure> {
         let control = self.host.control();
         let host = &mut *self.host;
-        let mut told = |step: usize| host.note(&format!("pilot: exact step {} of {steps}", step + 1));
-        let start = typical(self.mode, self.seed)?;
-        let seen = pilot(model, &mut proposal.clone(), &start, (steps, self.seed), &control, &mut told)?;
+        let mut go_on = |step: usize| {
+            host.note(&format!("pilot: exact step {} of {steps}", step + 1));
+            !control.stopped()
+        };
+        let settings = PilotSettings { start: &typical(self.mode, self.seed)?, steps, seed: self.seed };
+        let seen = pilot(model, &mut proposal.clone(), &settings, &mut go_on)?;
         if control.stopped() {
             return Err(Failure::Interrupted);
         }

@@ -287,7 +287,7 @@ impl Wanted {
             (Some(test), _) => (test.clone(), "the test that was asked for".to_owned()),
             (None, RuleChoice::Sequential) => self.designed(pairs)?,
             (None, _) => {
-                let choice = choose(pairs, steps, self.plain_law(), self.tolerance, self.block_rows)?;
+                let choice = choose((pairs, steps), self.plain_law(), self.tolerance, self.block_rows)?;
                 match choice.rule {
                     RuleSettings::Sequential(settings) => (settings, choice.reason),
                     _ => return Ok(self.exact(&choice.reason)),

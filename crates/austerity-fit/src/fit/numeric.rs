@@ -63,17 +63,15 @@ pub(super) fn mode<M: Sampled>(model: &M, start: &[f64], control: &Control) -> R
     Ok(Search { mode: end.mode, hazard })
 }
 
+/// Modes, and the number of starts that were made; or why the search ended.
+pub(super) type Found = Result<(Vec<Mode>, usize), Failure>;
+
 /// Other modes of a posterior, with the log density of each over that of `mode`, which comes first, and the number of starts that were made.
 ///
 /// Starts: pairs of parameters exchanged (mixtures are the same under another numbering), all signs changed, and random places about the mode. Few rows
 /// are climbed on first; only what ends elsewhere is looked at on more. With more than 8 parameters paths need gradients alone ([`ascent`]), and starts end once all have cost about what the search for `mode` may
 /// cost. Beyond 40 parameters nobody looks.
-pub(super) fn other_modes<M: Sampled>(
-    model: &M,
-    mode: &Mode,
-    start: &[f64],
-    control: &Control,
-) -> Result<(Vec<Mode>, usize), Failure> {
+pub(super) fn other_modes<M: Sampled>(model: &M, mode: &Mode, start: &[f64], control: &Control) -> Found {
     let d = mode.state.len();
     let mut modes = vec![Mode { log_density: 0.0, ..mode.clone() }];
     if d > MOST_PARAMETERS {

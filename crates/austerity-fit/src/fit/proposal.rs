@@ -119,13 +119,13 @@ impl Candidates {
         let transition = |kind| -> Result<Self, Failure> {
             let expansion = surrogate.expansion();
             let plan = match seconds {
-                None => TransitionPlan::pilot(expansion, at.0, at.1, kind, PILOT)?,
-                Some(seconds) => TransitionPlan::pilot_within(expansion, at.0, at.1, kind, PILOT, seconds)?
+                None => TransitionPlan::pilot(expansion, at, kind, PILOT)?,
+                Some(seconds) => TransitionPlan::pilot_within(expansion, at, kind, (PILOT, seconds))?
                     .ok_or_else(|| {
-                    Failure::Usage(
-                        "the budget leaves no time for the pilot of Hamiltonian steps on it".into(),
-                    )
-                })?,
+                        Failure::Usage(
+                            "the budget leaves no time for the pilot of Hamiltonian steps on it".into(),
+                        )
+                    })?,
             };
             let worth = match plan.kind {
                 TransitionKind::Independent => 0.9,

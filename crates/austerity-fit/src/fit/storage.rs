@@ -27,6 +27,7 @@ use crate::output::Failure;
 use crate::refusal::Refusal;
 use crate::request::grammar::size_words;
 use crate::request::{Dialect, Keyword, LengthOptions, MAX_DISK};
+use crate::table::grouped;
 
 /// Draws per chain that are stored where only a budget ends the run: a multiple of what quantiles with three digits take.
 const USUAL: u64 = 1 << 16;
@@ -204,8 +205,10 @@ impl Storage {
 
     /// What was thinned and why, when a chain made so many draws and every so many were stored.
     pub(crate) fn sentence(&self, every: u64, made: Option<u64>, dialect: Dialect) -> String {
-        let draws =
-            made.map_or_else(|| "draw".to_owned(), |made| format!("of {} draws per chain", grouped(made)));
+        let draws = made.map_or_else(
+            || "draw".to_owned(),
+            |made| format!("of {} draws per chain", grouped(&made.to_string())),
+        );
         let which = format!("Stored every {} {draws}", ordinal(every));
         match self.limit {
             Limit::Disk => {
@@ -214,7 +217,7 @@ impl Storage {
             }
             Limit::Usual => format!(
                 "{which}: without a number of draws at most {} per chain are stored ({} stores as many as fit).",
-                grouped(self.most),
+                grouped(&self.most.to_string()),
                 Keyword::MaxDisk.with("2GB", dialect)
             ),
             Limit::Summary => {
@@ -264,19 +267,6 @@ fn ordinal(number: u64) -> String {
         _ => "th",
     };
     format!("{number}{ending}")
-}
-
-/// 1,048,576.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

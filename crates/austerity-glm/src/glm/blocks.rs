@@ -111,7 +111,7 @@ impl Blocks {
     /// Number of blocks.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.rows.div_ceil(BLOCK)
+        self.view().count()
     }
 
     /// Where the side columns are.

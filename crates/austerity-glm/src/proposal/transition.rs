@@ -115,33 +115,30 @@ fn unknown() -> f64 {
 }
 
 impl TransitionPlan {
-    /// Plans for `expansion`, whose mode and covariance there are about `mode` and `covariance`; `kind` if one is wanted.
+    /// Plans for `expansion`, whose mode and covariance there are about those of `at`; `kind` if one is wanted.
     pub fn pilot<E: CertainSteps>(
         expansion: &E,
-        mode: &[f64],
-        covariance: &[f64],
+        at: (&[f64], &[f64]),
         kind: Option<TransitionKind>,
         seed: u64,
     ) -> Result<Self> {
-        let plan = Self::first(expansion, mode, covariance, kind, seed)?;
+        let plan = Self::first(expansion, at, kind, seed)?;
         plan.tried(expansion, kind, seed)
     }
 
     /// The same where it takes no longer than about so many seconds; `None` where leapfrog paths would.
     pub fn pilot_within<E: CertainSteps>(
         expansion: &E,
-        mode: &[f64],
-        covariance: &[f64],
+        at: (&[f64], &[f64]),
         kind: Option<TransitionKind>,
-        seed: u64,
-        seconds: f64,
+        (seed, seconds): (u64, f64),
     ) -> Result<Option<Self>> {
-        let plan = Self::first(expansion, mode, covariance, kind, seed)?;
+        let plan = Self::first(expansion, at, kind, seed)?;
         if plan.kind == TransitionKind::Hamiltonian {
-            let (mut workspace, mut slope) = (E::Workspace::default(), vec![0.0; mode.len()]);
+            let (mut workspace, mut slope) = (E::Workspace::default(), vec![0.0; at.0.len()]);
             let begun = Instant::now();
             for _ in 0..TIMED {
-                expansion.log_density_gradient(mode, &mut workspace, &mut slope);
+                expansion.log_density_gradient(at.0, &mut workspace, &mut slope);
             }
             let gradient = begun.elapsed().as_secs_f64() / f64::from(TIMED);
             let paths = f64::from(ROUNDS.iter().sum::<u32>());
@@ -156,8 +153,7 @@ impl TransitionPlan {
     /// The plan before leapfrog paths have been tried.
     fn first<E: CertainSteps>(
         expansion: &E,
-        mode: &[f64],
-        covariance: &[f64],
+        (mode, covariance): (&[f64], &[f64]),
         kind: Option<TransitionKind>,
         seed: u64,
     ) -> Result<Self> {
@@ -446,9 +442,9 @@ mod tests {
         let expansion = GlmExpansion::new(&model, &[0.0; 4], &ExpansionSettings::default()).unwrap();
         let (mode, covariance) = (expansion.mode(), expansion.covariance());
         let within = |kind, seconds| {
-            TransitionPlan::pilot_within(&expansion, mode, covariance, Some(kind), 1, seconds).unwrap()
+            TransitionPlan::pilot_within(&expansion, (mode, covariance), Some(kind), (1, seconds)).unwrap()
         };
-        let plan = |kind| TransitionPlan::pilot(&expansion, mode, covariance, Some(kind), 1).unwrap();
+        let plan = |kind| TransitionPlan::pilot(&expansion, (mode, covariance), Some(kind), 1).unwrap();
         let words = |plan: &TransitionPlan| format!("{plan:?}");
         assert!(within(TransitionKind::Hamiltonian, 0.0).is_none());
         for (kind, seconds) in [(TransitionKind::Hamiltonian, 1e9), (TransitionKind::Independent, 0.0)] {
@@ -467,7 +463,7 @@ mod tests {
             let expansion = GlmExpansion::new(&model, &[0.0; 21], &settings).unwrap();
             let (mode, covariance) = (expansion.mode(), expansion.covariance());
             let at_mode = spread(&expansion, mode, covariance, &mut stream(9, 0, Role::Proposal)).unwrap();
-            let plan = TransitionPlan::pilot(&expansion, mode, covariance, None, 1).unwrap();
+            let plan = TransitionPlan::pilot(&expansion, (mode, covariance), None, 1).unwrap();
             assert_eq!(plan.kind, TransitionKind::Independent);
             if order == 3 {
                 assert!(plan.spread < 0.7 * at_mode && plan.mean != mode, "{} {at_mode}", plan.spread);
@@ -492,14 +488,14 @@ mod tests {
         let model = Glm::new(Student { freedom: 4.0 }, &data, vec![Prior::normal(10.0); 3]).unwrap();
         let expansion = GlmExpansion::new(&model, &[0.0; 3], &ExpansionSettings::default()).unwrap();
         let plan =
-            |e: &_| TransitionPlan::pilot(e, expansion.mode(), expansion.covariance(), None, 1).unwrap();
+            |e: &_| TransitionPlan::pilot(e, (expansion.mode(), expansion.covariance()), None, 1).unwrap();
         let plan = plan(&expansion);
         assert!(plan.kind == TransitionKind::Hamiltonian || plan.short > 0.0, "{plan:?}");
         let data = generate::logistic(20_000, 5).build().unwrap().data.check(ResponseKind::Binary).unwrap();
         let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); 6]).unwrap();
         let expansion = GlmExpansion::new(&model, &[0.0; 6], &ExpansionSettings::default()).unwrap();
         let plan =
-            TransitionPlan::pilot(&expansion, expansion.mode(), expansion.covariance(), None, 1).unwrap();
+            TransitionPlan::pilot(&expansion, (expansion.mode(), expansion.covariance()), None, 1).unwrap();
         assert!(plan.kind == TransitionKind::Independent && plan.short == 0.0, "{plan:?}");
     }
 
@@ -513,7 +509,7 @@ mod tests {
             let expansion = GlmExpansion::new(&model, &[0.0; 13], &settings).unwrap();
             let (mode, covariance) = (expansion.mode(), expansion.covariance());
             let kind = Some(TransitionKind::Hamiltonian);
-            TransitionPlan::pilot(&expansion, mode, covariance, kind, 1).unwrap()
+            TransitionPlan::pilot(&expansion, (mode, covariance), kind, 1).unwrap()
         };
         let (second, third) = (jump(2), jump(3));
         assert!(second.jump > 0.4 && third.jump > 0.5 * second.jump && third.path.length > 0.1, "{third:?}");

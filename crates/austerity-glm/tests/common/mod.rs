@@ -3,15 +3,65 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use austerity::kernel::Kernel;
 use austerity::model::{Access, Model, from_fn};
 use austerity::population::Population as _;
-use austerity::rng::Rng;
+use austerity::rng::{Rng, Streams};
 use austerity_glm::glm::Family;
 use austerity_glm::{Data, Glm, Linear, Logistic, Noise, Poisson, Prior, ResponseKind, Student};
 use austerity_models::Lasso;
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, Open01, StandardNormal, StudentT};
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
+
+/// How far kernels move draws of the joint distribution: nowhere on average, if they leave the posterior as it is.
+#[derive(Default)]
+pub(crate) struct Drift {
+    /// Of every function: changes, and their squares.
+    sums: Vec<[f64; 2]>,
+    accepted: f64,
+    steps: f64,
+    repeats: f64,
+}
+
+impl Drift {
+    /// Makes so many steps of repetition `number` from `state`.
+    pub(crate) fn follow<M: Model<State = Vec<f64>>>(
+        &mut self,
+        model: &M,
+        state: &Vec<f64>,
+        kernel: &mut impl Kernel<State = Vec<f64>>,
+        (number, steps): (u32, u64),
+    ) {
+        let mut streams = Streams::new(5, number);
+        let mut moved = state.clone();
+        for step in 0..steps {
+            streams.begin(step);
+            self.accepted += f64::from(u8::from(kernel.step(&mut moved, &mut streams).unwrap().accepted));
+        }
+        let functions = |state: &Vec<f64>| {
+            let mut values = state.clone();
+            values.extend(state.iter().map(|v| v * v));
+            values.push(log_likelihood(model, state));
+            values
+        };
+        let change = functions(&moved).into_iter().zip(functions(state)).map(|(a, b)| a - b);
+        for (i, change) in change.enumerate() {
+            self.sums.resize(self.sums.len().max(i + 1), [0.0; 2]);
+            self.sums[i] = [self.sums[i][0] + change, self.sums[i][1] + change * change];
+        }
+        self.steps += steps as f64;
+        self.repeats += 1.0;
+    }
+
+    /// The largest |z| over the coordinates, their squares and the log-likelihood; and the acceptance rate.
+    pub(crate) fn found(self) -> (f64, f64) {
+        let n = self.repeats;
+        let z = |[sum, squares]: [f64; 2]| sum / (squares - sum * sum / n).max(f64::MIN_POSITIVE).sqrt();
+        let worst = self.sums.into_iter().map(|s| z(s).abs()).fold(0.0, f64::max);
+        (worst, self.accepted / self.steps)
+    }
+}
 
 /// Parameters from the prior and a model of data made with them: one draw from the joint distribution.
 pub(crate) struct Joint<M> {

@@ -39,8 +39,7 @@ impl Reference {
         let expansion = surrogate.expansion();
         let plan = TransitionPlan::pilot(
             expansion,
-            &plan.mean,
-            &plan.covariance,
+            (&plan.mean, &plan.covariance),
             Some(TransitionKind::Hamiltonian),
             7,
         )

@@ -45,8 +45,8 @@ pub(crate) fn report<F: Family>(model: &Glm<F>) {
     let surrogate = Surrogate::new(expansion);
     let expansion = surrogate.expansion();
     let begun = Instant::now();
-    let plan =
-        TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), None, 1).expect("a plan");
+    let plan = TransitionPlan::pilot(expansion, (expansion.mode(), expansion.covariance()), None, 1)
+        .expect("a plan");
     println!("  {} (pilot {:.2} s)", plan.sentence(), begun.elapsed().as_secs_f64());
     let chains: Vec<_> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..CHAINS)

@@ -56,8 +56,8 @@ pub(crate) fn run(quick: bool) {
     let expansion = GlmExpansion::new(&model, &vec![0.0; d], &settings).expect("an expansion");
     let surrogate = Surrogate::new(expansion);
     let expansion = surrogate.expansion();
-    let plan =
-        TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), None, 1).expect("a plan");
+    let plan = TransitionPlan::pilot(expansion, (expansion.mode(), expansion.covariance()), None, 1)
+        .expect("a plan");
     let set_up = (cpu_time() - begun).as_secs_f64();
 
     let reference = Reference::new(&surrogate, &plan, if quick { 20_000 } else { 60_000 }, 2, 2);
@@ -86,6 +86,11 @@ pub(crate) fn run(quick: bool) {
         expansion.report().sentence(),
         plan.sentence()
     );
+    report(&times, [&walked, &tested, &moved]);
+}
+
+/// Risks of the exact walk, the walk by residuals and the transitions at the times.
+fn report(times: &[f64], [walked, tested, moved]: [&Risks; 3]) {
     println!(
         "  {:>10} {:>12} {:>16} {:>8} {:>16} {:>8}",
         "time", "exact walk", "walk, residuals", "ratio", "transitions", "ratio"
@@ -152,7 +157,7 @@ impl Problem<'_> {
         let start = self.reference.draw(&mut stream(5, number, Role::Start));
         let rule = rule.build(model.len()).expect("a rule");
         Walker(
-            Chain::new(model, &settings, rule, number, ChainCheckpoint::start(start, proposal))
+            Chain::new(model, &settings, rule, (number, ChainCheckpoint::start(start, proposal)))
                 .expect("a chain"),
         )
     }

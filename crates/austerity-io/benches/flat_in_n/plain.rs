@@ -33,66 +33,69 @@ pub(crate) fn run(sizes: &[usize]) {
         "Laplace/s",
         "exact us"
     );
-    let mut rates = Vec::new();
-    for &rows in sizes {
-        let made = generate::logistic(rows, FEATURES).seed(1).build().expect("data");
-        let data = made.data.check(ResponseKind::Binary).expect("checked data");
-        let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); FEATURES + 1]).expect("a model");
-        drop(data);
-        let start = vec![0.0; FEATURES + 1];
-        let mut best: Option<GlmExpansion<Logistic>> = None;
-        for _ in 0..3 {
-            let expansion = GlmExpansion::new(&model, &start, &expansion_settings()).expect("an expansion");
-            if best.as_ref().is_none_or(|b| expansion.report().seconds < b.report().seconds) {
-                best = Some(expansion);
-            }
+    let rates: Vec<Row> = sizes.iter().map(|&rows| measured(rows)).collect();
+    report(&rates);
+    plot(&rates);
+}
+
+/// Prints the line of so many rows.
+fn measured(rows: usize) -> Row {
+    let made = generate::logistic(rows, FEATURES).seed(1).build().expect("data");
+    let data = made.data.check(ResponseKind::Binary).expect("checked data");
+    let model = Glm::new(Logistic, &data, vec![Prior::normal(1.0); FEATURES + 1]).expect("a model");
+    drop(data);
+    let start = vec![0.0; FEATURES + 1];
+    let mut best: Option<GlmExpansion<Logistic>> = None;
+    for _ in 0..3 {
+        let expansion = GlmExpansion::new(&model, &start, &expansion_settings()).expect("an expansion");
+        if best.as_ref().is_none_or(|b| expansion.report().seconds < b.report().seconds) {
+            best = Some(expansion);
         }
-        let surrogate = Surrogate::new(best.expect("three expansions"));
-        let expansion = surrogate.expansion();
-        let report = expansion.report().clone();
-        let plan = TransitionPlan::pilot(expansion, expansion.mode(), expansion.covariance(), None, 1)
-            .expect("a plan");
-        let transition = plan.build(expansion).expect("a transition");
-        let (rate, _) = measure(
-            &surrogate,
-            transition,
-            &residual_rule(&report),
-            plan.mean.clone(),
-            (u64::MAX, MEASURED, 0),
-        );
-        // Drawing from the Laplace approximation, with the same generator.
-        let mut draws = CrankNicolson::new(&plan.mean, &plan.covariance, 0.0).expect("draws");
-        let mut rng = stream(1, 0, Role::Proposal);
-        let (from, mut to) = (plan.mean.clone(), plan.mean.clone());
-        let (begun, count) = (cpu_time(), 1_000_000u64);
-        for step in 0..count {
-            seek(&mut rng, step);
-            draws.propose(&from, &mut to, &mut rng).expect("a draw");
-            std::hint::black_box(&to);
-        }
-        let laplace = count as f64 / (cpu_time() - begun).as_secs_f64();
-        let exact = {
-            let draws = CrankNicolson::new(&plan.mean, &plan.covariance, plan.correlation).expect("draws");
-            let (rate, _) =
-                measure(&model, draws, &RuleSettings::default(), plan.mean.clone(), (100_000, MEASURED, 0));
-            1e6 / rate.steps_per_second
-        };
-        println!(
-            "{rows:>10} {:>5} {:>7.2}s {:>7} {:>8.1} {:>8.3} {:>9.3} {:>8.3} {:>10.0} {:>10.0} {:>9.0} {:>10.1}",
-            report.order,
-            report.seconds,
-            report.passes,
-            rate.rows,
-            rate.acceptance,
-            1e6 / rate.steps_per_second,
-            rate.effective_per_second / rate.steps_per_second,
-            rate.effective_per_second,
-            rate.tails_per_second,
-            laplace,
-            exact,
-        );
-        rates.push((rows, rate, laplace, exact));
     }
+    let surrogate = Surrogate::new(best.expect("three expansions"));
+    let expansion = surrogate.expansion();
+    let report = expansion.report().clone();
+    let plan = TransitionPlan::pilot(expansion, (expansion.mode(), expansion.covariance()), None, 1)
+        .expect("a plan");
+    let transition = plan.build(expansion).expect("a transition");
+    let (rate, _) =
+        measure(&surrogate, transition, &residual_rule(&report), plan.mean.clone(), (u64::MAX, MEASURED, 0));
+    // Drawing from the Laplace approximation, with the same generator.
+    let mut draws = CrankNicolson::new(&plan.mean, &plan.covariance, 0.0).expect("draws");
+    let mut rng = stream(1, 0, Role::Proposal);
+    let (from, mut to) = (plan.mean.clone(), plan.mean.clone());
+    let (begun, count) = (cpu_time(), 1_000_000u64);
+    for step in 0..count {
+        seek(&mut rng, step);
+        draws.propose(&from, &mut to, &mut rng).expect("a draw");
+        std::hint::black_box(&to);
+    }
+    let laplace = count as f64 / (cpu_time() - begun).as_secs_f64();
+    let exact = {
+        let draws = CrankNicolson::new(&plan.mean, &plan.covariance, plan.correlation).expect("draws");
+        let (rate, _) =
+            measure(&model, draws, &RuleSettings::default(), plan.mean.clone(), (100_000, MEASURED, 0));
+        1e6 / rate.steps_per_second
+    };
+    println!(
+        "{rows:>10} {:>5} {:>7.2}s {:>7} {:>8.1} {:>8.3} {:>9.3} {:>8.3} {:>10.0} {:>10.0} {:>9.0} {:>10.1}",
+        report.order,
+        report.seconds,
+        report.passes,
+        rate.rows,
+        rate.acceptance,
+        1e6 / rate.steps_per_second,
+        rate.effective_per_second / rate.steps_per_second,
+        rate.effective_per_second,
+        rate.tails_per_second,
+        laplace,
+        exact,
+    );
+    (rows, rate, laplace, exact)
+}
+
+/// Prints what is required of all sizes together.
+fn report(rates: &[Row]) {
     let each = |f: fn(&Rate) -> f64| rates.iter().map(|(_, rate, ..)| f(rate)).collect::<Vec<_>>();
     let speeds = each(|rate| rate.effective_per_second);
     let (most, least) =
@@ -112,7 +115,6 @@ pub(crate) fn run(sizes: &[usize]) {
         share(|rate| rate.effective_per_second),
         share(|rate| rate.tails_per_second)
     );
-    plot(&rates);
 }
 
 /// Effective samples per second against N: surrogate, Laplace draws, exact.

@@ -61,7 +61,7 @@ where
     let settings = Settings { rule: rule.clone(), warmup: 0, draws: 1, chains: 1, ..Settings::default() };
     let rule = rule.build(model.len()).expect("a valid rule");
     let checkpoint = ChainCheckpoint::start(start, proposal);
-    let mut chain = Chain::new(model, &settings, rule, number, checkpoint).expect("a chain");
+    let mut chain = Chain::new(model, &settings, rule, (number, checkpoint)).expect("a chain");
     let d = chain.state().len();
     let mut draws: Vec<Vec<f64>> = vec![Vec::new(); d];
     let (begun, mut made) = (cpu_time(), 0u64);

@@ -271,15 +271,7 @@ impl Survey {
 
     /// The coding, for the kind that was asked for or that the values suggest.
     pub(crate) fn finish(mut self, at: Named<'_>, choice: Choice<'_>) -> Result<Coded> {
-        let values = self.truths.then(|| truths(&self.labels)).flatten();
-        if let Some(values) = &values {
-            for &value in values {
-                if !self.numbers.iter().any(|&(known, _)| known == value) {
-                    self.numbers.push((value, 0));
-                }
-                self.range = (self.range.0.min(value), self.range.1.max(value));
-            }
-        }
+        let values = self.take_truths();
         let is_text = !self.labels.is_empty() && values.is_none();
         let two_valued = is_text || matches!(self.numbers[..], [_, _]);
         let inferred = if two_valued { ResponseKind::Binary } else { ResponseKind::Real };
@@ -292,15 +284,7 @@ impl Survey {
                 "leave the success out, or choose the logistic family",
             ));
         }
-        let suggestion =
-            (self.kind.is_none() && kind == ResponseKind::Real && self.whole && self.range.0 >= 0.0).then(
-                || {
-                    format!(
-                        "`{}` holds whole numbers from {} to {}: the Poisson family is for counts",
-                        at.name, self.range.0, self.range.1
-                    )
-                },
-            );
+        let suggestion = self.suggestion(at.name, kind);
         let survey = if kind == ResponseKind::Binary { self.binary.take() } else { self.plain.take() };
         let plan = survey.unwrap_or_else(|| SideSurvey::new(kind)).finish();
         let as_given = match values {
@@ -358,6 +342,27 @@ impl Survey {
             warning = (!informative).then(|| warn_all_equal(at.name, value));
         }
         coded(ResponseCoding::AsGiven, as_given, suggestion, warning)
+    }
+
+    /// The values of the texts `true` and `false`, if there were no others; they count as numbers from now on.
+    fn take_truths(&mut self) -> Option<Vec<f64>> {
+        let values = self.truths.then(|| truths(&self.labels)).flatten()?;
+        for &value in &values {
+            if !self.numbers.iter().any(|&(known, _)| known == value) {
+                self.numbers.push((value, 0));
+            }
+            self.range = (self.range.0.min(value), self.range.1.max(value));
+        }
+        Some(values)
+    }
+
+    /// Another family for whole numbers that nobody named a family for.
+    fn suggestion(&self, name: &str, kind: ResponseKind) -> Option<String> {
+        let (low, high) = self.range;
+        let counts = self.kind.is_none() && kind == ResponseKind::Real && self.whole && low >= 0.0;
+        counts.then(|| {
+            format!("`{name}` holds whole numbers from {low} to {high}: the Poisson family is for counts")
+        })
     }
 
     fn two_texts(

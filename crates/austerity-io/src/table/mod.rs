@@ -75,10 +75,7 @@ impl Column {
     /// Rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        match self {
-            Self::Numbers(values) => values.len(),
-            Self::Levels { codes, .. } => codes.len(),
-        }
+        self.chunk().len()
     }
 
     /// Whether there are no rows.

@@ -1,9 +1,12 @@
 //! What the tests share: a folder of their own, and where the real data are.
 
 pub(crate) mod draws;
+mod real;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(crate) use real::real_data;
 
 /// Numbers the folders of one process: tests of different files may use the same name.
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
@@ -36,18 +39,4 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// The folder of real data: the variable AUSTERITY_DATA, or `../shared/data` beside the repository.
-#[allow(dead_code, reason = "not every test file uses real data")]
-pub(crate) fn real_data(file: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
-    let folder =
-        std::env::var_os("AUSTERITY_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    let path = folder.join(file);
-    if path.is_file() {
-        return Some(path);
-    }
-    println!("skipped: {file} was found neither by AUSTERITY_DATA nor in ../shared/data");
-    None
 }

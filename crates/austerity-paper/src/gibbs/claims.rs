@@ -18,10 +18,10 @@ fn list<T>(items: impl Iterator<Item = T>, word: impl Fn(T) -> String) -> String
     items.map(word).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn conditionals(found: &Found) -> Result<Vec<Check>> {
-    let plan = &found.plan;
+/// Errors of single conditionals: their direction, the largest, and against the theory.
+fn errors(found: &Found) -> [Check; 3] {
     let at = |epsilon: f64| found.conditionals.iter().filter(move |one| one.epsilon == epsilon);
-    let smallest = plan.epsilons.first().copied().unwrap_or(0.01);
+    let smallest = found.plan.epsilons.first().copied().unwrap_or(0.01);
 
     let clear: Vec<_> =
         found.conditionals.iter().filter(|one| one.delta.abs() > 3.0 * one.standard_error).collect();
@@ -57,10 +57,15 @@ pub(super) fn conditionals(found: &Found) -> Result<Vec<Check>> {
         miss <= 0.004,
     )
     .remark("The prediction takes the mean of 500 pairs as normal and their spread as known.");
+    [direction, within, theory]
+}
 
+pub(super) fn conditionals(found: &Found) -> Result<Vec<Check>> {
+    let plan = &found.plan;
+    let at = |epsilon: f64| found.conditionals.iter().filter(move |one| one.epsilon == epsilon);
     let spread =
         found.conditionals.iter().map(|one| one.kappa).sum::<f64>() / found.conditionals.len() as f64;
-    let mut checks = vec![direction, within, theory];
+    let mut checks = Vec::from(errors(found));
     let faithful = plan.variables == REFERENCE_VARIABLES && plan.sd == 0.02;
     for (epsilon, delta, _) in REFERENCE {
         let (_, step) =
@@ -116,6 +121,10 @@ pub(super) fn kappa_of(sd: f64, factors: usize) -> Result<f64> {
 }
 
 pub(super) fn chains(found: &Found) -> Vec<Check> {
+    [more(found), beginning(found)].into_iter().chain(overtakes(found)).collect()
+}
+
+fn more(found: &Found) -> Check {
     // T and its relative standard error.
     let sweeps = |kind: &Kind| {
         kind.points
@@ -134,7 +143,7 @@ pub(super) fn chains(found: &Found) -> Vec<Check> {
         .collect();
     let slower: Vec<f64> =
         ratios.iter().filter(|(_, ratio, _)| *ratio <= 1.0).map(|(epsilon, ..)| *epsilon).collect();
-    let more = Check::new(
+    Check::new(
         "more samples in the same time",
         "\"… we use fewer mini-batches per iteration and thus generate more samples in the same amount of time than the exact \
          Gibbs sampler.\"",
@@ -151,8 +160,11 @@ pub(super) fn chains(found: &Found) -> Vec<Check> {
         } else {
             format!(" At ε = {} the saving does not pay against a well written exact sampler.", list(slower.iter(), ToString::to_string))
         }
-    ));
+    ))
+}
 
+fn beginning(found: &Found) -> Check {
+    let exact = found.exact();
     // The first third of the times: where a test first is clearly better than exact.
     let early = exact.points.len().div_ceil(3);
     let mut best: Option<(f64, f64, f64)> = None;
@@ -167,7 +179,7 @@ pub(super) fn chains(found: &Found) -> Vec<Check> {
         }
     }
     let (epsilon, gain, score) = best.unwrap_or((f64::NAN, f64::NAN, f64::NAN));
-    let beginning = Check::new(
+    Check::new(
         "faster in the beginning",
         "\"So the error decays faster in the beginning.\"",
         "early on, some ε has a clearly smaller error than exact Gibbs",
@@ -175,16 +187,17 @@ pub(super) fn chains(found: &Found) -> Vec<Check> {
             "best: ε = {epsilon}, the error of exact Gibbs is {gain:.2} times as large ({score:.1} standard errors)"
         ),
         gain > 1.0 && score > 2.0,
-    );
+    )
+}
 
-    let (Some(last), Some(own)) = (exact.points.last(), exact.points.last()) else {
-        return vec![more, beginning];
-    };
+fn overtakes(found: &Found) -> Option<Check> {
+    let exact = found.exact();
+    let last = exact.points.last()?;
     let better: Vec<(f64, f64, f64)> = found
         .tests()
         .filter_map(|(epsilon, kind)| kind.points.last().map(|point| (epsilon, point)))
         .map(|(epsilon, point)| {
-            let noise = point.standard_error.hypot(own.standard_error);
+            let noise = point.standard_error.hypot(last.standard_error);
             (epsilon, point.error, (point.error - last.error) / noise)
         })
         .collect();
@@ -207,7 +220,7 @@ pub(super) fn chains(found: &Found) -> Vec<Check> {
         last.sweeps / last.seconds
     ))
     .clear_if(closest.abs() > 2.0 && found.truth.noise < 0.5 * last.error);
-    vec![more, beginning, overtakes]
+    Some(overtakes)
 }
 
 /// The first time from which on `exact` has the smaller error.

@@ -13,7 +13,7 @@ mod page;
 pub mod problem;
 pub mod stationary;
 
-use austerity::design::{Pairs, evaluate, pilot};
+use austerity::design::{Pairs, PilotSettings, evaluate, pilot};
 use austerity::kernel::Metropolis;
 use austerity::model::Model as _;
 use austerity::population::BlockOrder;
@@ -139,7 +139,8 @@ pub(crate) fn pairs(
     let mut walk = Stiefel::isotropic(SOURCES, SOURCES, truth.step_sd())?;
     let start = &truth.starts[part * truth.starts.len() / 2 % truth.starts.len()];
     let seed = context.seed.wrapping_add(1 + part as u64);
-    let found = pilot(&problem.model, &mut walk, start, (steps, seed), context.control(), &mut |_| {})?;
+    let settings = PilotSettings { start, steps, seed };
+    let found = pilot(&problem.model, &mut walk, &settings, &mut |_| !context.control().stopped())?;
     // Stopped by the user: there are too few, and the next stage says so.
     context.stage("moves of an exact chain", 0.45)?;
     Ok(found.pairs)

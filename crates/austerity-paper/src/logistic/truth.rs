@@ -84,7 +84,7 @@ impl Truth {
         let numbers: Vec<u32> = (0..chains).collect();
         let all = parallel::each(context.threads, &numbers, |_, &number| {
             let start = ChainCheckpoint::start(mode.state.clone(), paths.clone());
-            let mut chain = Chain::new(model, &settings, rule.clone(), number, start)?;
+            let mut chain = Chain::new(model, &settings, rule.clone(), (number, start))?;
             let apart = (draws * u64::from(chains) / STARTS).max(1);
             let mut sums = Sums::new(problem);
             let mut prediction = vec![0.0; problem.points.len()];

@@ -92,6 +92,13 @@ pub(super) fn risk(problem: &Problem, found: &Found) -> Vec<Check> {
 
 /// Acceptance, sizes, errors.
 pub(super) fn moves(problem: &Problem, found: &Found) -> Vec<Check> {
+    let mut checks = Vec::from(acceptance(problem, found));
+    checks.extend(starts(problem, found));
+    checks
+}
+
+/// How often births, deaths and updates are accepted.
+fn acceptance(problem: &Problem, found: &Found) -> [Check; 3] {
     let (early, late) = found.groups[0].early_and_late();
     let both = |tally: &austerity_models::JumpTally| {
         let sum = |of: fn(&austerity_models::JumpTally, JumpMove) -> u64| {
@@ -133,6 +140,11 @@ pub(super) fn moves(problem: &Problem, found: &Found) -> Vec<Check> {
     )
     .clear_if(kept)
     .remark(format!("σ_update = {:.4}, set by the number of rows alone, not tuned.", update_sd(found.rows)));
+    [fall, numbers, updates]
+}
+
+/// Where chains end that begin with one feature and with all.
+fn starts(problem: &Problem, found: &Found) -> [Check; 3] {
     let describe = |group: &Group| {
         let (size, error) = group.size();
         let wrong = percent(problem.error(&group.predictions()));
@@ -161,10 +173,7 @@ pub(super) fn moves(problem: &Problem, found: &Found) -> Vec<Check> {
         found.truth.size(),
         found.truth_from_mode.size()
     );
-    vec![
-        fall,
-        numbers,
-        updates,
+    [
         check(
             problem,
             "from one feature",

@@ -58,30 +58,9 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
         let walk = RandomWalk::new(Plan::of_settings(&settings, moves.rows)?, Accuracy::Exact);
         let points = parallel::each(context.threads, &DISTANCES, |place, &distance| {
             let chain = (100 * (number + 1) + place) as u32;
-            simulate(pair, &settings, distance, scale.tests, context.seed, chain)
+            simulate(pair, &settings, (distance, scale.tests), (context.seed, chain))
         })?;
-        let (mut off_error, mut off_usage) = (0.0f64, 0.0f64);
-        for point in &points {
-            let theory = walk.outcome(point.distance);
-            // The error that theory expects has a standard error of its own: a test without a single error is no surprise at E = 1e-4.
-            let expected = (theory.error * (1.0 - theory.error) / scale.tests as f64)
-                .sqrt()
-                .max(0.5 / scale.tests as f64);
-            off_error =
-                off_error.max((point.error - theory.error).abs() / expected.max(point.error_deviation));
-            off_usage = off_usage.max((point.usage - theory.data_usage).abs() / point.usage_deviation);
-            let row = [
-                epsilon,
-                point.distance,
-                theory.error,
-                point.error,
-                point.error_deviation,
-                theory.data_usage,
-                point.usage,
-                point.usage_deviation,
-            ];
-            table.push(row.map(Into::into).to_vec());
-        }
+        let off = compare(&mut table, epsilon, (&walk, scale.tests), &points);
         let grid: Vec<f64> = (-80..=80).map(|i| 0.05 * f64::from(i)).collect();
         let outcomes: Vec<_> = grid.iter().map(|&distance| walk.outcome(distance)).collect();
         let line = |value: fn(&austerity::theory::Outcome) -> f64| Curve {
@@ -101,7 +80,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
                 (point.usage, point.usage_deviation)
             }),
         ];
-        checks.extend(judge(epsilon, scale, &walk, (off_error, off_usage), moves.real));
+        checks.extend(judge(epsilon, scale.tests, &walk, off, moves.real));
     }
     let [errors, usage] = panels;
     let [error_curves, usage_curves] = curves;
@@ -122,9 +101,38 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
     Ok((section, vec![table]))
 }
 
-fn judge(epsilon: f64, scale: &Scale, walk: &RandomWalk, off: (f64, f64), real: bool) -> Vec<Check> {
+/// Adds the points to the table; the largest deviations of error and data use from the theory, in standard errors.
+fn compare(
+    table: &mut Table,
+    epsilon: f64,
+    (walk, tests): (&RandomWalk, usize),
+    points: &[Point],
+) -> (f64, f64) {
+    let (mut off_error, mut off_usage) = (0.0f64, 0.0f64);
+    for point in points {
+        let theory = walk.outcome(point.distance);
+        // The error that theory expects has a standard error of its own: a test without a single error is no surprise at E = 1e-4.
+        let expected = (theory.error * (1.0 - theory.error) / tests as f64).sqrt().max(0.5 / tests as f64);
+        off_error = off_error.max((point.error - theory.error).abs() / expected.max(point.error_deviation));
+        off_usage = off_usage.max((point.usage - theory.data_usage).abs() / point.usage_deviation);
+        let row = [
+            epsilon,
+            point.distance,
+            theory.error,
+            point.error,
+            point.error_deviation,
+            theory.data_usage,
+            point.usage,
+            point.usage_deviation,
+        ];
+        table.push(row.map(Into::into).to_vec());
+    }
+    (off_error, off_usage)
+}
+
+fn judge(epsilon: f64, tests: usize, walk: &RandomWalk, off: (f64, f64), real: bool) -> Vec<Check> {
     let wanted = format!("simulation within {DEVIATIONS} standard errors at {} distances", DISTANCES.len());
-    let measured = |off: f64| format!("largest deviation {off:.2} standard errors of {} tests", scale.tests);
+    let measured = |off: f64| format!("largest deviation {off:.2} standard errors of {tests} tests");
     let (worst, near, far) = (walk.worst_case(), walk.outcome(1.0), walk.outcome(4.0));
     vec![
         Check::new(
@@ -175,10 +183,8 @@ fn bars(panel: Panel, series: usize, points: &[Point], value: fn(&Point) -> (f64
 fn simulate(
     pair: &Pair,
     settings: &SequentialSettings,
-    distance: f64,
-    tests: usize,
-    seed: u64,
-    chain: u32,
+    (distance, tests): (f64, usize),
+    (seed, chain): (u64, u32),
 ) -> Result<Point> {
     let rows = pair.values.len();
     let offset = pair.kappa * distance - rows as f64 * pair.mean;

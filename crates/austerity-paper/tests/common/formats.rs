@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::read::DeflateEncoder;
@@ -130,17 +129,4 @@ pub fn miniboone(signal: usize, background: usize) -> String {
         text += "\n";
     }
     text
-}
-
-/// The folder of real data: the variable `AUSTERITY_DATA`, or `../shared/data` beside the repository.
-pub fn real_data(file: &str) -> Option<PathBuf> {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
-    let folder =
-        std::env::var_os("AUSTERITY_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    let path = folder.join(file);
-    if path.is_file() {
-        return Some(path);
-    }
-    println!("skipped: {file} was found neither by AUSTERITY_DATA nor in ../shared/data");
-    None
 }

@@ -3,11 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 pub mod formats;
+#[path = "../../../austerity-io/tests/common/real.rs"]
+mod real;
 pub mod server;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+pub(crate) use real::real_data;
 
 use austerity_io::table::{Column, open};
 use austerity_paper::fetch::{Checksums, DataSet, Error, Event, Fetched, Options, Origin, fetch};

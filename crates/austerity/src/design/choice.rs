@@ -47,7 +47,12 @@ pub struct Choice {
 }
 
 /// The cheapest rule whose mean error over `pairs`, those of a random walk with such `steps`, is within `tolerance` under `law`.
-pub fn choose(pairs: &Pairs, steps: Steps, law: Law, tolerance: f64, block_rows: usize) -> Result<Choice> {
+pub fn choose(
+    (pairs, steps): (&Pairs, Steps),
+    law: Law,
+    tolerance: f64,
+    block_rows: usize,
+) -> Result<Choice> {
     let search = search(pairs, law, tolerance, block_rows)?;
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let exact =
@@ -166,16 +171,16 @@ mod tests {
 
     #[test]
     fn long_steps_are_decided_exactly_and_short_ones_by_a_test() {
-        let long = choose(&pairs(100_000, 2.38), Steps::Fixed, Law::Metropolis, 0.01, 32).unwrap();
+        let long = choose((&pairs(100_000, 2.38), Steps::Fixed), Law::Metropolis, 0.01, 32).unwrap();
         assert_eq!(long.rule, RuleSettings::default());
         // A λ without its test would change the posterior.
         let law = Law::Compensated { lambda: 1.4 };
         assert_eq!(
-            choose(&pairs(100_000, 2.38), Steps::Fixed, law, 1e-6, 32).unwrap().rule,
+            choose((&pairs(100_000, 2.38), Steps::Fixed), law, 1e-6, 32).unwrap().rule,
             RuleSettings::default()
         );
         assert!(long.reason.contains("exact decisions"), "{}", long.reason);
-        let short = choose(&pairs(100_000, 0.2), Steps::Fixed, Law::Metropolis, 0.01, 32).unwrap();
+        let short = choose((&pairs(100_000, 0.2), Steps::Fixed), Law::Metropolis, 0.01, 32).unwrap();
         let prediction = short.prediction.unwrap();
         assert!(matches!(short.rule, RuleSettings::Sequential(_)));
         assert!(prediction.error <= 0.0101 && prediction.data_share < BREAK_EVEN, "{prediction:?}");

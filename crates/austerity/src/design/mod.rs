@@ -34,7 +34,7 @@ pub mod space;
 pub use choice::{Choice, Prediction, Steps, choose, compensation, predict};
 pub use level::bound_for_worst_case;
 pub use pairs::{Pair, Pairs};
-pub use pilot::{Pilot, pilot};
+pub use pilot::{Pilot, PilotSettings, pilot};
 pub use search::{Design, Search, average, average_compensated, evaluate, worst_case};
 pub use space::{Candidate, Space};
 

@@ -12,7 +12,6 @@ use crate::model::{Access, Model};
 use crate::population::Population as _;
 use crate::proposal::Proposal;
 use crate::rng::Streams;
-use crate::run::Control;
 
 /// Steps of a pilot unless told otherwise.
 pub const STEPS: usize = 100;
@@ -30,25 +29,34 @@ pub struct Pilot<S> {
     pub state: S,
 }
 
-/// Makes `steps` exact steps from `start`, or fewer when `control` stops it. `told` hears the number of every step.
+/// Where a pilot begins, how far it goes, and with which seed.
+#[derive(Clone, Copy, Debug)]
+pub struct PilotSettings<'a, S> {
+    /// A typical state.
+    pub start: &'a S,
+    /// Steps at the most.
+    pub steps: usize,
+    /// Seed of its streams.
+    pub seed: u64,
+}
+
+/// Makes exact steps of `proposal`. `go_on` hears the number of every step before it is made, and ends the pilot by `false`.
 pub fn pilot<M: Model, P: Proposal<M::State>>(
     model: &M,
     proposal: &mut P,
-    start: &M::State,
-    (steps, seed): (usize, u64),
-    control: &Control,
-    told: &mut dyn FnMut(usize),
+    settings: &PilotSettings<'_, M::State>,
+    go_on: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Pilot<M::State>> {
+    let &PilotSettings { start, steps, seed } = settings;
     let mut pairs = Pairs::new(model.len())?;
     let mut streams = Streams::new(seed, CHAIN);
     let mut scratch = model.scratch(Access::Scan);
     let (mut state, mut candidate) = (start.clone(), start.clone());
     let (mut accepted, mut made) = (0usize, 0usize);
     for step in 0..steps {
-        if control.stopped() {
+        if !go_on(step) {
             break;
         }
-        told(step);
         streams.begin(step as u64);
         let log_proposal = proposal.propose(&state, &mut candidate, &mut streams.proposal)?.log_ratio;
         let offset = model.log_prior(&candidate) - model.log_prior(&state) + log_proposal;

@@ -23,10 +23,10 @@
 //! [`Exact`]: crate::rule::Exact
 
 use crate::error::Result;
-use crate::population::{Access, Certificate, Reveal};
+use crate::population::{Certificate, Reveal};
 use crate::rng::Rng;
 use crate::rule::exact::decide_by_total;
-use crate::rule::{DecideAt, Decision, Law, Rule, Stopped};
+use crate::rule::{Comparison, DecideAt, Decision, Law, Rule, Stopped};
 
 /// Rounding of the sum of total and offset and of its comparison with the threshold, relative to their sizes.
 const ROUNDING: f64 = 1e-14;
@@ -59,28 +59,21 @@ impl<P: Reveal + ?Sized> Rule<P> for Certified {
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision> {
         self.decide_at(population, offset, self.law.draw(rng))
     }
-
-    fn access(&self) -> Access {
-        Access::Scan
-    }
-
-    fn first_look(&self) -> usize {
-        usize::MAX
-    }
 }
 
 impl<P: Reveal + ?Sized> DecideAt<P> for Certified {
     fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
+        let comparison = Comparison { offset, threshold };
         let (mut stage, mut needed) = (0, f64::INFINITY);
         while let Some(certificate) = population.certify(stage, needed)? {
             stage += 1;
             let gap = certificate.estimate + offset - threshold;
-            if let Some(decision) = settled(&certificate, population, offset, threshold, stage) {
+            if let Some(decision) = settled(&certificate, population, comparison, stage) {
                 return Ok(decision);
             }
             needed = gap.abs();
         }
-        decide_by_total(population, offset, threshold, stage + 1, 0)
+        decide_by_total(population, comparison, stage + 1, 0)
     }
 }
 
@@ -88,10 +81,10 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Certified {
 pub(super) fn settled<P: Reveal + ?Sized>(
     certificate: &Certificate,
     population: &P,
-    offset: f64,
-    threshold: f64,
+    comparison: Comparison,
     looks: u32,
 ) -> Option<Decision> {
+    let Comparison { offset, threshold } = comparison;
     let gap = certificate.estimate + offset - threshold;
     let size = certificate.estimate.abs() + offset.abs() + threshold.abs();
     // Written so that a NaN settles nothing.
@@ -105,7 +98,7 @@ pub(super) fn settled<P: Reveal + ?Sized>(
             looks,
             mean: certificate.estimate / rows,
             sd: f64::NAN,
-            threshold: (threshold - offset) / rows,
+            threshold: comparison.of_mean(rows),
             stopped: Stopped::Certified,
             guarded: 0,
             audit: None,

@@ -5,9 +5,9 @@
 //! and wherever a sequential test would read more than half of the data.
 
 use crate::error::Result;
-use crate::population::{Access, Reveal};
+use crate::population::Reveal;
 use crate::rng::Rng;
-use crate::rule::{DecideAt, Decision, Law, Rule, Stopped};
+use crate::rule::{Comparison, DecideAt, Decision, Law, Rule, Stopped};
 
 /// Reads everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,28 +27,18 @@ impl<P: Reveal + ?Sized> Rule<P> for Exact {
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision> {
         self.decide_at(population, offset, self.law.draw(rng))
     }
-
-    fn access(&self) -> Access {
-        Access::Scan
-    }
-
-    fn first_look(&self) -> usize {
-        usize::MAX
-    }
 }
 
 impl<P: Reveal + ?Sized> DecideAt<P> for Exact {
     fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
-        decide_by_total(population, offset, threshold, 1, 0)
+        decide_by_total(population, Comparison { offset, threshold }, 1, 0)
     }
 }
 
-/// The exact decision about `population` at threshold `threshold` on the total; `looks` and `guarded` are
-/// what happened before.
+/// The exact decision about `population`; `looks` and `guarded` are what happened before.
 pub(super) fn decide_by_total<P: Reveal + ?Sized>(
     population: &mut P,
-    offset: f64,
-    threshold: f64,
+    comparison: Comparison,
     looks: u32,
     guarded: u32,
 ) -> Result<Decision> {
@@ -57,14 +47,14 @@ pub(super) fn decide_by_total<P: Reveal + ?Sized>(
     let cost = population.cost();
     let impossible = moments.impossible();
     Ok(Decision {
-        accepted: !impossible && moments.sum() + offset > threshold,
+        accepted: !impossible && moments.sum() + comparison.offset > comparison.threshold,
         used: cost.rows.min(population.len() as u64),
         read: cost.rows,
         evaluations: cost.evaluations,
         looks,
         mean: moments.mean,
         sd: moments.sd(),
-        threshold: (threshold - offset) / rows,
+        threshold: comparison.of_mean(rows),
         stopped: if impossible { Stopped::Impossible } else { Stopped::Exhausted },
         guarded,
         audit: None,

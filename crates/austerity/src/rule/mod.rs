@@ -159,11 +159,31 @@ pub trait Rule<P: ?Sized> {
     /// One decision.
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision>;
 
-    /// How the rule reads, so that a model can prepare.
-    fn access(&self) -> Access;
+    /// How the rule reads, so that a model can prepare. By default it reads all rows at once.
+    fn access(&self) -> Access {
+        Access::Scan
+    }
 
-    /// Rows of the first look: what the next decision is sure to read.
-    fn first_look(&self) -> usize;
+    /// Rows of the first look: what the next decision is sure to read. By default all of them.
+    fn first_look(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// What Σ l_i is compared with.
+#[derive(Clone, Copy, Debug)]
+struct Comparison {
+    /// Known, added to the sum.
+    offset: f64,
+    /// Random, on the total.
+    threshold: f64,
+}
+
+impl Comparison {
+    /// μ0: the threshold on the mean of `rows` numbers.
+    fn of_mean(self, rows: f64) -> f64 {
+        (self.threshold - self.offset) / rows
+    }
 }
 
 /// A rule that can also decide at a threshold from outside, for callers whose decisions share their randomness: the race of

@@ -18,7 +18,7 @@ use crate::rng::Rng;
 use crate::rule::bound::Shape;
 use crate::rule::certified::settled;
 use crate::rule::exact::decide_by_total;
-use crate::rule::{Bound, DecideAt, Decision, Guard, Law, Looks, Rule, Statistic, Stopped};
+use crate::rule::{Bound, Comparison, DecideAt, Decision, Guard, Law, Looks, Rule, Statistic, Stopped};
 
 /// A sequential test as plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -182,11 +182,12 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
     fn decide_at(&mut self, population: &mut P, offset: f64, threshold: f64) -> Result<Decision> {
         debug_assert_eq!(population.len(), self.rows);
         let rows = self.rows as f64;
-        let mean_threshold = (threshold - offset) / rows;
+        let comparison = Comparison { offset, threshold };
+        let mean_threshold = comparison.of_mean(rows);
         // What is certain needs no test. A compensated threshold is right only together with the noise of one.
         if self.law == self.law.uncompensated()
             && let Some(certificate) = population.certify(0, f64::INFINITY)?
-            && let Some(decision) = settled(&certificate, population, offset, threshold, 1)
+            && let Some(decision) = settled(&certificate, population, comparison, 1)
         {
             return Ok(decision);
         }
@@ -196,7 +197,7 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
             let count = index as u32 + 1;
             let last = look.rows == self.rows;
             if last && index == 0 {
-                return decide_by_total(population, offset, threshold, count, guarded);
+                return decide_by_total(population, comparison, count, guarded);
             }
             let moments = *population.extend_to(look.rows)?;
             let missed = self.missed / (rows * look.rows as f64);
@@ -219,7 +220,7 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
             let difference = moments.mean - mean_threshold;
             if last || moments.count as usize == self.rows {
                 if (difference * rows).abs() <= TIE * rows * root_mean_square(&moments) {
-                    return decide_by_total(population, offset, threshold, count, guarded);
+                    return decide_by_total(population, comparison, count, guarded);
                 }
                 return Ok(end(difference > 0.0, Stopped::Exhausted, population));
             }
@@ -244,7 +245,7 @@ impl<P: Reveal + ?Sized> DecideAt<P> for Sequential {
             }
         }
         // The table ends with a look at N, so this is reached only by an empty one.
-        decide_by_total(population, offset, threshold, self.looks.len() as u32 + 1, guarded)
+        decide_by_total(population, comparison, self.looks.len() as u32 + 1, guarded)
     }
 }
 

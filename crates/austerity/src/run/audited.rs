@@ -38,8 +38,7 @@ impl<'m, M: Model, P: Proposal<M::State> + Clone> Audited<'m, M, P> {
         model: &'m M,
         settings: &Settings,
         rule: AnyRule,
-        number: u32,
-        checkpoint: ChainCheckpoint<M::State, P>,
+        (number, checkpoint): (u32, ChainCheckpoint<M::State, P>),
     ) -> Result<(Self, ChainCheckpoint<M::State, ()>)> {
         let (proposal, rest) = checkpoint.split();
         let followed = settings.rule.tightened(rest.tightened.len());

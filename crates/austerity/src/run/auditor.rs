@@ -13,7 +13,7 @@ use crate::kernel::AuditedPair;
 use crate::model::Model;
 use crate::population::Moments;
 use crate::rule::{Audit, Decision, RuleSettings, Stopped};
-use crate::run::Tally;
+use crate::run::tally::{CompletePair, Tally};
 use crate::theory::Predictor;
 
 /// Pairs completed together at most.
@@ -117,7 +117,7 @@ impl<'m, M: Model> Auditor<'m, M> {
             };
             let theory = predictor.pair(audit.mean, audit.sd, pair.offset);
             let ratio = audit.mean * self.model.len() as f64 + pair.offset;
-            tally.add_audit(decision, &audit, &theory, ratio, defect);
+            tally.add_audit(decision, &audit, &CompletePair { theory, ratio, defect });
             self.done.extend(draw.map(|draw| (draw, audit)));
         }
         self.waiting.clear();

@@ -40,10 +40,9 @@ impl<'m, M: Model, P: Proposal<M::State> + Clone> Chain<Audited<'m, M, P>> {
         model: &'m M,
         settings: &Settings,
         rule: AnyRule,
-        number: u32,
-        checkpoint: ChainCheckpoint<M::State, P>,
+        (number, checkpoint): (u32, ChainCheckpoint<M::State, P>),
     ) -> Result<Self> {
-        let (kernel, rest) = Audited::new(model, settings, rule, number, checkpoint)?;
+        let (kernel, rest) = Audited::new(model, settings, rule, (number, checkpoint))?;
         Ok(Self::resumed(kernel, settings, number, rest))
     }
 }

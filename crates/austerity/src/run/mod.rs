@@ -54,7 +54,7 @@ pub use reason::{Hazard, ModeFound, Reason};
 pub use sampler::{MetropolisSampler, Sampler};
 pub use settings::{Limits, Settings, UNBOUNDED};
 pub use sink::{Part, Sink};
-pub use tally::{Contradiction, Tally};
+pub use tally::{CompletePair, Contradiction, Tally};
 pub use target::Target;
 pub use trace::{ChainTrace, Trace};
 pub use verdict::{Evidence, Verdict, stuck};

@@ -262,37 +262,10 @@ impl fmt::Display for Reason {
                 "The run ended during warm-up: there is no draw yet. Give it more time or resume it.",
             ),
             Self::Unmoved { stuck, chains, impossible } => {
-                let who = if stuck == chains {
-                    "No chain has".into()
-                } else {
-                    format!("{stuck} of {chains} chains have not")
-                };
-                let why = if *impossible {
-                    "nearly every proposal has probability 0. Check where the log-likelihood or the log prior is -infinity, or start inside the \
-                     support"
-                } else {
-                    "every proposal was rejected. Use smaller steps, or start nearer to the mode; for a model of your own give start and scale, \
-                     rough posterior standard deviations"
-                };
-                write!(f, "{who} moved from the start: {why}.")
+                f.write_str(&unmoved(*stuck, *chains, *impossible))
             }
             Self::Guarded { share } => write!(f, "{}", guard(*share)),
-            Self::Inflated { inflation } => {
-                let how = if inflation.is_finite() {
-                    format!(
-                        "{:.0} % too {}",
-                        100.0 * (inflation - 1.0).abs(),
-                        if *inflation > 1.0 { "wide" } else { "narrow" }
-                    )
-                } else {
-                    "without bound".into()
-                };
-                write!(
-                    f,
-                    "The theory predicts posterior standard deviations {how} under this test. Use a smaller epsilon, a larger first look, \
-                     a compensated threshold or the exact rule."
-                )
-            }
+            Self::Inflated { inflation } => f.write_str(&inflated(*inflation)),
             Self::Audits { sentence } => f.write_str(sentence),
             Self::Tightened { tightened, chains } => write!(
                 f,
@@ -336,6 +309,34 @@ impl fmt::Display for Reason {
             Self::Told(words) => f.write_str(words),
         }
     }
+}
+
+/// Chains that accepted nothing.
+fn unmoved(stuck: usize, chains: usize, impossible: bool) -> String {
+    let who =
+        if stuck == chains { "No chain has".into() } else { format!("{stuck} of {chains} chains have not") };
+    let why = if impossible {
+        "nearly every proposal has probability 0. Check where the log-likelihood or the log prior is -infinity, or start inside the \
+         support"
+    } else {
+        "every proposal was rejected. Use smaller steps, or start nearer to the mode; for a model of your own give start and scale, \
+         rough posterior standard deviations"
+    };
+    format!("{who} moved from the start: {why}.")
+}
+
+/// Standard deviations that the theory predicts to be wrong by this factor.
+fn inflated(inflation: f64) -> String {
+    let how = if inflation.is_finite() {
+        let side = if inflation > 1.0 { "wide" } else { "narrow" };
+        format!("{:.0} % too {side}", 100.0 * (inflation - 1.0).abs())
+    } else {
+        "without bound".into()
+    };
+    format!(
+        "The theory predicts posterior standard deviations {how} under this test. Use a smaller epsilon, a larger first look, \
+         a compensated threshold or the exact rule."
+    )
 }
 
 /// What to know where the guard held up this share of the decisions.

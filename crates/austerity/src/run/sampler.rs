@@ -81,6 +81,15 @@ struct Worker<K: Kernel> {
 /// The sampler of a model by Metropolis–Hastings with the proposal `P`, decisions audited.
 pub type MetropolisSampler<'m, M, P> = Sampler<'m, M, Audited<'m, M, P>>;
 
+/// What all rounds of a run share.
+struct Session<'a, S, L> {
+    board: &'a Board,
+    /// Where draws go, if not to memory.
+    way: Option<&'a SyncSender<Part<S, L>>>,
+    control: &'a Control,
+    start: Instant,
+}
+
 impl<'m, M, P> MetropolisSampler<'m, M, P>
 where
     M: Parameters,
@@ -113,7 +122,7 @@ where
         let memory = Memory::estimate(model, settings, &rule, Parameters::names(model).len());
         let chains = (settings.first_chain..)
             .zip(checkpoints)
-            .map(|(number, checkpoint)| Chain::new(model, settings, rule.clone(), number, checkpoint))
+            .map(|numbered| Chain::new(model, settings, rule.clone(), numbered))
             .collect::<Result<_>>()?;
         Ok(Self { memory, ..Self::of_chains(model, settings, chains) })
     }
@@ -227,7 +236,8 @@ where
     pub fn run(self, control: &Control, observer: &mut dyn Observer) -> Run<T::State, K::Learnt> {
         let start = Instant::now();
         let board = Board::new(&self.settings, self.chains.len());
-        let ended = self.rounds(&board, None, control, start, observer);
+        let session = Session { board: &board, way: None, control, start };
+        let ended = self.rounds(&session, observer);
         self.finish(ended, start)
     }
 
@@ -251,7 +261,8 @@ where
                     Err(Error::Sink { message: crate::error::panic_message(payload.as_ref()) })
                 })
             });
-            let ended = self.rounds(&board, Some(&way), control, start, observer);
+            let session = Session { board: &board, way: Some(&way), control, start };
+            let ended = self.rounds(&session, observer);
             for (index, worker) in self.chains.iter().enumerate() {
                 let mut worker = lock(worker);
                 if worker.failure.is_none() {
@@ -297,14 +308,7 @@ where
     }
 
     /// Rounds until the run ends.
-    fn rounds(
-        &self,
-        board: &Board,
-        way: Option<&SyncSender<Part<T::State, K::Learnt>>>,
-        control: &Control,
-        start: Instant,
-        observer: &mut dyn Observer,
-    ) -> Ended {
+    fn rounds(&self, session: &Session<'_, T::State, K::Learnt>, observer: &mut dyn Observer) -> Ended {
         let next = |target: u64| (target as f64 * ESS_CHECK_GROWTH).ceil() as u64;
         let drawn = self.chains.iter().map(|worker| lock(worker).chain.draws()).min().unwrap_or(0);
         let mut target = FIRST_ESS_CHECK;
@@ -314,26 +318,19 @@ where
         let ended = loop {
             let rounds = self.settings.limits.target_ess.is_some();
             let until = if rounds { target.min(self.settings.draws) } else { self.settings.draws };
-            self.round(until, board, way, control, start, observer);
-            if let Some(ended) = self.why_ended(board, control) {
+            self.round(until, session, observer);
+            if let Some(ended) = self.why_ended(session.board, session.control) {
                 break ended;
             }
             target = next(target);
         };
-        observer.progress(&self.snapshot(board, start));
+        observer.progress(&self.snapshot(session.board, session.start));
         ended
     }
 
     /// Advances every chain to `until` draws, or to a stop.
-    fn round(
-        &self,
-        until: u64,
-        board: &Board,
-        way: Option<&SyncSender<Part<T::State, K::Learnt>>>,
-        control: &Control,
-        start: Instant,
-        observer: &mut dyn Observer,
-    ) {
+    fn round(&self, until: u64, session: &Session<'_, T::State, K::Learnt>, observer: &mut dyn Observer) {
+        let &Session { board, way, start, .. } = session;
         let waiting = Mutex::new((0..self.chains.len()).collect::<Vec<usize>>());
         let done = AtomicUsize::new(0);
         let workers = self.settings.workers();
@@ -343,7 +340,7 @@ where
                 scope.spawn(|| {
                     while let Some(index) = furthest_behind(&waiting, board) {
                         let mut worker = lock(&self.chains[index]);
-                        let finished = self.advance(&mut worker, index, until, board, control);
+                        let finished = self.advance(&mut worker, index, until, session);
                         if let Some(way) = way
                             && worker.failure.is_none()
                             && worker.outlet.due(worker.trace.len() - worker.outlet.sent)
@@ -390,15 +387,14 @@ where
         worker: &mut Worker<K>,
         index: usize,
         until: u64,
-        board: &Board,
-        control: &Control,
+        session: &Session<'_, T::State, K::Learnt>,
     ) -> bool {
         // A worker that failed is never stepped again, so a state half changed by the panic is not used.
-        match caught(|| self.slice(worker, index, until, board, control)) {
+        match caught(|| self.slice(worker, index, until, session)) {
             Ok(finished) => finished,
             Err(failure) => {
                 worker.failure = Some(failure);
-                board.fail();
+                session.board.fail();
                 true
             }
         }
@@ -409,9 +405,9 @@ where
         worker: &mut Worker<K>,
         index: usize,
         until: u64,
-        board: &Board,
-        control: &Control,
+        session: &Session<'_, T::State, K::Learnt>,
     ) -> Result<bool> {
+        let &Session { board, control, .. } = session;
         let width = self.names.len();
         if worker.trace.decisions.capacity() == worker.trace.decisions.len() {
             let left = until - worker.chain.draws().min(until);

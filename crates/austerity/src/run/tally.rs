@@ -94,16 +94,21 @@ impl Contradiction {
     }
 }
 
+/// What is known of an audited pair once all rows have been read.
+#[derive(Clone, Copy, Debug)]
+pub struct CompletePair {
+    /// What the theory says of its decision.
+    pub theory: StepError,
+    /// Its log ratio.
+    pub ratio: f64,
+    /// The defect of a surrogate, and the difference it belongs to.
+    pub defect: (f64, f64),
+}
+
 impl Tally {
-    /// Adds an audit, what the theory says of its pair, its log ratio on all rows, and the defect with the difference it belongs to.
-    pub fn add_audit(
-        &mut self,
-        decision: &Decision,
-        audit: &Audit,
-        theory: &StepError,
-        ratio: f64,
-        defect: (f64, f64),
-    ) {
+    /// Adds an audit, and what all rows say of its pair.
+    pub fn add_audit(&mut self, decision: &Decision, audit: &Audit, pair: &CompletePair) {
+        let &CompletePair { theory, ratio, defect } = pair;
         self.audited += 1;
         if ratio.is_finite() {
             let size = ratio.abs();

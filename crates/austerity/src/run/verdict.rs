@@ -208,43 +208,15 @@ mod tests {
         (vec![Summary::new("a", &chains)], counters)
     }
 
-    fn verdict(change: impl Fn(&mut Vec<Summary>, &mut Counters)) -> Verdict {
-        biased(change, None)
-    }
-
-    fn biased(change: impl Fn(&mut Vec<Summary>, &mut Counters), inflation: Option<f64>) -> Verdict {
-        after(change, inflation, 0)
-    }
-
-    fn after(
+    /// The verdict on a good run that `change` has made worse.
+    fn judged(
         change: impl Fn(&mut Vec<Summary>, &mut Counters),
-        inflation: Option<f64>,
-        tightened: usize,
+        more: impl Fn(&mut Evidence<'_>),
     ) -> Verdict {
         let (mut summary, mut counters) = good();
         change(&mut summary, &mut counters);
         let rule = RuleSettings::Sequential(SequentialSettings::constant(32, 0.01));
-        Verdict::new(&Evidence {
-            summary: &summary,
-            counters: &counters,
-            rows: 1000,
-            chains: 4,
-            rule: &rule,
-            ended: None,
-            tightened,
-            predicted_inflation: inflation,
-            draws: 500,
-            stuck: 0,
-            hazards: &[],
-        })
-    }
-
-    /// A verdict on chains that disagree, with what is known of the posterior.
-    fn apart(stuck: usize, hazards: &[Hazard], rhat: f64) -> Verdict {
-        let (mut summary, counters) = good();
-        summary[0].rhat = rhat;
-        let rule = RuleSettings::default();
-        Verdict::new(&Evidence {
+        let mut evidence = Evidence {
             summary: &summary,
             counters: &counters,
             rows: 1000,
@@ -254,9 +226,23 @@ mod tests {
             tightened: 0,
             predicted_inflation: None,
             draws: 500,
-            stuck,
-            hazards,
-        })
+            stuck: 0,
+            hazards: &[],
+        };
+        more(&mut evidence);
+        Verdict::new(&evidence)
+    }
+
+    fn verdict(change: impl Fn(&mut Vec<Summary>, &mut Counters)) -> Verdict {
+        judged(change, |_| {})
+    }
+
+    /// A verdict on chains that disagree, with what is known of the posterior.
+    fn apart(stuck: usize, hazards: &'static [Hazard], rhat: f64) -> Verdict {
+        judged(
+            |summary, _| summary[0].rhat = rhat,
+            |evidence| (evidence.stuck, evidence.hazards) = (stuck, hazards),
+        )
     }
 
     #[test]
@@ -269,11 +255,10 @@ mod tests {
             words(&stays).contains("1 of 4 chains have not moved") && words(&stays).contains("start"),
             "{stays:?}"
         );
-        let parameters = vec!["a".to_owned()];
-        let flat = [Hazard::FlatDirection { parameters: parameters.clone() }];
-        let degenerate = [Hazard::DegenerateMode { parameters }];
-        let one = [Hazard::OneResponse { value: "0".into() }];
-        for verdict in [&stays, &apart(0, &flat, 1.4), &apart(0, &degenerate, 1.4), &apart(0, &one, 1.4)] {
+        static FLAT: [Hazard; 1] = [Hazard::FlatDirection { parameters: Vec::new() }];
+        static DEGENERATE: [Hazard; 1] = [Hazard::DegenerateMode { parameters: Vec::new() }];
+        static ONE: [Hazard; 1] = [Hazard::OneResponse { value: String::new() }];
+        for verdict in [&stays, &apart(0, &FLAT, 1.4), &apart(0, &DEGENERATE, 1.4), &apart(0, &ONE, 1.4)] {
             assert!(
                 !verdict.trusted() && !verdict.short && !words(verdict).contains("longer"),
                 "{verdict:?}"
@@ -281,7 +266,7 @@ mod tests {
             assert!(words(verdict).contains("Chains disagree"), "{verdict:?}");
         }
         // Chains that agree do not make an improper posterior proper; one response is the prior's business.
-        assert!(!apart(0, &flat, 1.0).trusted() && apart(0, &one, 1.0).trusted());
+        assert!(!apart(0, &FLAT, 1.0).trusted() && apart(0, &ONE, 1.0).trusted());
         let counters = Counters { steps: 300, ..Counters::default() };
         assert_eq!(stuck([&counters, &Counters { accepted: 1, ..counters }, &Counters::default()]), 1);
     }
@@ -315,11 +300,15 @@ mod tests {
         let held = verdict(|_, c| c.guarded = 21);
         assert!(held.trusted() && held.remarks[0].contains("guard"), "{held:?}");
         for (inflation, trusted) in [(1.04, true), (1.06, false), (0.9, false), (f64::INFINITY, false)] {
-            assert_eq!(biased(|_, _| {}, Some(inflation)).trusted(), trusted, "{inflation}");
+            assert_eq!(
+                judged(|_, _| {}, |e| e.predicted_inflation = Some(inflation)).trusted(),
+                trusted,
+                "{inflation}"
+            );
         }
-        let some = after(|_, _| {}, None, 1);
+        let some = judged(|_, _| {}, |e| e.tightened = 1);
         assert!(some.reasons.len() == 1 && some.reasons[0].to_string().contains("1 of 4 chains"), "{some:?}");
-        let all = after(|_, _| {}, None, 4);
+        let all = judged(|_, _| {}, |e| e.tightened = 4);
         assert!(all.trusted() && all.remarks[0].contains("every chain"), "{all:?}");
         reason(&|_, c| c.accepted = 0, "No chain has moved");
         reason(&|_, c| c.steps = 0, "warm-up");

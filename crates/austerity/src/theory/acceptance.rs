@@ -92,8 +92,7 @@ impl ErrorTable {
         &self,
         law: Law,
         rows: usize,
-        mean: f64,
-        sd: f64,
+        (mean, sd): (f64, f64),
         offset: f64,
     ) -> Result<StepError> {
         self.step(law, rows as f64 * mean + offset, kappa(sd, rows)?)
@@ -146,7 +145,7 @@ impl ErrorTable {
             sums[2] += weight * (above + below) * usage;
         };
         for pair in breaks.windows(2) {
-            composite(pair[0], pair[1], PANEL, PANEL_NODES, &mut add);
+            composite(pair[0]..pair[1], PANEL, PANEL_NODES, &mut add);
         }
         sums
     }

@@ -216,7 +216,7 @@ fn each(moves: Moves, width: f64, mut visit: impl FnMut(f64, f64)) {
         [-FAR, place(-6.0 * steep), place(-steep), place(0.0), place(steep), place(6.0 * steep), FAR];
     breaks.sort_by(f64::total_cmp);
     for pair in breaks.windows(2) {
-        composite(pair[0], pair[1], 2.5, 12, |z, weight| {
+        composite(pair[0]..pair[1], 2.5, 12, |z, weight| {
             visit(spread * z - 0.5 * energy * energy, weight * (-0.5 * z * z).exp());
         });
     }

@@ -5,6 +5,7 @@
 //! life of the process. Sizes are rounded up to a multiple of [`STEP`], so that few are made. Do not use for
 //! integrands with kinks inside the interval: split there.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Sizes of rules are multiples of this.
@@ -65,9 +66,10 @@ fn legendre(size: usize, x: f64) -> (f64, f64) {
     (value, size as f64 * (x * value - before) / (x * x - 1.0))
 }
 
-/// Calls `visit(x, weight)` at the nodes of a composite rule on [`low`, `high`]: panels no longer than
+/// Calls `visit(x, weight)` at the nodes of a composite rule on `range`: panels no longer than
 /// `panel`, `size` nodes each.
-pub(crate) fn composite(low: f64, high: f64, panel: f64, size: usize, mut visit: impl FnMut(f64, f64)) {
+pub(crate) fn composite(range: Range<f64>, panel: f64, size: usize, mut visit: impl FnMut(f64, f64)) {
+    let Range { start: low, end: high } = range;
     if high <= low {
         return;
     }
@@ -113,8 +115,8 @@ mod tests {
     #[test]
     fn panels_add_up() {
         let mut sum = 0.0;
-        composite(0.0, 3.0, 0.7, 8, |x, w| sum += w * x.exp());
+        composite(0.0..3.0, 0.7, 8, |x, w| sum += w * x.exp());
         assert!((sum - (3.0f64.exp() - 1.0)).abs() < 1e-12);
-        composite(1.0, 1.0, 0.7, 8, |_, _| panic!("nothing to visit"));
+        composite(1.0..1.0, 0.7, 8, |_, _| panic!("nothing to visit"));
     }
 }

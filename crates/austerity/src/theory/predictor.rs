@@ -97,7 +97,7 @@ mod tests {
         let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
         let mut predictor = Predictor::new(&settings(None), rows).unwrap();
         for (mean, sd) in [(-1e-4, 0.02), (3e-5, 0.01), (0.0, 1e-5)] {
-            let wanted = table.step_of_moments(Law::Metropolis, rows, mean, sd, 0.2).unwrap();
+            let wanted = table.step_of_moments(Law::Metropolis, rows, (mean, sd), 0.2).unwrap();
             assert_eq!(predictor.pair(mean, sd, 0.2), wanted);
         }
         assert_eq!(predictor.tables.len(), 1);

@@ -21,6 +21,8 @@
 //! [`crate::theory::RandomWalk::error_estimate`]. Cost: Σ_j (nodes of the positive half) × (nodes within 7σ)
 //! exponentials, then half the nodes per look and drift.
 
+use std::ops::Range;
+
 use fearless_simd::{Level, dispatch};
 
 use super::exponential::{exp_negative, weighted_sum};
@@ -136,7 +138,7 @@ impl Sweep {
                 resolved &= half <= MOST_NODES;
                 let panels = (half.min(MOST_NODES) / PANEL_NODES).ceil().max(1.0);
                 let size = (half / panels).min(PANEL_NODES) as usize + 10;
-                (core, top) = layer.panels(core, top, panels as usize, size, survival);
+                (core, top) = layer.panels(core..top, panels as usize, size, survival);
             }
             for (&z, weight) in layer.nodes.iter().zip(&layer.weights) {
                 nodes.inside.half.push(z, DENSITY * weight);
@@ -275,8 +277,7 @@ impl Weighted {
     #[inline(always)]
     fn panels(
         &mut self,
-        mut core: f64,
-        top: f64,
+        Range { start: mut core, end: top }: Range<f64>,
         panels: usize,
         size: usize,
         survival: impl Fn(f64) -> f64,
@@ -288,7 +289,7 @@ impl Weighted {
             let (low, high) = (start + width * k as f64, start + width * (k + 1) as f64);
             let held = self.nodes.len();
             let (mut least, mut most) = (1.0f64, 0.0f64);
-            composite(low, high, high - low, size, |z, weight| {
+            composite(low..high, high - low, size, |z, weight| {
                 let h = survival(z);
                 (least, most) = (least.min(h), most.max(h));
                 self.push(z, weight * h);

@@ -172,7 +172,7 @@ impl<M: Sampled, P: Stored> Residuals<'_, M, P> {
         let settings = Settings { rule: rule.clone(), warmup: 0, chains: 1, seed, ..Settings::default() };
         let checkpoint = ChainCheckpoint::start(self.start.clone(), self.proposal.clone());
         let rows = self.model.len();
-        let mut chain = Chain::new(self.model, &settings, rule.build(rows)?, u32::MAX, checkpoint)?;
+        let mut chain = Chain::new(self.model, &settings, rule.build(rows)?, (u32::MAX, checkpoint))?;
         let mut spreads = Vec::with_capacity(steps);
         let begun = Instant::now();
         let enough = |made: usize| {

@@ -25,12 +25,7 @@ const NEAR: f64 = 1.0;
 const SAME: f64 = 1.0;
 
 /// See [`super::other_modes`].
-pub(super) fn other_modes<M: Sampled>(
-    model: &M,
-    mode: &Mode,
-    start: &[f64],
-    control: &Control,
-) -> Result<(Vec<Mode>, usize), Failure> {
+pub(super) fn other_modes<M: Sampled>(model: &M, mode: &Mode, start: &[f64], control: &Control) -> Found {
     let d = mode.state.len();
     let rows = model.len().min(SAMPLE) as f64;
     let limit = SHARE * 2.0 * (d * d) as f64 * rows;

@@ -1,11 +1,25 @@
 //! Surrogate plus residuals is the log-likelihood, for every family, order, stratum and storage; remainders against quadrature in f64.
 
+/// Calls `check(&family, kind)` for every family.
+macro_rules! for_every_family {
+    ($check:ident) => {{
+        struct All;
+        impl crate::glm::Visitor for All {
+            type Output = ();
+            fn visit<F: Family>(self, family: F) {
+                $check(&family, F::KIND);
+            }
+        }
+        crate::glm::AnyFamily::ALL.iter().for_each(|family| family.visit(All));
+    }};
+}
+
 mod gradient;
 mod replication;
 mod row_sample;
 
 use super::*;
-use crate::glm::{AnyFamily, Binomial, Logistic, Poisson, Student, Visitor};
+use crate::glm::{Binomial, Logistic, Poisson, Student};
 use crate::{Data, Prior, ResponseKind, Surrogate};
 use austerity::model::{Access, Model};
 use austerity::population::{Moments, Population};
@@ -107,14 +121,7 @@ fn identity<F: Family>(family: &F, kind: ResponseKind) {
 
 #[test]
 fn surrogate_and_residuals_are_the_likelihood() {
-    struct All;
-    impl Visitor for All {
-        type Output = ();
-        fn visit<F: Family>(self, family: F) {
-            identity(&family, F::KIND);
-        }
-    }
-    AnyFamily::ALL.iter().for_each(|family| family.visit(All));
+    for_every_family!(identity);
 }
 
 #[test]

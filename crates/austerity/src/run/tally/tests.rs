@@ -5,6 +5,10 @@ use crate::rng::{Role, stream};
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal, StudentT};
 
+fn pair(mean_error: f64, ratio: f64, defect: (f64, f64)) -> CompletePair {
+    CompletePair { theory: theory(mean_error), ratio, defect }
+}
+
 fn theory(mean_error: f64) -> StepError {
     StepError { acceptance: 0.5, delta: -0.3 * mean_error, mean_error, data_usage: 0.1 }
 }
@@ -12,7 +16,7 @@ fn theory(mean_error: f64) -> StepError {
 fn audit(tally: &mut Tally, wrong: bool, deviation: f64, predicted: f64) {
     let decision = Decision { stopped: Stopped::Bound, ..Decision::ruled_out() };
     let audit = Audit { accepted: wrong, mean: 0.0, sd: 1.0, deviation };
-    tally.add_audit(&decision, &audit, &theory(predicted), 0.0, (0.0, 0.0));
+    tally.add_audit(&decision, &audit, &pair(predicted, 0.0, (0.0, 0.0)));
 }
 
 #[test]
@@ -111,13 +115,13 @@ fn a_defect_is_found_at_once() {
     let mut tally = Tally::default();
     let decision = Decision { stopped: Stopped::Exhausted, ..Decision::ruled_out() };
     let same = Audit::complete(&decision);
-    tally.add_audit(&decision, &same, &theory(0.0), 0.0, (9e-4, 0.3));
-    tally.add_audit(&decision, &same, &theory(0.0), 0.0, (4e-3, -5.0));
+    tally.add_audit(&decision, &same, &pair(0.0, 0.0, (9e-4, 0.3)));
+    tally.add_audit(&decision, &same, &pair(0.0, 0.0, (4e-3, -5.0)));
     assert_eq!(tally.contradiction(), None);
-    tally.add_audit(&decision, &same, &theory(0.0), 0.0, (-6e-3, -5.0));
+    tally.add_audit(&decision, &same, &pair(0.0, 0.0, (-6e-3, -5.0)));
     assert_eq!((tally.contradiction(), tally.deviating), (Some(Contradiction::Defect), 0));
     assert!(!Contradiction::Defect.yields_to_data() && tally.sentence().unwrap().contains("1 of 3"));
-    tally.add_audit(&decision, &same, &theory(0.0), 0.0, (f64::NEG_INFINITY, 0.0));
+    tally.add_audit(&decision, &same, &pair(0.0, 0.0, (f64::NEG_INFINITY, 0.0)));
     assert_eq!((tally.defects, tally.largest_defect), (2, MOST_DEFECT));
 }
 
@@ -156,9 +160,9 @@ fn the_temperature_shows_in_the_signs_of_log_ratios() {
             let variance = 2.0;
             let z: f64 = StandardNormal.sample(&mut rng);
             let ratio = -0.5 * beta * variance + f64::sqrt(variance) * z;
-            tally.add_audit(&decision, &same, &theory(0.01), ratio, (0.0, 0.0));
+            tally.add_audit(&decision, &same, &pair(0.01, ratio, (0.0, 0.0)));
         }
-        tally.add_audit(&decision, &same, &theory(0.01), f64::NEG_INFINITY, (0.0, 0.0));
+        tally.add_audit(&decision, &same, &pair(0.01, f64::NEG_INFINITY, (0.0, 0.0)));
         let (found, error) = tally.inverse_temperature().unwrap();
         assert!((0.005..0.03).contains(&error), "{error}");
         // One step of Newton's method is off by the square of the distance, at most.

@@ -84,6 +84,19 @@ fn union_bound_of_the_paper() {
     }
 }
 
+/// The walk with all looks, that with merged looks, and the largest difference of their outcomes over drifts.
+fn merged(plan: Plan) -> (RandomWalk, RandomWalk, f64) {
+    let exact = RandomWalk::new(plan.clone(), Accuracy::Exact);
+    let fast = RandomWalk::new(plan, Accuracy::Fast);
+    let difference = |i: i32| {
+        let drift = 0.01 * (f64::from(i) * 0.6).sinh();
+        let (a, b) = (exact.outcome(drift), fast.outcome(drift));
+        (a.error - b.error).abs().max((a.data_usage - b.data_usage).abs())
+    };
+    let worst = (0..16).map(difference).fold(0.0, f64::max);
+    (exact, fast, worst)
+}
+
 /// 3,250 looks merged to some 480: error against all looks, over drifts, levels and shapes.
 #[test]
 fn merged_looks() {
@@ -96,14 +109,7 @@ fn merged_looks() {
         let bound = Bound { base: Base::Epsilon(epsilon), shape, time: Time::Share };
         let plan = general(1_950_000, Looks::constant(600), bound);
         assert_eq!(plan.looks(), 3250);
-        let exact = RandomWalk::new(plan.clone(), Accuracy::Exact);
-        let fast = RandomWalk::new(plan, Accuracy::Fast);
-        let mut worst = 0.0f64;
-        for i in 0..16 {
-            let drift = 0.01 * (f64::from(i) * 0.6).sinh();
-            let (a, b) = (exact.outcome(drift), fast.outcome(drift));
-            worst = worst.max((a.error - b.error).abs()).max((a.data_usage - b.data_usage).abs());
-        }
+        let (exact, fast, worst) = merged(plan);
         println!("ε {epsilon} {shape:?}: {worst:.1e}, estimated {:.1e}", fast.error_estimate());
         assert!(worst < 1e-4, "{worst}");
         assert!(worst < fast.error_estimate());
@@ -183,14 +189,7 @@ fn merged_looks_of_all_shapes() {
             for epsilon in [0.001, 0.05, 0.2] {
                 let bound = Bound { base: Base::Epsilon(epsilon), shape, time };
                 let plan = general(100_000, Looks::constant(100), bound);
-                let exact = RandomWalk::new(plan.clone(), Accuracy::Exact);
-                let fast = RandomWalk::new(plan, Accuracy::Fast);
-                let mut worst = 0.0f64;
-                for i in 0..16 {
-                    let drift = 0.01 * (f64::from(i) * 0.6).sinh();
-                    let (a, b) = (exact.outcome(drift), fast.outcome(drift));
-                    worst = worst.max((a.error - b.error).abs()).max((a.data_usage - b.data_usage).abs());
-                }
+                let (_, fast, worst) = merged(plan);
                 assert!(worst < fast.error_estimate(), "{shape:?} {time:?} {epsilon}: {worst}");
                 largest = largest.max(worst);
             }

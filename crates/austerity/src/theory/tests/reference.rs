@@ -89,14 +89,15 @@ fn error_of_one_step() {
         (-5.7e-5, 0.01, 12_214, 0.01, 0.498_477, 0.006_373_8, 0.038_436_5, 0.799_208),
     ] {
         let table = table(rows, 500, epsilon);
-        let step = table.step_of_moments(Law::Metropolis, rows, mean, sd, 0.0).unwrap();
+        let step = table.step_of_moments(Law::Metropolis, rows, (mean, sd), 0.0).unwrap();
         close(step.acceptance, acceptance, 1e-6);
         close(step.delta, delta, 1e-6);
         close(step.mean_error, error, 1e-6);
         close(step.data_usage, usage, 1e-6);
         // The prior ratio and the proposal ratio move the threshold: only the total counts.
         let total = rows as f64 * mean;
-        let moved = table.step_of_moments(Law::Metropolis, rows, mean - 0.3 / rows as f64, sd, 0.3).unwrap();
+        let moved =
+            table.step_of_moments(Law::Metropolis, rows, (mean - 0.3 / rows as f64, sd), 0.3).unwrap();
         close(moved.delta, step.delta, 1e-12);
         // λ = 1 compensates nothing.
         let kappa = crate::theory::kappa(sd, rows).unwrap();

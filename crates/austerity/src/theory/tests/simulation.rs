@@ -105,7 +105,7 @@ fn algorithm_one_on_logistic_differences() {
             let mut rule = Sequential::new(&settings, rows).unwrap();
             let walk = RandomWalk::new(Plan::of_rule(&rule).unwrap(), Accuracy::Exact);
             let expected =
-                ErrorTable::new(&walk, Accuracy::Exact).step_of_moments(law, rows, mean, sd, 0.2).unwrap();
+                ErrorTable::new(&walk, Accuracy::Exact).step_of_moments(law, rows, (mean, sd), 0.2).unwrap();
             let mut population = Numbers(values.clone());
             let mut order = BlockOrder::new(rows, 1, 34, 0).unwrap();
             let mut rng = stream(34, 0, Role::Decision);

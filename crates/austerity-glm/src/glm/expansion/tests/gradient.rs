@@ -53,14 +53,7 @@ fn unbiased<F: Family>(family: &F, kind: ResponseKind) {
 
 #[test]
 fn batches_of_residuals_are_unbiased() {
-    struct All;
-    impl Visitor for All {
-        type Output = ();
-        fn visit<F: Family>(self, family: F) {
-            unbiased(&family, F::KIND);
-        }
-    }
-    AnyFamily::ALL.iter().for_each(|family| family.visit(All));
+    for_every_family!(unbiased);
 }
 
 fn logistic(rows: usize, columns: usize) -> Glm<Logistic> {
