@@ -10,7 +10,7 @@
 //! Everything is built once with the settings of `[profile.test]`: lints and docs share their metadata, tests, experiments and the wheel their
 //! libraries. The step `first build` checks the program without features, as a newcomer builds it.
 
-use crate::checks::{documents, manifests, sources};
+use crate::checks::{documents, functions, manifests, sources};
 use crate::command::{self, cargo};
 use crate::python;
 use crate::slowest;
@@ -83,6 +83,8 @@ fn run_project_checks(steps: &mut Steps, root: &Path, tree: &Tree) {
         }
     });
     steps.run("file size", "sources of moderate length (warns only)", || sources::file_size(tree));
+    steps.run("functions", "none longer than a screen", || functions::lengths(tree));
+    steps.run("arguments", "few per function of the core", || functions::arguments(tree));
     steps.run("module openings", "library modules say what they are for", || sources::module_openings(tree));
     steps.run("unsafe code", "only where it is allowed", || sources::unsafe_code(tree));
     steps.run("documented commands", "the commands of the README exist", || {
