@@ -1,7 +1,7 @@
 //! `austerity analyze`: from ε to the error of the test, of a step, and of the stationary distribution.
 
 use austerity::rule::{Law, Looks, SequentialSettings, Statistic};
-use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Outcome, Plan, RandomWalk, StepError};
+use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Outcome, StepError, TestPlan, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const MANY_LOOKS: usize = 5000;
 /// Everything that was computed about one test.
 struct Analysis {
     looks: usize,
-    walk: RandomWalk,
+    walk: TestWalk,
     table: ErrorTable,
     step: Option<StepError>,
     bias: Option<(Bias, Option<f64>)>,
@@ -103,12 +103,12 @@ fn moves(options: &AnalyzeOptions) -> Option<Moves> {
 impl Analysis {
     fn new(options: &AnalyzeOptions, epsilon: Option<f64>) -> Result<Self, Failure> {
         let settings = settings(options, epsilon)?;
-        let plan = Plan::of_settings(&settings, options.n)?;
+        let plan = TestPlan::of_settings(&settings, options.n)?;
         // All that are made, also those that cannot decide (a single row has no sd) and those after one that always does.
         let looks = settings.looks.schedule(options.n, options.block_rows)?.len();
         // Thousands of looks are merged where that changes no more than the fourth digit.
         let accuracy = if plan.looks() > MANY_LOOKS { Accuracy::Fast } else { Accuracy::Exact };
-        let walk = RandomWalk::new(plan, accuracy);
+        let walk = TestWalk::new(plan, accuracy);
         let table = ErrorTable::new(&walk, accuracy);
         let step = match (options.mean, options.sd) {
             (Some(mean), Some(sd)) => {
@@ -304,8 +304,8 @@ fn bias_curves(options: &AnalyzeOptions, moves: Moves) -> Result<Vec<Curve>, Fai
     let mut compensated = Curve { label: "compensated".into(), points: Vec::new() };
     for i in 0..=24 {
         let epsilon = 0.001 * 300f64.powf(f64::from(i) / 24.0);
-        let plan = Plan::of_settings(&settings(options, Some(epsilon))?, options.n)?;
-        let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
+        let plan = TestPlan::of_settings(&settings(options, Some(epsilon))?, options.n)?;
+        let table = ErrorTable::new(&TestWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
         plain.points.push((epsilon, table.bias(Law::Metropolis, moves)?.sd_inflation));
         if let Some(lambda) = table.compensation(moves)? {
             let bias = table.bias(Law::Compensated { lambda }, moves)?;

@@ -1,7 +1,7 @@
 //! How to spend a budget: the rule and the proposal whose draws have the least risk when the time is up.
 //!
 //! The paper's philosophy (Korattikara, Chen & Welling 2014, section 3): a biased chain that is quick beats an exact one until the clock
-//! says otherwise. Of every [`Setting`] at hand what it costs, how fast it mixes and how wrong it is are estimated; [`plan`] takes the one with the least
+//! says otherwise. Of every [`Offer`] at hand what it costs, how fast it mixes and how wrong it is are estimated; [`plan`] takes the one with the least
 //! predicted risk bias² + variance ([`PredictedRisk`]) at the end of what is left, of all draws pooled: those of earlier segments count with their own
 //! biases. A segment that has run mends the estimates ([`Estimates::update`]), and the plan is made again when the cost passes
 //! `first`, 2·`first`, 4·`first`, … ([`next_review`]).
@@ -11,7 +11,7 @@
 //! | [`risk`] | [`Segment`], [`PredictedRisk`]: what draws of several settings together are worth |
 //! | [`walks`](mod@walks) | [`walks()`]: the rules of a random walk to choose from |
 //! | [`noise`] | noise of decisions about what a surrogate leaves → acceptance, bound of the sd inflation |
-//! | [`estimates`] | [`Setting`], [`Estimates`], [`Observed`]: what a setting costs and brings, as far as known |
+//! | [`estimates`] | [`Offer`], [`Estimates`], [`Observed`]: what a setting costs and brings, as far as known |
 //!
 //! Pure functions: the caller has the clock, and cost is in any unit (seconds, likelihood evaluations). Cost: settings × segments operations.
 //! Not for choosing among posteriors or surrogates: bias is what the theory predicts, and where that is wrong the plan is.
@@ -23,13 +23,13 @@ pub mod walks;
 
 use serde::{Deserialize, Serialize};
 
-pub use estimates::{Estimates, Observed, Prices, Setting, Terms};
+pub use estimates::{Estimates, Observed, Offer, Prices, Terms};
 pub use noise::{noise_bias, noise_inflation, noisy_acceptance, spread_at};
 pub use risk::{PredictedRisk, Segment};
 pub use walks::{Effort, Walk, walks};
 
 /// A segment shorter than this share of the one before it is not worth a plan of its own: the last one takes it.
-const SHORTEST: f64 = 0.5;
+const SHORTEST_SEGMENT: f64 = 0.5;
 
 /// What to do with the rest of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,16 +50,16 @@ pub struct Choice {
 /// positive number, the choice is no setting at all and the risk that of the history as it is.
 ///
 /// ```
-/// use austerity_fit::budget::{Estimates, Prices, Setting, Terms, plan};
+/// use austerity_fit::budget::{Estimates, Prices, Offer, Terms, plan};
 ///
-/// let exact = Setting { scan_evaluations: 100_000.0, worth: 0.02, ..Setting::default() };
-/// let quick = Setting { block_evaluations: 5_000.0, worth: 0.02, inflation: 1.05, ..Setting::default() };
+/// let exact = Offer { scan_evaluations: 100_000.0, worth: 0.02, ..Offer::default() };
+/// let quick = Offer { block_evaluations: 5_000.0, worth: 0.02, inflation: 1.05, ..Offer::default() };
 /// let estimates = Estimates::new(Terms::default(), Prices { overhead: 1.0, block: 4e-9, scan: 3e-9 });
 /// let best = |seconds| plan(&[exact, quick], &[], &estimates, seconds).setting;
 /// assert_eq!((best(1.0), best(1000.0)), (Some(1), Some(0)));
 /// ```
 #[must_use]
-pub fn plan(candidates: &[Setting], history: &[Segment], estimates: &Estimates, left: f64) -> Choice {
+pub fn plan(candidates: &[Offer], history: &[Segment], estimates: &Estimates, left: f64) -> Choice {
     let firsts = if estimates.terms.discard { history.len() } else { 0 };
     // What is drawn counts unless something better is found; an empty history is worth nothing.
     let mut best = (0..=firsts)
@@ -102,7 +102,7 @@ pub fn next_review(first: f64, spent: f64, all: f64) -> f64 {
     let doublings = if spent < first { 0 } else { (spent / first).log2().floor() as i32 + 1 };
     let next = first * 2f64.powi(doublings);
     let next = if next > spent { next } else { 2.0 * next };
-    if all - next < SHORTEST * (next - spent) { all } else { next }
+    if all - next < SHORTEST_SEGMENT * (next - spent) { all } else { next }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use austerity::run::{
     ChainTrace, Checkpoint, Control, Ended, MetropolisSampler, Part, Run, Sampler, Settings, Silent, Sink,
     Trace,
 };
-use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk as TestWalk};
+use austerity::theory::{Accuracy, ErrorTable, TestPlan, TestWalk};
 use austerity_glm::{Glm, Logistic, ResponseKind, generate};
 
 type State = Vec<f64>;
@@ -175,7 +175,7 @@ fn audits_disagree_as_often_as_the_theory_says() {
     let settings = Settings { audit: 1.0, ..settings(3_000) };
     let run = sampler(&model, &settings).run(&Control::new(), &mut Silent);
     let RuleSettings::Sequential(test) = &settings.rule else { unreachable!() };
-    let plan = Plan::of_settings(test, rows).unwrap();
+    let plan = TestPlan::of_settings(test, rows).unwrap();
     let table = ErrorTable::new(&TestWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
     let (mut predicted, mut variance, mut seen, mut squares) = (0.0, 0.0, 0.0, 0.0);
     for decision in run.trace.chains.iter().flat_map(|chain| &chain.decisions) {

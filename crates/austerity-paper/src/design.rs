@@ -7,7 +7,7 @@
 
 use austerity::design::{Design, Pairs, Space, average, evaluate, worst_case};
 use austerity::rule::Law;
-use austerity::theory::{Accuracy, ErrorTable, RandomWalk};
+use austerity::theory::{Accuracy, ErrorTable, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 use serde_json::json;
 
@@ -78,7 +78,7 @@ fn search(target: f64, kind: usize, training: &Pairs, test: &Pairs) -> Result<Op
         _ => (space.clone(), worst_case(&space, rows, target)?),
     };
     let Some(design) = search.best else { return Ok(None) };
-    let walk = RandomWalk::new(space.plan(&design.candidate, rows)?, Accuracy::Fast);
+    let walk = TestWalk::new(space.plan(&design.candidate, rows)?, Accuracy::Fast);
     let table = ErrorTable::new(&walk, Accuracy::Fast);
     let [error, data_usage] = evaluate(&table, test, Law::Metropolis)?;
     Ok(Some(Tested { target, kind, design, error, data_usage }))

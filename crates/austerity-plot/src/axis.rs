@@ -33,7 +33,7 @@ pub(super) struct Fitted {
 /// Decades a logarithmic axis shows at the most: smaller values are as good as zero.
 const DECADES: f64 = 6.0;
 /// Larger values are not drawn: the span of an axis must stay finite.
-const LARGEST: f64 = 1e300;
+const LARGEST_DRAWN: f64 = 1e300;
 
 impl Axis {
     /// An axis whose limits come from the data.
@@ -55,7 +55,7 @@ impl Axis {
     }
 
     pub(super) fn fit(&self, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Fitted {
-        let usable = |v: &f64| v.abs() <= LARGEST && (self.scale == Scale::Linear || *v > 0.0);
+        let usable = |v: &f64| v.abs() <= LARGEST_DRAWN && (self.scale == Scale::Linear || *v > 0.0);
         let (low, high) = values
             .filter(usable)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use austerity::Result;
 use austerity::design::{Pairs, Space, average};
 use austerity::rule::{Law, SequentialSettings, Statistic};
-use austerity::theory::{Accuracy, ErrorTable, Moves, Outcome, Plan, RandomWalk, paper_grid};
+use austerity::theory::{Accuracy, ErrorTable, Moves, Outcome, TestPlan, TestWalk, paper_grid};
 use criterion::Criterion;
 
 const DRIFTS: usize = 64;
 
-fn plan(rows: usize, step: usize, epsilon: f64) -> Result<Plan> {
+fn plan(rows: usize, step: usize, epsilon: f64) -> Result<TestPlan> {
     let settings =
         SequentialSettings { statistic: Statistic::Normal, ..SequentialSettings::paper(step, epsilon) };
-    Plan::of_settings(&settings, rows)
+    TestPlan::of_settings(&settings, rows)
 }
 
 /// 64 drifts from 0 to about 10, dense near 0.
@@ -28,8 +28,8 @@ fn drift(i: usize) -> f64 {
 }
 
 /// Sweep and 64 drifts.
-fn analyse(plan: &Plan, accuracy: Accuracy) -> Vec<Outcome> {
-    let walk = RandomWalk::new(plan.clone(), accuracy);
+fn analyse(plan: &TestPlan, accuracy: Accuracy) -> Vec<Outcome> {
+    let walk = TestWalk::new(plan.clone(), accuracy);
     (0..DRIFTS).map(|i| walk.outcome(drift(i))).collect()
 }
 
@@ -98,7 +98,7 @@ fn requirements() -> Result<()> {
             let fast_time = fast_time.as_secs_f64();
             line(&format!("{name}: E and pi at 64 drifts"), 1e3 * fast_time, "ms", "<=", milliseconds);
             line(&format!("{name}: error"), 1e4 * largest_difference(&fast, &exact), "e-4", "<=", 1.0);
-            let estimate = RandomWalk::new(plan.clone(), Accuracy::Exact).error_estimate();
+            let estimate = TestWalk::new(plan.clone(), Accuracy::Exact).error_estimate();
             line(&format!("{name}: error, exact mode"), 1e6 * estimate, "e-6", "<=", 1.0);
             println!("{:<66} {:>11.4} ms", format!("{name}: exact mode"), 1e3 * exact_time.as_secs_f64());
             // The coarsest grid that is as accurate as required; at thousands of looks even 256 cells are
@@ -134,7 +134,7 @@ fn criterion_benches(criterion: &mut Criterion) -> Result<()> {
     let large = plan(1_950_000, 600, 0.05)?;
     criterion.bench_function("64 drifts, 25 looks", |b| b.iter(|| analyse(&small, Accuracy::Fast)));
     criterion.bench_function("64 drifts, 3250 looks merged", |b| b.iter(|| analyse(&large, Accuracy::Fast)));
-    let walk = RandomWalk::new(small, Accuracy::Exact);
+    let walk = TestWalk::new(small, Accuracy::Exact);
     criterion.bench_function("table, 25 looks", |b| b.iter(|| ErrorTable::new(&walk, Accuracy::Exact)));
     let table = ErrorTable::new(&walk, Accuracy::Exact);
     criterion.bench_function("error of one step", |b| {

@@ -6,7 +6,7 @@ use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Limits, Sampler, Settings};
-use austerity::theory::{Accuracy, ErrorTable, Moves, Plan};
+use austerity::theory::{Accuracy, ErrorTable, Moves, TestPlan, TestWalk};
 use austerity_fit::Line;
 use austerity_fit::output::Failure;
 use austerity_fit::request::Common;
@@ -146,7 +146,7 @@ impl Problem {
 /// The sd inflation that the theory predicts for the random walk on a Gaussian target; 1 for exact decisions.
 fn predicted(rule: &RuleSettings, rows: usize) -> Result<f64, Failure> {
     let RuleSettings::Sequential(settings) = rule else { return Ok(1.0) };
-    let walk = austerity::theory::RandomWalk::new(Plan::of_settings(settings, rows)?, Accuracy::Fast);
+    let walk = TestWalk::new(TestPlan::of_settings(settings, rows)?, Accuracy::Fast);
     let bias =
         ErrorTable::new(&walk, Accuracy::Fast).bias(Law::Metropolis, Moves::plain(STEP_ENERGY_ROOT))?;
     Ok(bias.sd_inflation)

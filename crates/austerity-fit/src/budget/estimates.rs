@@ -21,7 +21,7 @@ const LARGEST_WORTH: f64 = 1.0;
 
 /// One way to go on: a rule with a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct Offer {
     /// What it costs before the first draw.
     pub set_up: f64,
     /// What a step costs besides rows.
@@ -38,7 +38,7 @@ pub struct Setting {
     pub doubt: f64,
 }
 
-impl Default for Setting {
+impl Default for Offer {
     /// Exact, free, and as good as independent draws.
     fn default() -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Default for Setting {
     }
 }
 
-impl Setting {
+impl Offer {
     fn makes_sense(&self) -> bool {
         let costs = [self.set_up, self.overhead, self.block_evaluations, self.scan_evaluations, self.doubt];
         costs.iter().all(|cost| *cost >= 0.0 && cost.is_finite())
@@ -124,7 +124,7 @@ impl Estimates {
 
     /// What a step of one chain costs.
     #[must_use]
-    pub fn step(&self, setting: &Setting) -> f64 {
+    pub fn step(&self, setting: &Offer) -> f64 {
         self.prices.overhead * setting.overhead
             + self.prices.block * setting.block_evaluations
             + self.prices.scan * setting.scan_evaluations
@@ -132,13 +132,13 @@ impl Estimates {
 
     /// Independent draws that a step is worth.
     #[must_use]
-    pub fn worth(&self, setting: &Setting) -> f64 {
+    pub fn worth(&self, setting: &Offer) -> f64 {
         (setting.worth * self.mixing).min(LARGEST_WORTH)
     }
 
     /// Steps of all chains that `left` affords after the set-up; 0 where a number makes no sense.
     #[must_use]
-    pub fn steps(&self, setting: &Setting, left: f64) -> f64 {
+    pub fn steps(&self, setting: &Offer, left: f64) -> f64 {
         let cost = self.step(setting);
         let time = left - setting.set_up;
         if !(setting.makes_sense() && cost > 0.0 && cost.is_finite() && time > 0.0 && time.is_finite()) {
@@ -149,7 +149,7 @@ impl Estimates {
 
     /// The segment that `left` affords and the squared error of its start; `None` below one step per chain.
     #[must_use]
-    pub fn expect(&self, setting: &Setting, left: f64) -> Option<(Segment, f64)> {
+    pub fn expect(&self, setting: &Offer, left: f64) -> Option<(Segment, f64)> {
         let steps = self.steps(setting, left);
         let each = steps / f64::from(self.terms.chains.max(1));
         if each.is_nan() || each < 1.0 {
@@ -163,7 +163,7 @@ impl Estimates {
     }
 
     /// Learns from a segment and says what it is worth among the others. What makes no sense teaches nothing.
-    pub fn update(&mut self, setting: &Setting, seen: &Observed) -> Segment {
+    pub fn update(&mut self, setting: &Offer, seen: &Observed) -> Segment {
         let sound = |x: f64| x > 0.0 && x.is_finite();
         if sound(seen.steps) && sound(seen.cost) {
             self.learn_price(setting, seen);
@@ -184,7 +184,7 @@ impl Estimates {
     }
 
     /// The price that explains what was paid, of the part of a step that costs most.
-    fn learn_price(&mut self, setting: &Setting, seen: &Observed) {
+    fn learn_price(&mut self, setting: &Offer, seen: &Observed) {
         let paid = seen.cost * self.parallel() / seen.steps;
         let Prices { overhead, block, scan } = &mut self.prices;
         let mut parts = [

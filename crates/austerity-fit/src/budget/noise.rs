@@ -27,7 +27,7 @@
 use statrs::function::erf::{erfc, erfc_inv};
 
 /// Largest noise for which the bounds are of first order.
-const LARGEST: f64 = 1.0;
+const FIRST_ORDER_NOISE: f64 = 1.0;
 
 /// 1/√(2π): the largest share of Λ, in units of the noise, that is lost.
 const SLOPE: f64 = 0.398_942_280_401_432_7;
@@ -48,14 +48,18 @@ pub fn noisy_acceptance(ratio: f64, noise: f64) -> f64 {
 /// beyond 1, where nothing is known.
 #[must_use]
 pub fn noise_inflation(noise: f64) -> f64 {
-    if noise <= LARGEST { 1.0 + noise * noise * std::f64::consts::SQRT_2 / 8.0 } else { f64::INFINITY }
+    if noise <= FIRST_ORDER_NOISE {
+        1.0 + noise * noise * std::f64::consts::SQRT_2 / 8.0
+    } else {
+        f64::INFINITY
+    }
 }
 
 /// Root mean square, over `parameters` coordinates, of what such noise does to their means and sds, in posterior sds, at most; `spread` is that of the log density
 /// which the surrogate leaves. Infinite beyond a noise of 1, where nothing is known.
 #[must_use]
 pub fn noise_bias(noise: f64, spread: f64, parameters: usize) -> f64 {
-    if noise > LARGEST {
+    if noise > FIRST_ORDER_NOISE {
         return f64::INFINITY;
     }
     (0.25 * noise * noise).min(SLOPE * noise * spread) / (parameters.max(1) as f64).sqrt()

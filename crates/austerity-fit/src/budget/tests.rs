@@ -10,23 +10,23 @@ fn terms() -> Terms {
 }
 
 /// Exact at a million rows, a test that reads a twentieth, a strict one that reads a third.
-fn settings() -> [Setting; 3] {
-    let exact = Setting { scan_evaluations: 1e6, worth: 0.02, overhead: 1e-6, ..Setting::default() };
+fn settings() -> [Offer; 3] {
+    let exact = Offer { scan_evaluations: 1e6, worth: 0.02, overhead: 1e-6, ..Offer::default() };
     let quick =
-        Setting { scan_evaluations: 0.0, block_evaluations: 2e4, inflation: 1.08, doubt: 0.01, ..exact };
-    let strict = Setting { block_evaluations: 2e5, inflation: 1.01, doubt: 0.001, ..quick };
+        Offer { scan_evaluations: 0.0, block_evaluations: 2e4, inflation: 1.08, doubt: 0.01, ..exact };
+    let strict = Offer { block_evaluations: 2e5, inflation: 1.01, doubt: 0.001, ..quick };
     [exact, quick, strict]
 }
 
 /// What a world makes of `steps` steps under a setting: nature knows the truth, the planner does not.
 struct World {
-    settings: Vec<Setting>,
+    settings: Vec<Offer>,
     prices: Prices,
 }
 
 impl World {
     /// The risk at the end of a budget that the planner spends, and what it took, segment by segment.
-    fn spend(&self, believed: &[Setting], prices: Prices, all: f64) -> (f64, Vec<usize>) {
+    fn spend(&self, believed: &[Offer], prices: Prices, all: f64) -> (f64, Vec<usize>) {
         let mut estimates = Estimates::new(terms(), prices);
         let truth = Estimates::new(terms(), self.prices);
         let (mut history, mut real, mut taken) = (Vec::new(), Vec::new(), Vec::new());
@@ -39,7 +39,7 @@ impl World {
             let effective = steps * self.settings[place].worth;
             let seen = Observed { steps, cost: here, effective };
             history.push(estimates.update(&believed[place], &seen));
-            let Setting { inflation, .. } = self.settings[place];
+            let Offer { inflation, .. } = self.settings[place];
             real.push(Segment { steps, effective, inflation, doubt: 0.0 });
             taken.push(place);
             spent = until;
@@ -50,7 +50,7 @@ impl World {
     /// The risk of one setting for the whole budget.
     fn fixed(&self, place: usize, all: f64) -> f64 {
         let truth = Estimates::new(terms(), self.prices);
-        let expected = truth.expect(&Setting { doubt: 0.0, ..self.settings[place] }, all);
+        let expected = truth.expect(&Offer { doubt: 0.0, ..self.settings[place] }, all);
         expected.map_or(f64::INFINITY, |(segment, _)| PredictedRisk::of(&[segment]).total())
     }
 
@@ -160,13 +160,13 @@ fn numbers_without_sense_and_budgets_without_room() {
     assert_eq!(plan(&[], &[early], &estimates, 1.0).setting, None);
     // Candidates that make no sense are passed over.
     let odd = [
-        Setting { worth: f64::NAN, ..quick },
-        Setting { worth: 0.0, ..quick },
-        Setting { inflation: f64::INFINITY, ..quick },
-        Setting { overhead: -1.0, ..quick },
-        Setting { set_up: f64::NAN, ..quick },
-        Setting { set_up: 2.0, ..quick },
-        Setting { block_evaluations: 0.0, overhead: 0.0, ..quick },
+        Offer { worth: f64::NAN, ..quick },
+        Offer { worth: 0.0, ..quick },
+        Offer { inflation: f64::INFINITY, ..quick },
+        Offer { overhead: -1.0, ..quick },
+        Offer { set_up: f64::NAN, ..quick },
+        Offer { set_up: 2.0, ..quick },
+        Offer { block_evaluations: 0.0, overhead: 0.0, ..quick },
         exact,
     ];
     assert_eq!(plan(&odd, &[], &estimates, 1.0).setting, Some(7));

@@ -10,23 +10,23 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Setting;
+use super::Offer;
 use austerity::design::Prediction;
 use austerity::design::choice::BREAK_EVEN;
 use austerity::error::Result;
 use austerity::rule::{Guard, Law, Looks, RuleSettings, SequentialSettings};
-use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Plan, RandomWalk};
+use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, TestPlan, TestWalk};
 
 /// D of a walk tuned to the posterior.
 const TUNED: f64 = 2.38;
 /// Its acceptance in many dimensions, 2Φ(−1.19).
 const ACCEPTANCE: f64 = 0.234;
 /// Independent draws that one of its steps is worth, times d.
-const WORTH: f64 = 0.33;
+const WORTH_OF_A_STEP: f64 = 0.33;
 /// Standard error of a predicted sd − 1, as a share of it.
 const DOUBT: f64 = 0.15;
 /// Fewer rows than this make no first look.
-const FEWEST: usize = 100;
+const SMALLEST_FIRST_LOOK: usize = 100;
 /// Predicted sds beyond this are not worth having at any speed.
 const WIDEST: f64 = 2.0;
 
@@ -43,7 +43,7 @@ pub enum Effort {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Walk {
     /// What it costs and brings.
-    pub setting: Setting,
+    pub setting: Offer,
     /// Who decides.
     pub rule: RuleSettings,
     /// Length of the steps, in units of a tuned walk's.
@@ -62,7 +62,7 @@ pub fn walks(
     block_rows: usize,
     effort: Effort,
 ) -> Result<Vec<Walk>> {
-    let tuned = WORTH / dimension.max(1) as f64;
+    let tuned = WORTH_OF_A_STEP / dimension.max(1) as f64;
     let worth =
         |energy: f64, acceptance: f64| tuned * energy * energy * acceptance / (TUNED * TUNED * ACCEPTANCE);
     let mut found = Vec::new();
@@ -70,15 +70,15 @@ pub fn walks(
         let energy = TUNED * scale;
         let acceptance = 2.0 * austerity::rule::bound::normal_tail(0.5 * energy);
         let setting =
-            Setting { scan_evaluations: rows as f64, worth: worth(energy, acceptance), ..Setting::default() };
+            Offer { scan_evaluations: rows as f64, worth: worth(energy, acceptance), ..Offer::default() };
         found.push(Walk { setting, rule: RuleSettings::default(), scale, acceptance, prediction: None });
     }
-    if rows < 10 * FEWEST {
+    if rows < 10 * SMALLEST_FIRST_LOOK {
         return Ok(found);
     }
     for test in tests(rows, block_rows, effort) {
-        let plan = Plan::of_settings(&test, rows)?;
-        let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
+        let plan = TestPlan::of_settings(&test, rows)?;
+        let table = ErrorTable::new(&TestWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
         for &scale in scales {
             let moves = Moves::plain(TUNED * scale);
             let plain = table.bias(Law::Metropolis, moves)?;
@@ -116,12 +116,12 @@ impl Walk {
         if bias.data_usage >= BREAK_EVEN || !(inflation < WIDEST && plain.sd_inflation < WIDEST) {
             return None;
         }
-        let setting = Setting {
+        let setting = Offer {
             block_evaluations: 2.0 * bias.data_usage * rows as f64,
             worth: worth / (inflation * inflation),
             inflation,
             doubt: DOUBT * (plain.sd_inflation - 1.0).abs(),
-            ..Setting::default()
+            ..Offer::default()
         };
         let prediction = Prediction {
             error: if law == Law::Metropolis { bias.mean_delta } else { bias.mean_defect },
@@ -150,7 +150,7 @@ fn tests(rows: usize, block_rows: usize, effort: Effort) -> Vec<SequentialSettin
     for &part in parts {
         let first = rows / part;
         for (&growth, &epsilon) in growths.iter().flat_map(|g| levels.iter().map(move |e| (g, e))) {
-            if first >= FEWEST {
+            if first >= SMALLEST_FIRST_LOOK {
                 tests.push(SequentialSettings {
                     looks: Looks::Growing { first, growth },
                     guard: Some(Guard::default()),

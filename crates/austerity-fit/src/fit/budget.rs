@@ -19,7 +19,7 @@ mod words;
 
 use std::time::Instant;
 
-use crate::budget::{Estimates, Observed, PredictedRisk, Segment, Setting, Terms, next_review, plan};
+use crate::budget::{Estimates, Observed, Offer, PredictedRisk, Segment, Terms, next_review, plan};
 use austerity::design::Prediction;
 use austerity::rule::RuleSettings;
 use austerity::run::{Checkpoint, Settings, UNBOUNDED};
@@ -154,7 +154,7 @@ impl Budget {
 /// A rule to choose from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Candidate {
-    pub(crate) setting: Setting,
+    pub(crate) setting: Offer,
     pub(crate) rule: RuleSettings,
     pub(crate) audit: f64,
     /// Share of moves that should be accepted.
@@ -261,7 +261,7 @@ impl BudgetPlan {
         Some(this)
     }
 
-    fn settings(&self) -> Vec<Setting> {
+    fn settings(&self) -> Vec<Offer> {
         self.candidates.iter().map(|candidate| candidate.setting).collect()
     }
 
@@ -278,7 +278,7 @@ impl BudgetPlan {
             return UNBOUNDED;
         }
         let Candidate { setting, .. } = &self.candidates[place];
-        let paid = Setting { set_up: 0.0, ..*setting };
+        let paid = Offer { set_up: 0.0, ..*setting };
         let steps = self.estimates.steps(&paid, review - now.spent) / f64::from(settings.chains) - before;
         now.draws + (steps / settings.thin as f64).max(1.0) as u64
     }
@@ -320,7 +320,7 @@ impl BudgetPlan {
         let candidate = &self.candidates[stretch.candidate];
         let chains = u64::from(settings.chains);
         let sampled = (now.draws - started.draws.min(now.draws)) * settings.thin * chains;
-        let setting = Setting { set_up: 0.0, ..candidate.setting };
+        let setting = Offer { set_up: 0.0, ..candidate.setting };
         let effective = effective.unwrap_or_else(|| {
             let accepted = now.accepted - started.accepted.min(now.accepted);
             accepted as f64 * setting.worth / candidate.acceptance
@@ -336,7 +336,7 @@ impl BudgetPlan {
     fn history(&self, draws: u64, settings: &Settings) -> Vec<Segment> {
         let ends = self.stretches.iter().skip(1).map(|stretch| stretch.from).chain([draws]);
         let each = self.stretches.iter().zip(ends).map(|(stretch, end)| {
-            let Setting { inflation, doubt, .. } = self.candidates[stretch.candidate].setting;
+            let Offer { inflation, doubt, .. } = self.candidates[stretch.candidate].setting;
             let made = end.min(draws).saturating_sub(stretch.from);
             let steps = (made * settings.thin * u64::from(settings.chains)) as f64;
             let mut worth = self.estimates.worth(&self.candidates[stretch.candidate].setting);
@@ -353,8 +353,8 @@ impl BudgetPlan {
     fn review(&mut self, now: &Now, settings: &Settings) {
         let Some(last) = self.stretches.last().map(|stretch| stretch.candidate) else { return };
         // Set-up is paid.
-        let ways: Vec<Setting> =
-            self.settings().iter().map(|setting| Setting { set_up: 0.0, ..*setting }).collect();
+        let ways: Vec<Offer> =
+            self.settings().iter().map(|setting| Offer { set_up: 0.0, ..*setting }).collect();
         let choice = plan(
             &ways,
             &self.history(now.draws, settings),

@@ -32,7 +32,7 @@ const GRID: std::ops::RangeInclusive<i32> = -4..=17;
 /// Cauchy steps in sds at the mode.
 const STRETCH: f64 = 1.5;
 /// Totals in one pass.
-const TOGETHER: usize = 32;
+const TOTALS_PER_PASS: usize = 32;
 
 /// Finds the free sides.
 pub(super) struct FindTails<'a> {
@@ -152,7 +152,7 @@ fn totals<M: Regression>(model: &M, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Vec<f64
         if total.impossible() { f64::NEG_INFINITY } else { total.sum() }
     };
     moves
-        .chunks(TOGETHER)
+        .chunks(TOTALS_PER_PASS)
         .flat_map(|some| match model.totals(some) {
             Ok(totals) => totals.iter().map(sum).collect(),
             Err(_) => some

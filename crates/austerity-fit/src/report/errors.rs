@@ -3,7 +3,7 @@
 //! From the plan of looks alone, by [`austerity::theory`]; Δ also needs κ and is drawn at the quartiles of the run's.
 
 use austerity::diagnostics::quantiles;
-use austerity::theory::{Accuracy, ErrorTable, RandomWalk};
+use austerity::theory::{Accuracy, ErrorTable, TestWalk};
 use austerity_plot::{Axis, Curve, Panel, Scale};
 
 use super::words::percent;
@@ -14,7 +14,7 @@ const POINTS: u32 = 120;
 
 pub(super) fn section(report: &Report) -> String {
     let Some(test) = &report.test else { return String::new() };
-    let walk = RandomWalk::new(test.plan.clone(), Accuracy::Fast);
+    let walk = TestWalk::new(test.plan.clone(), Accuracy::Fast);
     let table = ErrorTable::new(&walk, Accuracy::Fast);
     let worst = walk.worst_case();
     let far = far_away(&table);

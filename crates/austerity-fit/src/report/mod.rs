@@ -35,7 +35,7 @@ mod words;
 
 use austerity::diagnostics::Summary;
 use austerity::rule::Law;
-use austerity::theory::Plan;
+use austerity::theory::TestPlan;
 use austerity_plot::{escape, in_page};
 
 pub(crate) use forest::Meaning;
@@ -59,7 +59,7 @@ pub(crate) struct ParameterDraws {
 /// The sequential test of a run, for its error curves.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedTest {
-    pub(crate) plan: Plan,
+    pub(crate) plan: TestPlan,
     pub(crate) law: Law,
     /// κ = √N·sd of the run's decisions (some hundreds will do): Δ is drawn at their quartiles; at 1 without any.
     pub(crate) kappas: Vec<f64>,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use austerity::rule::RuleSettings;
-use austerity::theory::Plan;
+use austerity::theory::TestPlan;
 use austerity_io::run::DrawsReader;
 use austerity_io::seal;
 
@@ -92,7 +92,7 @@ fn statistic(reader: &DrawsReader, name: &str, draws: &[usize]) -> Result<Vec<Ve
 /// The test of the run, with κ = √N·sd of its decisions.
 fn planned(run: &RunFile, reader: &DrawsReader, draws: &[usize]) -> Result<Option<PlannedTest>, Failure> {
     let RuleSettings::Sequential(settings) = &run.settings.rule else { return Ok(None) };
-    let plan = Plan::of_settings(settings, run.data.rows)?;
+    let plan = TestPlan::of_settings(settings, run.data.rows)?;
     let root = (run.data.rows as f64).sqrt();
     let kappas = statistic(reader, "mu_sd", draws)?
         .into_iter()

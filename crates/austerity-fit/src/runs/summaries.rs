@@ -15,7 +15,7 @@ use crate::report::count;
 /// Draws of a parameter, all chains together, that diagnostics look at.
 const LOOKED_AT: usize = 1 << 22;
 /// Numbers of draws that a thread holds, where parameters are few draws each.
-const TOGETHER: usize = 1 << 20;
+const NUMBERS_PER_THREAD: usize = 1 << 20;
 /// Bytes that a summary takes per draw, its columns included.
 const PER_DRAW: usize = 64;
 /// Bytes that all threads may take.
@@ -36,7 +36,7 @@ fn threads(draws: usize) -> usize {
 pub(super) fn of(reader: &DrawsReader) -> Result<Vec<Summary>, austerity_io::Error> {
     let (names, every) = (reader.names(), every(reader));
     let draws = reader.draws() / every * reader.chains();
-    let some = (TOGETHER / draws.max(1)).max(1);
+    let some = (NUMBERS_PER_THREAD / draws.max(1)).max(1);
     let threads = threads(some * draws);
     let some = some.min(names.len().div_ceil(threads).max(1));
     let groups: Vec<&[String]> = names.chunks(some).collect();

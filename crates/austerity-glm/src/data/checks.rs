@@ -7,7 +7,7 @@ use super::summary::is_whole;
 use austerity::error::{Error, Result, setting};
 
 /// Larger values are refused: their squares, summed over 2³² rows, would leave the range of f64.
-pub(crate) const LARGEST: f64 = 1e145;
+pub(crate) const LARGEST_VALUE: f64 = 1e145;
 
 /// Refuses what is not finite, and what is too large to be squared.
 pub fn check_finite(name: &str, values: &[f64]) -> Result<()> {
@@ -20,12 +20,12 @@ pub(super) fn check_finite_from(first: usize, name: &str, values: &[f64]) -> Res
         if !value.is_finite() {
             return Err(Error::NotFinite { column: name.into(), row: first + row, value });
         }
-        if value.abs() > LARGEST {
+        if value.abs() > LARGEST_VALUE {
             return Err(Error::OutOfRange {
                 what: format!("column `{name}`"),
                 row: first + row,
                 value,
-                allowed: format!("at most {LARGEST:e} in absolute value; rescale the column"),
+                allowed: format!("at most {LARGEST_VALUE:e} in absolute value; rescale the column"),
             });
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn check_response(
     let whole = |y: f64| y >= 0.0 && is_whole(y);
     if let (ResponseKind::CountOfTrials, Some(trials)) = (kind, trials) {
         check_each(first, "trials", trials, |_, t| {
-            (!(whole(t) && (1.0..=LARGEST).contains(&t))).then(|| "1, 2, 3, …".into())
+            (!(whole(t) && (1.0..=LARGEST_VALUE).contains(&t))).then(|| "1, 2, 3, …".into())
         })?;
         return check_each(first, "response", response, |at, y| {
             (!(whole(y) && y <= trials[at]))

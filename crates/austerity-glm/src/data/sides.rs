@@ -10,7 +10,7 @@
 //! pieces, with the same result to the last bit.
 
 use super::ResponseKind;
-use super::checks::{LARGEST, check_each, check_finite_from, check_response, check_trials};
+use super::checks::{LARGEST_VALUE, check_each, check_finite_from, check_response, check_trials};
 use super::scale::{Counts, Rounding};
 use super::summary::{ColumnSummary, Summarizer};
 use austerity::error::Result;
@@ -86,7 +86,7 @@ impl SideSurvey {
         }
         if let Some(weights) = sides.weights {
             check_each(first, "weight", weights, |_, w| {
-                (!(w > 0.0 && w <= LARGEST)).then(|| "positive and finite".into())
+                (!(w > 0.0 && w <= LARGEST_VALUE)).then(|| "positive and finite".into())
             })?;
         }
         check_trials(kind, rows, sides.trials.is_some())?;

@@ -10,7 +10,7 @@
 //! column is the sum of its rows' weights times the bits of 1. No shield against malice. Cost: about 2 ns per value.
 //! Memory: one run.
 
-use super::checks::LARGEST;
+use super::checks::LARGEST_VALUE;
 use crate::simd::{detected, dispatched};
 use austerity::error::{Error, Result};
 
@@ -93,7 +93,7 @@ impl ColumnSummary {
                 what: format!("column `{name}`"),
                 row,
                 value,
-                allowed: format!("at most {LARGEST:e} in absolute value; rescale the column"),
+                allowed: format!("at most {LARGEST_VALUE:e} in absolute value; rescale the column"),
             }),
             Some((row, value)) => Err(Error::NotFinite { column: name.into(), row, value }),
         }
@@ -168,7 +168,7 @@ impl Summarizer {
             && (self.runs == 0 || [from, to, low, high].iter().all(|&end| is_end(end, self.range)))
             && run.iter().all(|&v| is_end(v, (low, high)));
         if !fit && self.unfit.is_none() {
-            let at = run.iter().position(|v| !matches!(v.abs(), size if size <= LARGEST)).unwrap_or(0);
+            let at = run.iter().position(|v| !matches!(v.abs(), size if size <= LARGEST_VALUE)).unwrap_or(0);
             self.unfit = Some((self.runs * RUN + at, run[at]));
         }
         self.whole = self.whole && run.iter().all(|&v| is_whole(v));
@@ -239,7 +239,7 @@ impl Seen {
         Self {
             low: low.into_iter().fold(f64::INFINITY, f64::min),
             high: high.into_iter().fold(f64::NEG_INFINITY, f64::max),
-            fit: run.iter().fold(true, |fit, v| fit & (v.abs() <= LARGEST)),
+            fit: run.iter().fold(true, |fit, v| fit & (v.abs() <= LARGEST_VALUE)),
             nonzeros: nonzeros.iter().sum::<u64>() as usize,
             running,
         }

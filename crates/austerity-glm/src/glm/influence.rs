@@ -32,7 +32,7 @@ const SPACING: f64 = 0.5;
 const MOST_STEPS: f64 = 1000.0;
 
 /// Scores beyond this are all alike, so that sums of their squares stay finite.
-const LARGEST: f64 = 1e120;
+const LARGEST_SCORE: f64 = 1e120;
 
 /// What one row can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,7 +106,7 @@ impl<F: Family> Glm<F> {
                         self.family.row_derivatives(extra, eta + place * leverage, response, trials);
                     (slope, third) = (slope.max(a.abs()), third.max(c.abs()));
                 }
-                let least = |value: f64| if weight == 0.0 { 0.0 } else { value.min(LARGEST) };
+                let least = |value: f64| if weight == 0.0 { 0.0 } else { value.min(LARGEST_SCORE) };
                 visit(Influence {
                     position: block * BLOCK + i,
                     leverage,

@@ -33,7 +33,7 @@ const CHUNK: usize = 64;
 /// √(E z⁶).
 const CUBE: f64 = 3.872_983_346_207_417;
 /// Scores beyond this are all alike.
-const LARGEST: f64 = 1e18;
+const LARGEST_SCORE: f64 = 1e18;
 
 /// A user's score of a row: from (centre, covariance there, row), at least a sixth of the largest third derivative of its log-likelihood along
 /// a posterior standard deviation.
@@ -229,7 +229,7 @@ impl<'m, M: RowCurvature> Survey<'m, M> {
                 let allowed = "0 or more".into();
                 return Err(Error::OutOfRange { what: "score".into(), row, value, allowed });
             }
-            Ok(value.min(LARGEST) as f32)
+            Ok(value.min(LARGEST_SCORE) as f32)
         };
         (0..self.model.len()).map(of).collect()
     }
@@ -259,7 +259,7 @@ impl<'m, M: RowCurvature> Survey<'m, M> {
                 let left = moves.iter().zip(&values).map(|(h, values)| values[i] - self.memory.known(h, h));
                 // An impossible row is as heavy as rows can be.
                 let most = left.fold(0.0f64, |most, value| most.max(value.abs()));
-                scores.push((most / CUBE).min(LARGEST) as f32);
+                scores.push((most / CUBE).min(LARGEST_SCORE) as f32);
             }
         }
         Ok(Some(scores))

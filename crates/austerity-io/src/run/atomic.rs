@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::temporary;
 
 /// Files on their way at most: systems allow a process 256 or 1024 open ones.
-const MOST: usize = 64;
+const MOST_OPEN_FILES: usize = 64;
 
 /// Writes a file that is there whole or not at all, durably.
 pub fn write_file(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
@@ -62,7 +62,7 @@ struct Pending {
 impl Batch {
     /// Writes the content of `target`, given in pieces, under its temporary name.
     pub(super) fn write(&mut self, target: &Path, pieces: &[&[u8]]) -> Result<()> {
-        if self.pending.len() >= MOST {
+        if self.pending.len() >= MOST_OPEN_FILES {
             self.commit()?;
         }
         let (file, part) = temporary::file(target).map_err(Error::io("write", target))?;
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
         let mut batch = Batch::default();
-        (0..=MOST).for_each(|i| batch.write(&folder.join(format!("many{i}")), &[]).unwrap());
+        (0..=MOST_OPEN_FILES).for_each(|i| batch.write(&folder.join(format!("many{i}")), &[]).unwrap());
         assert_eq!(batch.pending.len(), 1);
         let below = |name: &str| is_volatile(&folder.join(name));
         volatile(folder.join("here"));

@@ -10,7 +10,7 @@ use super::zarr::{CHECKSUM, NumberType};
 /// Most features that share a chunk: one parameter of thousands is read without the others.
 const FEATURES: usize = 256;
 /// Most and fewest bytes of a chunk, and most draws.
-const LARGEST: usize = 1 << 20;
+const MOST_CHUNK_BYTES: usize = 1 << 20;
 const SMALLEST: usize = 1 << 16;
 pub(super) const MOST_DRAWS: usize = 1 << 16;
 
@@ -164,7 +164,7 @@ impl Plan {
 /// Draws in a chunk of records of `record` bytes in a run of about `expected` draws.
 fn chunk_draws(record: usize, expected: u64) -> usize {
     let power_below = |n: usize| 1 << n.max(1).ilog2();
-    let most = power_below(LARGEST / record.max(1)).min(MOST_DRAWS);
+    let most = power_below(MOST_CHUNK_BYTES / record.max(1)).min(MOST_DRAWS);
     let fewest = power_below(SMALLEST / record.max(1)).min(most);
     let expected = usize::try_from(expected).unwrap_or(MOST_DRAWS).clamp(1, MOST_DRAWS);
     expected.next_power_of_two().clamp(fewest, most)

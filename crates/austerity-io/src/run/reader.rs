@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::table::names;
 
 /// Records that are transposed together.
-const TOGETHER: usize = 64;
+const TRANSPOSED_RECORDS: usize = 64;
 
 /// Reads a store of draws.
 #[derive(Debug)]
@@ -364,7 +364,7 @@ impl DrawsReader {
 /// Appends columns of whole records, the first at `column` of the block; some records at a time, so that each is brought to the processor once.
 fn transposed(block: &Block, column: usize, records: &[u8], out: &mut [Vec<f64>]) {
     let bytes = block.number.bytes();
-    for some in records.chunks(TOGETHER * block.record()) {
+    for some in records.chunks(TRANSPOSED_RECORDS * block.record()) {
         for (place, out) in (column..).zip(&mut *out) {
             let each = some.chunks_exact(block.record());
             out.extend(each.map(|record| block.number.decode(&record[place * bytes..])));

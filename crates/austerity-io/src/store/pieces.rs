@@ -16,7 +16,7 @@ const PIECE: usize = 1 << 16;
 /// Row numbers in a piece.
 pub(super) const ROWS_IN_PIECE: usize = PIECE / size_of::<u32>();
 /// Pieces that a thread takes at a time.
-const TOGETHER: usize = 64;
+const PIECES_PER_TURN: usize = 64;
 
 /// Blocks of so many columns in a piece.
 pub(super) fn blocks_in_piece(width: usize) -> usize {
@@ -65,7 +65,7 @@ impl Sums {
 
 /// Sums of an array at hand, on so many threads.
 pub(super) fn of_bytes(bytes: &[u8], piece: usize, threads: usize) -> Vec<u32> {
-    let stretches: Vec<&[u8]> = bytes.chunks(piece * TOGETHER).collect();
+    let stretches: Vec<&[u8]> = bytes.chunks(piece * PIECES_PER_TURN).collect();
     each(threads, &stretches, |stretch| stretch.chunks(piece).map(crc32c::crc32c).collect())
 }
 
@@ -74,7 +74,7 @@ fn of_blocks(store: &Store, threads: usize) -> Vec<u32> {
     let width = store.blocks().layout().width;
     let piece = blocks_in_piece(width) * block_bytes(width) / size_of::<Line>();
     let lines = store.blocks().lines();
-    let stretches: Vec<&[Line]> = lines.chunks(piece * TOGETHER).collect();
+    let stretches: Vec<&[Line]> = lines.chunks(piece * PIECES_PER_TURN).collect();
     each(threads, &stretches, |stretch| {
         let mut bytes = vec![0; piece * size_of::<Line>()];
         let one = |lines: &[Line]| {

@@ -15,7 +15,7 @@ use austerity::rng::{Role, stream};
 use austerity_glm::simd::detected;
 
 /// Largest size of a log potential: beyond it a single factor outweighs anything a sample could say.
-pub const LARGEST: f64 = 1e6;
+pub const LARGEST_POTENTIAL: f64 = 1e6;
 
 /// A field in the making.
 #[derive(Clone, Debug)]
@@ -86,8 +86,9 @@ impl FieldBuilder {
                 found: logs.len(),
             });
         }
-        if let Some(&log) = logs.iter().find(|log| log.is_nan() || log.abs() > LARGEST) {
-            let allowed = format!("finite, size at most {LARGEST}; leave impossible values out of the model");
+        if let Some(&log) = logs.iter().find(|log| log.is_nan() || log.abs() > LARGEST_POTENTIAL) {
+            let allowed =
+                format!("finite, size at most {LARGEST_POTENTIAL}; leave impossible values out of the model");
             return Err(wrong(log, "log potential", allowed));
         }
         self.variables.extend(variables.iter().map(|&v| v as u32));

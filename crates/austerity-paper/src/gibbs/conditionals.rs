@@ -7,7 +7,7 @@
 use austerity::population::{BlockOrder, BlockReveal, Moments, Population as _};
 use austerity::rule::{DecideAt as _, Law, Sequential};
 use austerity::run::Chain;
-use austerity::theory::{Accuracy, ErrorTable, Plan as Looks, RandomWalk, kappa};
+use austerity::theory::{Accuracy, ErrorTable, TestPlan, TestWalk, kappa};
 use austerity_models::field::{Field, Neighbourhood};
 use austerity_models::{Gibbs, GibbsSettings};
 
@@ -59,8 +59,8 @@ pub(super) fn measure(context: &Context, plan: &Plan, field: &Field) -> Result<V
 
 /// E and π̄ of the paper's test on this field.
 pub(super) fn table(plan: &Plan, epsilon: f64) -> Result<ErrorTable> {
-    let looks = Looks::of_settings(&plan.letter(epsilon), plan.factors())?;
-    Ok(ErrorTable::new(&RandomWalk::new(looks, Accuracy::Exact), Accuracy::Exact))
+    let looks = TestPlan::of_settings(&plan.letter(epsilon), plan.factors())?;
+    Ok(ErrorTable::new(&TestWalk::new(looks, Accuracy::Exact), Accuracy::Exact))
 }
 
 /// Conditionals of an exact chain, one for every cell of an even grid of probabilities as far as the chain meets them.

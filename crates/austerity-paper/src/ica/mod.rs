@@ -19,7 +19,7 @@ use austerity::model::Model as _;
 use austerity::population::BlockOrder;
 use austerity::rng::Streams;
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
-use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
+use austerity::theory::{Accuracy, ErrorTable, TestPlan, TestWalk};
 use austerity_models::Stiefel;
 use austerity_models::ica::amari_distance;
 
@@ -177,8 +177,8 @@ fn arm(epsilon: f64, chains: &[Trajectory], truth: &Stationary, pairs: &Pairs) -
     };
     let [delta, predicted_share] = match rule(epsilon) {
         RuleSettings::Sequential(settings) => {
-            let plan = Plan::of_settings(&settings, pairs.rows())?;
-            let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
+            let plan = TestPlan::of_settings(&settings, pairs.rows())?;
+            let table = ErrorTable::new(&TestWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
             evaluate(&table, pairs, Law::Metropolis)?
         }
         _ => [0.0, 1.0],

@@ -6,7 +6,7 @@
 
 use austerity::rule::Law;
 use austerity::run::Counters;
-use austerity::theory::{Accuracy, ErrorTable, Moves, Plan as Looks, RandomWalk};
+use austerity::theory::{Accuracy, ErrorTable, Moves, TestPlan, TestWalk};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
@@ -60,7 +60,7 @@ pub(super) fn all(problem: &Problem, truth: &Truth, both: &Both, plan: &Plan) ->
             let predicted = match test(epsilon, plan) {
                 None => Predicted { acceptance: exact, share: 1.0, inflation: 1.0 },
                 Some(test) => {
-                    let walk = RandomWalk::new(Looks::of_settings(&test, problem.rows())?, Accuracy::Exact);
+                    let walk = TestWalk::new(TestPlan::of_settings(&test, problem.rows())?, Accuracy::Exact);
                     let table = ErrorTable::new(&walk, Accuracy::Exact);
                     let bias = table.bias(Law::Metropolis, Moves::plain(energy_root))?;
                     Predicted {

@@ -7,7 +7,7 @@
 use austerity::population::{BlockOrder, BlockReveal, Numbers};
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::{Law, Rule as _, Sequential, SequentialSettings, Stopped};
-use austerity::theory::{Accuracy, Plan, RandomWalk};
+use austerity::theory::{Accuracy, TestPlan, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
 
 use super::pairs::{Moves, Pair};
@@ -55,7 +55,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
     for (number, epsilon) in EPSILONS.into_iter().enumerate() {
         let settings =
             SequentialSettings { law: NO_THRESHOLD, ..SequentialSettings::paper(STEP_ROWS, epsilon) };
-        let walk = RandomWalk::new(Plan::of_settings(&settings, moves.rows)?, Accuracy::Exact);
+        let walk = TestWalk::new(TestPlan::of_settings(&settings, moves.rows)?, Accuracy::Exact);
         let points = parallel::each(context.threads, &DISTANCES, |place, &distance| {
             let chain = (100 * (number + 1) + place) as u32;
             simulate(pair, &settings, (distance, scale.tests), (context.seed, chain))
@@ -105,7 +105,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
 fn compare(
     table: &mut Table,
     epsilon: f64,
-    (walk, tests): (&RandomWalk, usize),
+    (walk, tests): (&TestWalk, usize),
     points: &[Point],
 ) -> (f64, f64) {
     let (mut off_error, mut off_usage) = (0.0f64, 0.0f64);
@@ -130,7 +130,7 @@ fn compare(
     (off_error, off_usage)
 }
 
-fn judge(epsilon: f64, tests: usize, walk: &RandomWalk, off: (f64, f64), real: bool) -> Vec<Check> {
+fn judge(epsilon: f64, tests: usize, walk: &TestWalk, off: (f64, f64), real: bool) -> Vec<Check> {
     let wanted = format!("simulation within {DEVIATIONS} standard errors at {} distances", DISTANCES.len());
     let measured = |off: f64| format!("largest deviation {off:.2} standard errors of {tests} tests");
     let (worst, near, far) = (walk.worst_case(), walk.outcome(1.0), walk.outcome(4.0));

@@ -6,7 +6,7 @@
 use austerity::population::{BlockOrder, BlockReveal, Numbers};
 use austerity::rng::{Role, seek, stream};
 use austerity::rule::{Law, Rule as _, Sequential, SequentialSettings};
-use austerity::theory::{Accuracy, ErrorTable, Plan, RandomWalk, StepError};
+use austerity::theory::{Accuracy, ErrorTable, StepError, TestPlan, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
 
 use super::pairs::{Moves, Pair};
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Vec
     let mut levels = Vec::new();
     for (number, epsilon) in EPSILONS.into_iter().enumerate() {
         let settings = SequentialSettings::paper(STEP_ROWS, epsilon);
-        let walk = RandomWalk::new(Plan::of_settings(&settings, moves.rows)?, Accuracy::Exact);
+        let walk = TestWalk::new(TestPlan::of_settings(&settings, moves.rows)?, Accuracy::Exact);
         let table = ErrorTable::new(&walk, Accuracy::Exact);
         let steps = moves.pairs.iter().map(|pair| table.step(Law::Metropolis, pair.ratio, pair.kappa));
         let steps = steps.collect::<austerity::Result<Vec<_>>>()?;

@@ -6,7 +6,7 @@
 use austerity::rng::{Role, stream};
 use austerity::rule::{Bound, Looks, SequentialSettings, Statistic};
 use austerity::theory::legendre::rule;
-use austerity::theory::{Accuracy, Plan, RandomWalk};
+use austerity::theory::{Accuracy, TestPlan, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, scale: &Scale) -> Result<Part> {
         statistic: Statistic::Normal,
         ..SequentialSettings::paper(1, EPSILON)
     };
-    let walk = RandomWalk::new(Plan::of_settings(&settings, ROWS)?, Accuracy::Exact);
+    let walk = TestWalk::new(TestPlan::of_settings(&settings, ROWS)?, Accuracy::Exact);
     let bound = Normal::standard().inverse_cdf(1.0 - EPSILON);
     let mut table = Table::new(
         "three_looks",

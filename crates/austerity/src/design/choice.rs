@@ -11,7 +11,7 @@ use crate::design::{Pairs, Search, Space, average, evaluate};
 use crate::error::{Result, setting};
 use crate::rule::{Law, RuleSettings, SequentialSettings, Statistic};
 use crate::theory::adapted::lengths;
-use crate::theory::{Accuracy, ErrorTable, Moves, Plan, RandomWalk};
+use crate::theory::{Accuracy, ErrorTable, Moves, TestPlan, TestWalk};
 
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
 pub const BREAK_EVEN: f64 = 0.5;
@@ -137,11 +137,11 @@ fn moves(pairs: &Pairs) -> Vec<Moves> {
 }
 
 fn table(settings: &SequentialSettings, rows: usize, kappa: f64) -> Result<ErrorTable> {
-    let mut plan = Plan::of_settings(settings, rows)?;
+    let mut plan = TestPlan::of_settings(settings, rows)?;
     if let Some(tolerance) = settings.stop_at {
         plan = plan.with_absolute_stop(kappa, tolerance)?;
     }
-    Ok(ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast))
+    Ok(ErrorTable::new(&TestWalk::new(plan, Accuracy::Fast), Accuracy::Fast))
 }
 
 /// Root mean square of κ.

@@ -9,7 +9,7 @@ use crate::error::{Result, setting};
 use crate::rule::Looks;
 use crate::rule::bound::{Base, Bound, Shape, Statistic, Time};
 use crate::rule::{Law, SequentialSettings};
-use crate::theory::{Accuracy, Plan, RandomWalk};
+use crate::theory::{Accuracy, TestPlan, TestWalk};
 
 /// The bound of the given shape whose worst-case error on these looks is `tolerance`.
 pub fn bound_for_worst_case(
@@ -32,8 +32,8 @@ pub fn bound_for_worst_case(
         block_rows: 1,
     };
     let error = |critical: f64| -> Result<f64> {
-        let plan = Plan::of_settings(&settings(critical), rows)?;
-        Ok(RandomWalk::new(plan, Accuracy::Fast).worst_case().error)
+        let plan = TestPlan::of_settings(&settings(critical), rows)?;
+        Ok(TestWalk::new(plan, Accuracy::Fast).worst_case().error)
     };
     let (mut low, mut high) = (0.0, 1.0);
     while error(high)? > tolerance {

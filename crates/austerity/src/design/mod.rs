@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`pairs`] | [`Pairs`]: moments of completed decisions, what an average design learns from |
-//! | [`space`] | [`Space`], [`Candidate`]: the tests to choose from; the rule of thumb |
+//! | [`space`] | [`Space`], [`TestCandidate`]: the tests to choose from; the rule of thumb |
 //! | [`search`] | [`worst_case`], [`average`], [`average_compensated`]: front, optimum, and the nearest when nothing is feasible |
 //! | [`level`] | [`bound_for_worst_case`]: the bound that meets a worst-case error exactly |
 //! | [`mod@pilot`] | [`pilot()`]: exact steps that supply such pairs |
@@ -36,7 +36,7 @@ pub use level::bound_for_worst_case;
 pub use pairs::{Pair, Pairs};
 pub use pilot::{Pilot, PilotSettings, pilot};
 pub use search::{Design, Search, average, average_compensated, evaluate, worst_case};
-pub use space::{Candidate, Space};
+pub use space::{Space, TestCandidate};
 
 #[cfg(test)]
 mod tests;

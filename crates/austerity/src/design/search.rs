@@ -18,16 +18,16 @@
 //! per pair; λ costs some ten times a candidate. Do not use moments of stopped decisions: see [`crate::design::pairs`].
 
 use super::pairs::Pairs;
-use super::space::{Candidate, Space};
+use super::space::{Space, TestCandidate};
 use crate::error::{Result, setting};
 use crate::rule::Law;
-use crate::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
+use crate::theory::{Accuracy, ErrorTable, TestPlan, TestWalk};
 
 /// A candidate with what it costs and how wrong it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
     /// The test.
-    pub candidate: Candidate,
+    pub candidate: TestCandidate,
     /// J.
     pub looks: usize,
     /// The law of the threshold it was measured under.
@@ -84,7 +84,7 @@ impl Search {
 /// The worst-case design for populations of `rows` rows.
 pub fn worst_case(space: &Space, rows: usize, tolerance: f64) -> Result<Search> {
     search(space, rows, tolerance, |plan| {
-        let worst = RandomWalk::new(plan, Accuracy::Fast).worst_case();
+        let worst = TestWalk::new(plan, Accuracy::Fast).worst_case();
         let (error, data_usage) = (worst.error, worst.data_usage);
         Ok(Some(Measured { law: Law::Metropolis, error, data_usage, worst_error: error }))
     })
@@ -115,7 +115,7 @@ fn average_under(
         return Err(setting("pairs", 0, "at least one completed decision (about 100 are wanted)"));
     }
     search(space, pairs.rows(), tolerance, |plan| {
-        let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
+        let table = ErrorTable::new(&TestWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
         let Some(law) = law(&table)? else { return Ok(None) };
         let [error, data_usage] = evaluate(&table, pairs, law)?;
         Ok(Some(Measured { law, error, data_usage, worst_error: table.worst_error() }))
@@ -156,12 +156,12 @@ fn search(
     space: &Space,
     rows: usize,
     tolerance: f64,
-    measure: impl Fn(Plan) -> Result<Option<Measured>>,
+    measure: impl Fn(TestPlan) -> Result<Option<Measured>>,
 ) -> Result<Search> {
     if !(tolerance > 0.0 && tolerance < 1.0) {
         return Err(setting("tolerance", tolerance, "a number between 0 and 1, both excluded"));
     }
-    let evaluate = |candidate: Candidate| -> Result<Option<Design>> {
+    let evaluate = |candidate: TestCandidate| -> Result<Option<Design>> {
         let plan = space.plan(&candidate, rows)?;
         let looks = plan.looks();
         Ok(measure(plan)?.map(|Measured { law, error, data_usage, worst_error }| Design {
@@ -182,7 +182,7 @@ fn search(
             let mut before: Option<Design> = None;
             for &bound in family {
                 tried += 1;
-                let found = evaluate(Candidate { first, growth, bound })?;
+                let found = evaluate(TestCandidate { first, growth, bound })?;
                 if let (Some(fits), Some(misses)) = (before, found)
                     && fits.error < tolerance
                     && misses.error > tolerance
@@ -239,7 +239,7 @@ fn solve(
     fits: Design,
     misses: Design,
     tolerance: f64,
-    evaluate: impl Fn(Candidate) -> Result<Option<Design>>,
+    evaluate: impl Fn(TestCandidate) -> Result<Option<Design>>,
 ) -> Result<Option<Design>> {
     let excess = |design: &Design| (design.error.max(f64::MIN_POSITIVE) / tolerance).ln() + 0.5 * CLOSE;
     let place = |design: &Design| design.candidate.bound.base_critical();
@@ -252,7 +252,7 @@ fn solve(
         }
         let critical = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
         let bound = fits.candidate.bound.with_base_critical(critical);
-        let Some(design) = evaluate(Candidate { bound, ..fits.candidate })? else { break };
+        let Some(design) = evaluate(TestCandidate { bound, ..fits.candidate })? else { break };
         let value = excess(&design);
         if design.error <= tolerance {
             best = Some(design);

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, setting};
 use crate::rule::bound::{Base, Shape, Time, normal_upper};
 use crate::rule::{Bound, Guard, Law, Looks, SequentialSettings, Statistic};
-use crate::theory::Plan;
+use crate::theory::TestPlan;
 
 /// One test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
+pub struct TestCandidate {
     /// m: rows of the first look.
     pub first: usize,
     /// Factor between looks; 1 for constant steps.
@@ -22,7 +22,7 @@ pub struct Candidate {
     pub bound: Bound,
 }
 
-impl Candidate {
+impl TestCandidate {
     /// The rule of thumb of the paper (section 5.3): m ≈ 500, so that means are normal, and a small ε.
     #[must_use]
     pub fn heuristic(rows: usize) -> Self {
@@ -143,23 +143,23 @@ impl Space {
 
     /// All candidates.
     #[must_use]
-    pub fn candidates(&self) -> Vec<Candidate> {
+    pub fn candidates(&self) -> Vec<TestCandidate> {
         let mut candidates = Vec::with_capacity(self.first.len() * self.growth.len() * self.bounds.len());
         for &first in &self.first {
             for &growth in &self.growth {
-                candidates.extend(self.bounds.iter().map(|&bound| Candidate { first, growth, bound }));
+                candidates.extend(self.bounds.iter().map(|&bound| TestCandidate { first, growth, bound }));
             }
         }
         candidates
     }
 
     /// The looks of a candidate on `rows` rows.
-    pub fn plan(&self, candidate: &Candidate, rows: usize) -> Result<Plan> {
+    pub fn plan(&self, candidate: &TestCandidate, rows: usize) -> Result<TestPlan> {
         let settings = SequentialSettings {
             guard: None,
             ..candidate.settings(self.statistic, Law::Metropolis, self.block_rows)
         };
-        Plan::of_settings(&settings, rows)
+        TestPlan::of_settings(&settings, rows)
     }
 }
 

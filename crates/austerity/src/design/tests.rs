@@ -7,7 +7,7 @@ use super::*;
 use crate::rng::{Role, stream};
 use crate::rule::bound::{Shape, Time};
 use crate::rule::{Bound, Law, Looks, Statistic};
-use crate::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
+use crate::theory::{Accuracy, ErrorTable, TestPlan, TestWalk};
 
 /// Pairs of a chain at stationarity: Λ ~ N(−D²/2, D²), κ = D.
 fn stationary_pairs(rows: usize, energy: f64, count: usize, seed: u64) -> Pairs {
@@ -22,8 +22,8 @@ fn stationary_pairs(rows: usize, energy: f64, count: usize, seed: u64) -> Pairs 
     pairs
 }
 
-fn table_of(space: &Space, candidate: &Candidate, rows: usize) -> ErrorTable {
-    let walk = RandomWalk::new(space.plan(candidate, rows).unwrap(), Accuracy::Fast);
+fn table_of(space: &Space, candidate: &TestCandidate, rows: usize) -> ErrorTable {
+    let walk = TestWalk::new(space.plan(candidate, rows).unwrap(), Accuracy::Fast);
     ErrorTable::new(&walk, Accuracy::Fast)
 }
 
@@ -103,8 +103,8 @@ fn bounds_for_an_error() {
     let bound = bound_for_worst_case(&looks, 1_000_000, shaped, 0.01).unwrap();
     assert!((2.0..3.0).contains(&bound.normal_critical(1_000_000, 1_000_000)), "{bound:?}");
     let settings =
-        Candidate { first: 64, growth: 1.5, bound }.settings(Statistic::Normal, Law::Metropolis, 1);
-    let walk = RandomWalk::new(Plan::of_settings(&settings, 1_000_000).unwrap(), Accuracy::Exact);
+        TestCandidate { first: 64, growth: 1.5, bound }.settings(Statistic::Normal, Law::Metropolis, 1);
+    let walk = TestWalk::new(TestPlan::of_settings(&settings, 1_000_000).unwrap(), Accuracy::Exact);
     assert!((walk.worst_case().error - 0.01).abs() < 1e-6);
     for tolerance in [0.0, 0.5, -1.0, f64::NAN] {
         assert!(bound_for_worst_case(&looks, 1000, shaped, tolerance).is_err());
@@ -114,10 +114,10 @@ fn bounds_for_an_error() {
 #[test]
 fn rule_of_thumb_and_bad_input() {
     assert_eq!(
-        Candidate::heuristic(100_000),
-        Candidate { first: 500, growth: 1.0, bound: Bound::pocock(0.01) }
+        TestCandidate::heuristic(100_000),
+        TestCandidate { first: 500, growth: 1.0, bound: Bound::pocock(0.01) }
     );
-    assert_eq!(Candidate::heuristic(80).first, 80);
+    assert_eq!(TestCandidate::heuristic(80).first, 80);
     let space = Space::constant(1000).unwrap();
     for tolerance in [0.0, 1.0, -0.1, f64::NAN] {
         assert!(worst_case(&space, 1000, tolerance).is_err());
@@ -143,7 +143,7 @@ fn stopped_moments_are_too_optimistic() {
     let (rows, energy) = (12_214, 0.5);
     let space = Space::constant(rows).unwrap();
     let completed = stationary_pairs(rows, energy, 400, 54);
-    let test = Plan::of_settings(&crate::rule::SequentialSettings::paper(500, 0.1), rows).unwrap();
+    let test = TestPlan::of_settings(&crate::rule::SequentialSettings::paper(500, 0.1), rows).unwrap();
     let mut rng = stream(55, 0, Role::Data);
     let mut stopped = Pairs::new(rows).unwrap();
     for pair in completed.as_slice() {
@@ -192,7 +192,7 @@ fn bounds_are_solved_for() {
     assert!((bound.base_critical() - best.candidate.bound.base_critical()).abs() < 2e-4);
     // Every first look and growth has its solution: the grid alone has none as good.
     for candidate in space.candidates() {
-        let worst = RandomWalk::new(space.plan(&candidate, rows).unwrap(), Accuracy::Fast).worst_case();
+        let worst = TestWalk::new(space.plan(&candidate, rows).unwrap(), Accuracy::Fast).worst_case();
         assert!(worst.error > tolerance || worst.data_usage >= best.data_usage - 1e-9, "{candidate:?}");
     }
     let pairs = stationary_pairs(rows, 0.5, 60, 56);
@@ -217,7 +217,7 @@ fn compensated_designs() {
     let [defect, usage] = evaluate(&table, &pairs, best.law).unwrap();
     assert!((defect - best.error).abs() < 1e-12 && (usage - best.data_usage).abs() < 1e-12);
     // It saves data against the plain law at the same defect.
-    let plain_defect = |candidate: &Candidate| {
+    let plain_defect = |candidate: &TestCandidate| {
         let table = table_of(&space, candidate, rows);
         let mean = |sum: f64, pair: &Pair| {
             sum + table.defect(Law::Metropolis, pair.ratio, pair.kappa).unwrap().abs() / 100.0

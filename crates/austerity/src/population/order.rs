@@ -14,7 +14,7 @@ use crate::error::{Error, Result, setting};
 use crate::rng::{Rng, Role, seek, stream};
 
 /// Blocks that are drawn without the permutation.
-const FEW: usize = 16;
+const FEW_BLOCKS: usize = 16;
 
 /// A random order of the blocks 0, 1, …, drawn as far as needed.
 #[derive(Clone, Debug)]
@@ -51,8 +51,8 @@ impl BlockOrder {
             block_rows,
             blocks: (0..count).collect(),
             swaps: Vec::with_capacity(count as usize),
-            few: Vec::with_capacity(FEW),
-            displaced: Vec::with_capacity(FEW),
+            few: Vec::with_capacity(FEW_BLOCKS),
+            displaced: Vec::with_capacity(FEW_BLOCKS),
             rng: stream(seed, chain, Role::Reveal),
             step: 0,
             sought: false,
@@ -76,7 +76,7 @@ impl BlockOrder {
         if step == self.step {
             return;
         }
-        if self.swaps.len() > FEW {
+        if self.swaps.len() > FEW_BLOCKS {
             for i in (0..self.swaps.len()).rev() {
                 self.blocks.swap(i, self.swaps[i] as usize);
             }
@@ -99,12 +99,12 @@ impl BlockOrder {
         }
         for i in self.swaps.len()..count {
             let j = self.rng.random_range(i as u32..total as u32);
-            if i < FEW {
+            if i < FEW_BLOCKS {
                 let (taken, put) = (self.block_at(j), self.block_at(i as u32));
                 self.few.push(taken);
                 self.displaced.push(put);
             } else {
-                if i == FEW {
+                if i == FEW_BLOCKS {
                     self.swaps.iter().enumerate().for_each(|(i, &j)| self.blocks.swap(i, j as usize));
                 }
                 self.blocks.swap(i, j as usize);
@@ -122,7 +122,7 @@ impl BlockOrder {
 
     /// The blocks drawn, in order, and perhaps others after them.
     fn drawn(&self) -> &[u32] {
-        if self.swaps.len() <= FEW { &self.few } else { &self.blocks }
+        if self.swaps.len() <= FEW_BLOCKS { &self.few } else { &self.blocks }
     }
 
     /// Rows in the blocks `from..to` of the order, which must have been drawn.
@@ -154,7 +154,7 @@ mod tests {
         order.first(3);
         assert_eq!(order.first(143), whole);
         // With the permutation and without it.
-        for count in [1, 2, FEW - 1, FEW, FEW + 1, 30] {
+        for count in [1, 2, FEW_BLOCKS - 1, FEW_BLOCKS, FEW_BLOCKS + 1, 30] {
             order.begin(900);
             order.begin(5);
             assert_eq!(order.first(count), &whole[..count]);

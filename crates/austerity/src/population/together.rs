@@ -16,7 +16,7 @@ const STRETCH: usize = 192 << 10;
 /// Blocks of a stretch are a multiple of this: kernels merge sixteen blocks at a time.
 const WHOLE: usize = 16;
 /// Bytes of a row where the model cannot tell.
-const USUAL: usize = 128;
+const USUAL_ROW_BYTES: usize = 128;
 
 /// The moments of all numbers of each population; a row of the data behind them takes so many bytes (0: not known).
 ///
@@ -26,7 +26,7 @@ pub fn totals<P: Population>(populations: &mut [P], bytes_per_row: usize) -> Res
     if populations.iter().any(|population| population.row_cost().scanned == 0 || population.len() != rows) {
         return populations.iter_mut().map(Population::total).collect();
     }
-    let bytes = BLOCK_ROWS * if bytes_per_row == 0 { USUAL } else { bytes_per_row };
+    let bytes = BLOCK_ROWS * if bytes_per_row == 0 { USUAL_ROW_BYTES } else { bytes_per_row };
     let stretch = (STRETCH / bytes).max(1).next_multiple_of(WHOLE);
     let count = rows.div_ceil(BLOCK_ROWS);
     let mut totals = vec![Moments::EMPTY; populations.len()];

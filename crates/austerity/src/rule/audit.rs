@@ -21,7 +21,7 @@ use crate::population::Moments;
 use crate::rule::{Decision, Stopped};
 
 /// Largest share of decisions audited unless told otherwise.
-pub const MOST: f64 = 0.01;
+pub const LARGEST_RATE: f64 = 0.01;
 /// Share of the time that audits may add.
 pub const SPENT: f64 = 0.05;
 /// Audits of every chain in warm-up, and again at the beginning of sampling, however small the rate: counted as set-up. Four chains
@@ -84,7 +84,7 @@ fn deviation(decision: &Decision, all: &Moments) -> f64 {
 /// the share `decision` of the completion of one: of its time where that is known, of its rows otherwise.
 #[must_use]
 pub fn rate(decision: f64) -> f64 {
-    (SPENT * decision).clamp(0.0, MOST)
+    (SPENT * decision).clamp(0.0, LARGEST_RATE)
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn cheap_decisions_are_audited_less_often() {
-        assert_eq!(rate(1.0), MOST);
+        assert_eq!(rate(1.0), LARGEST_RATE);
         assert!((rate(0.01) - 0.0005).abs() < 1e-15);
         assert_eq!(rate(0.0), 0.0);
     }

@@ -14,7 +14,7 @@ use crate::proposal::Proposal;
 use crate::rng::Streams;
 use crate::rule::audit::{IN_DOUBT, SET_UP};
 use crate::rule::{AnyRule, Audit, Decision, RuleSettings};
-use crate::run::auditor::{Auditor, TOGETHER};
+use crate::run::auditor::{Auditor, PAIRS_PER_PASS};
 use crate::run::{ChainCheckpoint, Contradiction, Ledger, Settings, Tally, Tightened};
 
 /// Steps within which all audits of a set-up in doubt are to be expected, at half of them.
@@ -130,7 +130,7 @@ impl<M: Model, P: Proposal<M::State> + Clone> Kernel for Audited<'_, M, P> {
             let counters = ledger.last_phase();
             counters.audit_evaluations += cost;
             let made = counters.audits.audited + self.auditor.waiting() as u64;
-            if in_set_up(made) || self.auditor.waiting() >= TOGETHER {
+            if in_set_up(made) || self.auditor.waiting() >= PAIRS_PER_PASS {
                 self.settle(ledger)?;
             }
         }

@@ -17,7 +17,7 @@ use crate::run::tally::{CompletePair, Tally};
 use crate::theory::Predictor;
 
 /// Pairs completed together at most.
-pub const TOGETHER: usize = 32;
+pub const PAIRS_PER_PASS: usize = 32;
 /// Pairs that a measurement of the cost completes.
 const MEASURED: usize = 4;
 

@@ -21,7 +21,7 @@ use crate::rule::Law;
 /// Lengths that stand for all.
 const LENGTHS: usize = 5;
 /// Steps are not looked for beyond so many times the pilot's, or so few.
-const LONGEST: f64 = 16.0;
+const LONGEST_RATIO: f64 = 16.0;
 /// Precision of c.
 const PRECISION: f64 = 1e-4;
 
@@ -63,7 +63,7 @@ pub fn adapted(
     let (mut inner, mut outer) = ((1.0f64, here), None);
     while outer.is_none() {
         let factor = inner.0 * if up { 1.4 } else { 1.0 / 1.4 };
-        if !(1.0 / LONGEST..=LONGEST).contains(&factor) {
+        if !(1.0 / LONGEST_RATIO..=LONGEST_RATIO).contains(&factor) {
             return Ok(Some(inner));
         }
         let Some(there) = bias(&stretched(moves, factor))? else { return Ok(None) };

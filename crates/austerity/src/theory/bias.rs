@@ -36,8 +36,8 @@ const WIDEST: f64 = 1e3;
 /// Relative precision of w and λ, and a balance that is 0.
 const PRECISION: f64 = 1e-7;
 const NOTHING: f64 = 1e-9;
-/// λ is looked for in [1/LARGEST, LARGEST].
-const LARGEST: f64 = 64.0;
+/// λ is looked for in [1/LARGEST_LAMBDA, LARGEST_LAMBDA].
+const LARGEST_LAMBDA: f64 = 64.0;
 
 /// The moves of a chain on a Gaussian target: Λ ~ N(−D²/2, D²), each decided with noise κ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,7 +194,7 @@ impl ErrorTable {
         let factor: f64 = if inner_value < 0.0 { 1.5 } else { 1.0 / 1.5 };
         loop {
             let outer = inner * factor;
-            if !(1.0 / LARGEST..=LARGEST).contains(&outer) {
+            if !(1.0 / LARGEST_LAMBDA..=LARGEST_LAMBDA).contains(&outer) {
                 return Ok(None);
             }
             let outer_value = excess(outer)?;

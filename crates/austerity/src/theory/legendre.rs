@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 pub const STEP: usize = 4;
 
 /// The largest rule; more nodes are never needed before the work itself becomes absurd.
-pub const LARGEST: usize = 4096;
+pub const MOST_NODES: usize = 4096;
 
 /// Nodes and weights on [−1, 1], ascending and symmetric.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,12 +23,12 @@ pub struct Rule {
     pub weights: Vec<f64>,
 }
 
-static RULES: [OnceLock<Rule>; LARGEST / STEP] = [const { OnceLock::new() }; LARGEST / STEP];
+static RULES: [OnceLock<Rule>; MOST_NODES / STEP] = [const { OnceLock::new() }; MOST_NODES / STEP];
 
-/// The rule with at least `size` nodes (a multiple of [`STEP`], at most [`LARGEST`]).
+/// The rule with at least `size` nodes (a multiple of [`STEP`], at most [`MOST_NODES`]).
 #[must_use]
 pub fn rule(size: usize) -> &'static Rule {
-    let slot = size.clamp(1, LARGEST).div_ceil(STEP);
+    let slot = size.clamp(1, MOST_NODES).div_ceil(STEP);
     RULES[slot - 1].get_or_init(|| compute(slot * STEP))
 }
 
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn polynomials_are_exact_and_sizes_bounded() {
-        for size in [1, 4, 16, 63, 500, LARGEST, usize::MAX] {
+        for size in [1, 4, 16, 63, 500, MOST_NODES, usize::MAX] {
             let rule = rule(size);
-            assert!(rule.nodes.len() >= size.min(LARGEST) && rule.nodes.len().is_multiple_of(STEP));
+            assert!(rule.nodes.len() >= size.min(MOST_NODES) && rule.nodes.len().is_multiple_of(STEP));
             assert!(rule.nodes.windows(2).all(|pair| pair[0] < pair[1]));
             for power in [0, 2, 6] {
                 let sum: f64 = rule.nodes.iter().zip(&rule.weights).map(|(x, w)| w * x.powi(power)).sum();

@@ -7,7 +7,7 @@
 //! Broadie, Glasserman & Kou 1997 for barrier options). Data use is summed over *all* looks, the probability
 //! of going on being interpolated between the looks kept (cubic in ln t).
 //!
-//! Approximate: the error falls like ds^1.65 (measured), and [`crate::theory::RandomWalk`] extrapolates over
+//! Approximate: the error falls like ds^1.65 (measured), and [`crate::theory::TestWalk`] extrapolates over
 //! two values of ds: 7e-5 at most in the cases tested, where the plain merger would err by 4e-4. Looks that
 //! are far apart, and bounds that jump, are left alone, so small plans are untouched.
 

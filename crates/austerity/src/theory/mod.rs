@@ -32,10 +32,10 @@
 //!
 //! ```
 //! use austerity::rule::{Law, SequentialSettings};
-//! use austerity::theory::{Accuracy, ErrorTable, Moves, Plan, RandomWalk};
+//! use austerity::theory::{Accuracy, ErrorTable, Moves, TestPlan, TestWalk};
 //!
-//! let plan = Plan::of_settings(&SequentialSettings::paper(500, 0.05), 12_214)?;
-//! let walk = RandomWalk::new(plan, Accuracy::Exact);
+//! let plan = TestPlan::of_settings(&SequentialSettings::paper(500, 0.05), 12_214)?;
+//! let walk = TestWalk::new(plan, Accuracy::Exact);
 //! assert!(walk.worst_case().error > 0.2); // ε = 0.05 per look, over 25 looks
 //! let table = ErrorTable::new(&walk, Accuracy::Exact);
 //! let step = table.step(Law::Metropolis, -1.0, 1.5)?;
@@ -62,11 +62,11 @@ pub mod walk;
 pub use acceptance::{StepError, kappa};
 pub use bias::{Bias, Moves};
 pub use paper_grid::paper_grid;
-pub use plan::{Plan, Stage};
+pub use plan::{Stage, TestPlan};
 pub use predictor::Predictor;
 pub use stationary::{Scan, gibbs_bound, metropolis_bound};
 pub use table::ErrorTable;
-pub use walk::{Accuracy, Outcome, RandomWalk, Stopping};
+pub use walk::{Accuracy, Outcome, Stopping, TestWalk};
 
 #[cfg(test)]
 mod tests;

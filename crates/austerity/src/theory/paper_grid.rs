@@ -5,15 +5,15 @@
 //!
 //! Korattikara, Chen & Welling (2014), supplement A ("discretizing the value of z_j between \[−G, G\]"). Cost
 //! O(L²J) *per drift*; error O(L⁻²), and it diverges without warning when cells are wider than a step of the
-//! walk. Kept as an independent reference for tests and benchmarks: use [`crate::theory::RandomWalk`].
+//! walk. Kept as an independent reference for tests and benchmarks: use [`crate::theory::TestWalk`].
 
-use super::plan::Plan;
+use super::plan::TestPlan;
 use super::walk::Outcome;
 use crate::error::{Result, setting};
 use crate::rule::bound::normal_tail;
 
 /// E and π̄ at `mu_std` on a grid of `cells` cells.
-pub fn paper_grid(plan: &Plan, mu_std: f64, cells: usize) -> Result<Outcome> {
+pub fn paper_grid(plan: &TestPlan, mu_std: f64, cells: usize) -> Result<Outcome> {
     if cells == 0 {
         return Err(setting("cells (L)", cells, "at least 1"));
     }

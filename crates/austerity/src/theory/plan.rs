@@ -30,11 +30,11 @@ pub struct Stage {
 
 /// The looks before the last, in information time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct TestPlan {
     stages: Vec<Stage>,
 }
 
-impl Plan {
+impl TestPlan {
     /// The plan of a table of looks at `rows` rows. Looks at or beyond `rows` are the exact last look.
     pub fn new(looks: &[Look], rows: usize) -> Result<Self> {
         if rows < 2 {
@@ -74,7 +74,7 @@ impl Plan {
     }
 
     /// The plan of settings on `rows` rows, at most 1,000,000 looks. An absolute tolerance τ needs κ: see
-    /// [`Plan::with_absolute_stop`].
+    /// [`TestPlan::with_absolute_stop`].
     pub fn of_settings(settings: &SequentialSettings, rows: usize) -> Result<Self> {
         let looks = settings.looks.count_estimate(rows, settings.block_rows);
         if looks > MOST_LOOKS as f64 {

@@ -10,9 +10,9 @@
 //! table, microseconds for a pair.
 
 use super::acceptance::{StepError, kappa};
-use super::plan::Plan;
+use super::plan::TestPlan;
 use super::table::ErrorTable;
-use super::walk::{Accuracy, RandomWalk};
+use super::walk::{Accuracy, TestWalk};
 use crate::error::Result;
 use crate::rule::{Law, RuleSettings};
 
@@ -25,7 +25,7 @@ pub struct Predictor {
     law: Law,
     rows: usize,
     /// The looks; none for exact decisions.
-    plan: Option<Plan>,
+    plan: Option<TestPlan>,
     tolerance: f64,
     /// The mean error that a rule of one's own claims.
     claimed: f64,
@@ -38,7 +38,7 @@ impl Predictor {
     pub fn new(rule: &RuleSettings, rows: usize) -> Result<Self> {
         let (plan, tolerance) = match rule {
             RuleSettings::Sequential(settings) if rows > 1 => {
-                (Some(Plan::of_settings(settings, rows)?), settings.stop_at.unwrap_or(0.0))
+                (Some(TestPlan::of_settings(settings, rows)?), settings.stop_at.unwrap_or(0.0))
             }
             _ => (None, 0.0),
         };
@@ -66,7 +66,7 @@ impl Predictor {
             Some(place) => place,
             None => {
                 let Ok(plan) = plan.with_absolute_stop(rounded, self.tolerance) else { return certain };
-                let walk = RandomWalk::new(plan, Accuracy::Fast);
+                let walk = TestWalk::new(plan, Accuracy::Fast);
                 self.tables.push((key, ErrorTable::new(&walk, Accuracy::Fast)));
                 self.tables.len() - 1
             }
@@ -93,8 +93,8 @@ mod tests {
     fn without_a_tolerance_it_is_the_table() {
         let rows = 20_000;
         let RuleSettings::Sequential(test) = settings(None) else { unreachable!() };
-        let plan = Plan::of_settings(&test, rows).unwrap();
-        let table = ErrorTable::new(&RandomWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
+        let plan = TestPlan::of_settings(&test, rows).unwrap();
+        let table = ErrorTable::new(&TestWalk::new(plan, Accuracy::Fast), Accuracy::Fast);
         let mut predictor = Predictor::new(&settings(None), rows).unwrap();
         for (mean, sd) in [(-1e-4, 0.02), (3e-5, 0.01), (0.0, 1e-5)] {
             let wanted = table.step_of_moments(Law::Metropolis, rows, (mean, sd), 0.2).unwrap();

@@ -18,7 +18,7 @@
 //!
 //! The layer is integrated by Gauss–Legendre, in panels when it is wide, with nodes in proportion to its
 //! length over σ; 12 or 16 nodes outside. Error: spectral, about 1e-9 at resolution 1.5, see
-//! [`crate::theory::RandomWalk::error_estimate`]. Cost: Σ_j (nodes of the positive half) × (nodes within 7σ)
+//! [`crate::theory::TestWalk::error_estimate`]. Cost: Σ_j (nodes of the positive half) × (nodes within 7σ)
 //! exponentials, then half the nodes per look and drift.
 
 use std::ops::Range;

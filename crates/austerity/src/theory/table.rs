@@ -4,9 +4,9 @@
 //! Lagrange) in s = asinh(μ/s₀). s₀ = 0.01 because E has a cusp at 0 of the width 1/√t of the last look
 //! before N (smaller still where that is). 97 nodes give about 1e-6 in E and 1e-5 in π̄ for constant steps;
 //! the error is estimated by leaving out every other node (one sixteenth of the change), and nodes are
-//! doubled until it is below the aim. Cost: one [`RandomWalk::outcome`] per node.
+//! doubled until it is below the aim. Cost: one [`TestWalk::outcome`] per node.
 
-use super::walk::{Accuracy, Outcome, RandomWalk};
+use super::walk::{Accuracy, Outcome, TestWalk};
 
 const SCALE: f64 = 0.01;
 const FIRST_NODES: usize = 97;
@@ -27,7 +27,7 @@ impl ErrorTable {
     /// Tabulates `walk`; the aim is 1e-7 in E and 1e-6 in π̄ for [`Accuracy::Exact`], a hundred times that
     /// for [`Accuracy::Fast`].
     #[must_use]
-    pub fn new(walk: &RandomWalk, accuracy: Accuracy) -> Self {
+    pub fn new(walk: &TestWalk, accuracy: Accuracy) -> Self {
         let aim = match accuracy {
             Accuracy::Exact => 1e-7,
             Accuracy::Fast => 1e-5,

@@ -9,27 +9,27 @@ mod stationary;
 mod wide;
 
 use crate::rule::{Bound, Looks, SequentialSettings, Statistic};
-use crate::theory::{Accuracy, ErrorTable, Plan, RandomWalk};
+use crate::theory::{Accuracy, ErrorTable, TestPlan, TestWalk};
 
 /// Algorithm 1 with normal critical values.
 fn settings(step: usize, epsilon: f64) -> SequentialSettings {
     SequentialSettings { statistic: Statistic::Normal, ..SequentialSettings::paper(step, epsilon) }
 }
 
-fn plan(rows: usize, step: usize, epsilon: f64) -> Plan {
-    Plan::of_settings(&settings(step, epsilon), rows).unwrap()
+fn plan(rows: usize, step: usize, epsilon: f64) -> TestPlan {
+    TestPlan::of_settings(&settings(step, epsilon), rows).unwrap()
 }
 
-fn walk(rows: usize, step: usize, epsilon: f64) -> RandomWalk {
-    RandomWalk::new(plan(rows, step, epsilon), Accuracy::Exact)
+fn walk(rows: usize, step: usize, epsilon: f64) -> TestWalk {
+    TestWalk::new(plan(rows, step, epsilon), Accuracy::Exact)
 }
 
 fn table(rows: usize, step: usize, epsilon: f64) -> ErrorTable {
     ErrorTable::new(&walk(rows, step, epsilon), Accuracy::Exact)
 }
 
-fn general(rows: usize, looks: Looks, bound: Bound) -> Plan {
-    Plan::of_settings(&SequentialSettings { looks, bound, ..settings(1, 0.1) }, rows).unwrap()
+fn general(rows: usize, looks: Looks, bound: Bound) -> TestPlan {
+    TestPlan::of_settings(&SequentialSettings { looks, bound, ..settings(1, 0.1) }, rows).unwrap()
 }
 
 #[track_caller]

@@ -11,7 +11,7 @@
 //! 25 looks and 64 drifts. Do not use for heavy-tailed l, where the walk is not Gaussian.
 
 use super::merge::visits;
-use super::plan::Plan;
+use super::plan::TestPlan;
 use super::sweep::{Passage, Precision, Sweep};
 
 /// How thorough to be.
@@ -53,8 +53,8 @@ const EXTRAPOLATION: f64 = 0.47;
 
 /// The random walk of a sequential test, swept once.
 #[derive(Clone, Debug)]
-pub struct RandomWalk {
-    plan: Plan,
+pub struct TestWalk {
+    plan: TestPlan,
     sweep: Sweep,
     /// With twice the spacing, when looks were merged.
     coarse: Option<Sweep>,
@@ -62,10 +62,10 @@ pub struct RandomWalk {
     floor: f64,
 }
 
-impl RandomWalk {
+impl TestWalk {
     /// Sweeps over the looks of `plan`.
     #[must_use]
-    pub fn new(plan: Plan, accuracy: Accuracy) -> Self {
+    pub fn new(plan: TestPlan, accuracy: Accuracy) -> Self {
         let (precision, spacing, floor) = match accuracy {
             Accuracy::Exact => (Precision::EXACT, [0.0, 0.0], 0.0),
             Accuracy::Fast => (Precision::FAST, SPACING, 1e-7),
@@ -80,7 +80,7 @@ impl RandomWalk {
 
     /// The looks.
     #[must_use]
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &TestPlan {
         &self.plan
     }
 

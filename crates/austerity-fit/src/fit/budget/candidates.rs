@@ -9,9 +9,7 @@
 
 use std::time::Instant;
 
-use crate::budget::{
-    Effort, Estimates, Prices, Setting, noise_bias, noise_inflation, plan, spread_at, walks,
-};
+use crate::budget::{Effort, Estimates, Offer, Prices, noise_bias, noise_inflation, plan, spread_at, walks};
 use austerity::proposal::{Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};
@@ -80,7 +78,7 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
     let terms = terms(settings, budget.unit, 0.0);
     let mut estimates = Estimates::new(terms, Prices { overhead: 1.0, block: price, scan: price });
     let mut found = Vec::new();
-    let mut base = Setting { worth: *worth, ..Setting::default() };
+    let mut base = Offer { worth: *worth, ..Offer::default() };
     let mut acceptance = 1.0;
     if let RuleSettings::Sequential(test) = &decided.rule {
         let seen = question.pilot(
@@ -113,12 +111,12 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
             } else {
                 worst
             };
-            let setting = Setting { set_up, block_evaluations, inflation, ..base };
+            let setting = Offer { set_up, block_evaluations, inflation, ..base };
             let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..test.clone() });
             found.push(Candidate { setting, rule, audit, acceptance, prediction: None, worst });
         }
     }
-    let setting = Setting { scan_evaluations: scan.evaluations.max(1.0), ..base };
+    let setting = Offer { scan_evaluations: scan.evaluations.max(1.0), ..base };
     found.push(Candidate { setting, rule: exact, audit: 0.0, acceptance, prediction: None, worst: 1.0 });
     Ok((found, estimates))
 }
@@ -132,8 +130,8 @@ pub(in super::super) fn rows_serve(
     rows: usize,
 ) -> bool {
     let Some(exact) = candidates.last().map(|candidate| candidate.setting) else { return false };
-    let mut settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting).collect();
-    settings.push(Setting { scan_evaluations: rows as f64, worth: INDEPENDENT * exact.worth, ..exact });
+    let mut settings: Vec<Offer> = candidates.iter().map(|candidate| candidate.setting).collect();
+    settings.push(Offer { scan_evaluations: rows as f64, worth: INDEPENDENT * exact.worth, ..exact });
     plan(&settings, &[], estimates, budget.left()).setting == Some(candidates.len())
 }
 
@@ -227,11 +225,11 @@ pub(in super::super) fn on_rows<M: Sampled>(
         if budget.unit == Unit::Seconds { STEP + PAIR * (dimension * dimension) as f64 } else { 0.0 };
     let mut ways = Vec::new();
     if matches!(typed, ProposalChoice::Auto | ProposalChoice::Laplace) {
-        let setting = Setting {
+        let setting = Offer {
             overhead,
             scan_evaluations: model.len() as f64,
             worth: INDEPENDENT * acceptance / (2.0 - acceptance),
-            ..Setting::default()
+            ..Offer::default()
         };
         let rule = RuleSettings::default();
         ways.push(Way {
@@ -245,7 +243,7 @@ pub(in super::super) fn on_rows<M: Sampled>(
         let scales = if typed == ProposalChoice::Auto { &SCALES[..] } else { &[1.0] };
         for walk in walks((model.len(), dimension), scales, wanted.block_rows(), effort)? {
             let audit = walk.prediction.map_or(0.0, |prediction| wanted.audited(prediction.data_share));
-            let setting = Setting { overhead, ..walk.setting };
+            let setting = Offer { overhead, ..walk.setting };
             let (rule, acceptance, prediction) = (walk.rule, walk.acceptance, walk.prediction);
             let worst = setting.inflation;
             let candidate = Candidate { setting, rule, audit, acceptance, prediction, worst };
@@ -257,7 +255,7 @@ pub(in super::super) fn on_rows<M: Sampled>(
         Prices { overhead: 1.0, block: price, scan: price },
     );
     let all: Vec<Candidate> = ways.iter().map(|way| way.candidate.clone()).collect();
-    let each: Vec<Setting> = all.iter().map(|candidate| candidate.setting).collect();
+    let each: Vec<Offer> = all.iter().map(|candidate| candidate.setting).collect();
     let chains = settings.chains;
     let none = || too_small(budget, &all, &estimates, chains);
     let best = plan(&each, &[], &estimates, budget.left()).setting.ok_or_else(none)?;

@@ -21,8 +21,8 @@ const SAMPLE: usize = 4_096;
 /// Rows of the sample that centres are looked for with.
 const CENTRE: usize = 1 << 16;
 /// Passes with derivatives on one thread, and on all.
-const ALONE: f64 = 3.0;
-const TOGETHER: f64 = 3.0;
+const PASSES_ON_ONE: f64 = 3.0;
+const PASSES_ON_ALL: f64 = 3.0;
 /// Newton steps on samples.
 const STEPS: f64 = 10.0;
 /// Share of what is left that the set-up may take, and share for the mode of a sample in its place.
@@ -63,8 +63,8 @@ pub(in super::super) fn hurry<F: Family>(
     let Ok(small) = find_mode(&sample, &vec![0.0; model.parameters()]) else { return Ok(None) };
     let row = begun.elapsed().as_secs_f64() / ((small.iterations + 1) * sample.len()) as f64;
     let near = STEPS * CENTRE.min(rows) as f64;
-    let alone = row * (ALONE * rows as f64 + near);
-    let needed = alone + row * TOGETHER / threads.max(1) as f64 * rows as f64 + pass;
+    let alone = row * (PASSES_ON_ONE * rows as f64 + near);
+    let needed = alone + row * PASSES_ON_ALL / threads.max(1) as f64 * rows as f64 + pass;
     let left = budget.left();
     if needed <= MOST * left {
         return Ok(None);

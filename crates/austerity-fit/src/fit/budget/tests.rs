@@ -4,7 +4,7 @@ use super::*;
 use crate::budget::Prices;
 
 fn candidate(cost: f64, inflation: f64) -> Candidate {
-    let setting = Setting { block_evaluations: cost, worth: 0.1, inflation, ..Setting::default() };
+    let setting = Offer { block_evaluations: cost, worth: 0.1, inflation, ..Offer::default() };
     Candidate {
         setting,
         rule: RuleSettings::default(),

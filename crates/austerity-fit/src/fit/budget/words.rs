@@ -1,6 +1,6 @@
 //! The plan for people and for `summary.json`, and budgets that afford nothing.
 
-use crate::budget::{Estimates, PredictedRisk, Setting};
+use crate::budget::{Estimates, Offer, PredictedRisk};
 use serde_json::{Value, json};
 
 use super::{Budget, BudgetPlan, Candidate, FEWEST_WARMUP, Stretch, Unit};
@@ -99,7 +99,7 @@ pub(in super::super) fn too_small(
 ) -> Failure {
     let steps = f64::from(chains) * (FEWEST_WARMUP + 1.0);
     let least = candidates.iter().map(|candidate| {
-        let one = estimates.steps(&Setting { set_up: 0.0, ..candidate.setting }, 1.0);
+        let one = estimates.steps(&Offer { set_up: 0.0, ..candidate.setting }, 1.0);
         candidate.setting.set_up + steps / one.max(f64::MIN_POSITIVE)
     });
     let least = budget.all - budget.left() + least.fold(f64::INFINITY, f64::min);

@@ -11,7 +11,7 @@ use austerity::run::Control;
 use austerity_glm::add_mode;
 use nalgebra::{DMatrix, DVector};
 
-use super::{CLOSE, Density, HALVINGS, QUICK, SAMPLE, WIDTH, elsewhere, regular};
+use super::{CLOSE, Density, Found, HALVINGS, QUICK, SAMPLE, WIDTH, elsewhere, regular};
 use crate::model::Sampled;
 use crate::output::Failure;
 

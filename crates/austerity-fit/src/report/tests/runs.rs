@@ -5,7 +5,7 @@ use austerity::model::find_mode;
 use austerity::proposal::{AnyProposal, RandomWalk};
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Sampler, Settings, Silent};
-use austerity::theory::Plan;
+use austerity::theory::TestPlan;
 use austerity_glm::glm::{Glm, Logistic};
 use austerity_glm::{ResponseKind, generate};
 
@@ -55,7 +55,7 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
         data_used: decisions().map(|c| c.iter().map(|d| d.used as f64 / rows as f64).collect()).collect(),
         accepted: decisions().map(|c| c.iter().map(|d| d.accepted).collect()).collect(),
         test: Some(PlannedTest {
-            plan: Plan::of_settings(&test, rows).unwrap(),
+            plan: TestPlan::of_settings(&test, rows).unwrap(),
             law: Law::Metropolis,
             kappas: kappas.collect(),
         }),

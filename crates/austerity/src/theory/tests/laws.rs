@@ -8,7 +8,7 @@ use crate::rule::{Law, Look};
 use crate::theory::{kappa, paper_grid};
 
 /// Any table of looks: sizes, growth, shapes and clocks.
-fn plans() -> impl Strategy<Value = (usize, usize, f64, Plan)> {
+fn plans() -> impl Strategy<Value = (usize, usize, f64, TestPlan)> {
     let looks = prop_oneof![
         (1usize..200, prop::sample::select(vec![1.0, 1.3, 2.0, 5.0]))
             .prop_map(|(first, growth)| Looks::Growing { first, growth }),
@@ -33,7 +33,7 @@ proptest! {
 
     #[test]
     fn of_the_walk((rows, first, _, plan) in plans(), drifts in prop::collection::vec(0.0..30.0f64, 6)) {
-        let walk = RandomWalk::new(plan.clone(), Accuracy::Exact);
+        let walk = TestWalk::new(plan.clone(), Accuracy::Exact);
         let worst = walk.worst_case();
         let level: f64 = plan.stages().iter().map(|stage| crate::rule::bound::normal_tail(stage.critical)).sum();
         prop_assert!(worst.error <= level + 1e-9, "union bound: {} above {level}", worst.error);
@@ -57,7 +57,7 @@ proptest! {
 
     #[test]
     fn of_a_step((_, _, _, plan) in plans(), ratio in -8.0..8.0f64, spread in 0.001..20.0f64) {
-        let walk = RandomWalk::new(plan, Accuracy::Exact);
+        let walk = TestWalk::new(plan, Accuracy::Exact);
         let table = ErrorTable::new(&walk, Accuracy::Fast);
         for law in [Law::Metropolis, Law::Logistic] {
             let step = table.step(law, ratio, spread).unwrap();
@@ -85,9 +85,9 @@ fn union_bound_of_the_paper() {
 }
 
 /// The walk with all looks, that with merged looks, and the largest difference of their outcomes over drifts.
-fn merged(plan: Plan) -> (RandomWalk, RandomWalk, f64) {
-    let exact = RandomWalk::new(plan.clone(), Accuracy::Exact);
-    let fast = RandomWalk::new(plan, Accuracy::Fast);
+fn merged(plan: TestPlan) -> (TestWalk, TestWalk, f64) {
+    let exact = TestWalk::new(plan.clone(), Accuracy::Exact);
+    let fast = TestWalk::new(plan, Accuracy::Fast);
     let difference = |i: i32| {
         let drift = 0.01 * (f64::from(i) * 0.6).sinh();
         let (a, b) = (exact.outcome(drift), fast.outcome(drift));
@@ -116,7 +116,7 @@ fn merged_looks() {
         assert!(exact.error_estimate() < 1e-6, "{}", exact.error_estimate());
     }
     // Few looks are not merged at all.
-    let (exact, fast) = (walk(12_214, 500, 0.05), RandomWalk::new(plan(12_214, 500, 0.05), Accuracy::Fast));
+    let (exact, fast) = (walk(12_214, 500, 0.05), TestWalk::new(plan(12_214, 500, 0.05), Accuracy::Fast));
     close(exact.worst_case().error, fast.worst_case().error, 1e-7);
 }
 
@@ -126,7 +126,7 @@ fn the_absolute_stop_is_a_bound_of_zero() {
     let stopped = plan.with_absolute_stop(0.3, 1.0).unwrap(); // from t = 0.09 on: 826 rows
     assert_eq!(stopped.stages().len(), 9);
     assert_eq!(stopped.stages()[8].critical, 0.0);
-    assert!(RandomWalk::new(stopped, Accuracy::Exact).worst_case().data_usage < 0.09 + 1e-12);
+    assert!(TestWalk::new(stopped, Accuracy::Exact).worst_case().data_usage < 0.09 + 1e-12);
     assert_eq!(plan.with_absolute_stop(0.3, 0.0).unwrap(), plan);
     assert!(plan.with_absolute_stop(-1.0, 0.1).is_err());
     assert!(plan.with_absolute_stop(1.0, f64::NAN).is_err());
@@ -160,16 +160,16 @@ fn limits_are_values_not_nan() {
 #[test]
 fn bad_input_is_refused() {
     let look = |rows, critical| Look { rows, critical };
-    assert!(Plan::new(&[look(1, 1.0)], 1).is_err());
-    assert!(Plan::new(&[look(5, 1.0), look(5, 1.0)], 10).is_err());
-    assert!(Plan::new(&[look(0, 1.0)], 10).is_err());
-    assert!(Plan::new(&[look(5, f64::NAN)], 10).is_err());
-    assert!(Plan::new(&[look(5, -1.0)], 10).is_err());
-    assert_eq!(Plan::new(&[look(5, 1.0), look(20, 1.0)], 10).unwrap().looks(), 2);
-    assert!(Plan::from_information(&[1.0, 1.0], &[1.0, 1.0]).is_err());
-    assert!(Plan::from_information(&[1.0, f64::INFINITY], &[1.0, 1.0]).is_err());
-    assert!(Plan::from_information(&[1.0], &[]).is_err());
-    assert!(Plan::of_settings(&settings(10, 0.6), 100).is_err());
+    assert!(TestPlan::new(&[look(1, 1.0)], 1).is_err());
+    assert!(TestPlan::new(&[look(5, 1.0), look(5, 1.0)], 10).is_err());
+    assert!(TestPlan::new(&[look(0, 1.0)], 10).is_err());
+    assert!(TestPlan::new(&[look(5, f64::NAN)], 10).is_err());
+    assert!(TestPlan::new(&[look(5, -1.0)], 10).is_err());
+    assert_eq!(TestPlan::new(&[look(5, 1.0), look(20, 1.0)], 10).unwrap().looks(), 2);
+    assert!(TestPlan::from_information(&[1.0, 1.0], &[1.0, 1.0]).is_err());
+    assert!(TestPlan::from_information(&[1.0, f64::INFINITY], &[1.0, 1.0]).is_err());
+    assert!(TestPlan::from_information(&[1.0], &[]).is_err());
+    assert!(TestPlan::of_settings(&settings(10, 0.6), 100).is_err());
     assert!(kappa(-1.0, 10).is_err() && kappa(1.0, 1).is_err() && kappa(f64::NAN, 10).is_err());
     let test = table(100, 10, 0.1);
     assert!(test.step(Law::Metropolis, f64::NAN, 1.0).is_err());

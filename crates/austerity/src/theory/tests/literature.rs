@@ -14,7 +14,7 @@ fn crossing(looks: usize, constant: f64, shape: f64, unit: f64, drift: f64) -> f
     let times: Vec<f64> = (1..=looks).map(|j| unit * j as f64).collect();
     let bounds: Vec<f64> =
         (1..=looks).map(|j| constant * (j as f64 / looks as f64).powf(shape - 0.5)).collect();
-    let walk = RandomWalk::new(Plan::from_information(&times, &bounds).unwrap(), Accuracy::Exact);
+    let walk = TestWalk::new(TestPlan::from_information(&times, &bounds).unwrap(), Accuracy::Exact);
     let stops = walk.stopping(drift);
     let total: f64 = stops.iter().map(|stop| stop.wrong + stop.right).sum();
     close(total, 1.0, 1e-9);
@@ -96,7 +96,7 @@ fn expected_sample_size_under_drift() {
         let unit = largest * fixed / 5.0;
         let times: Vec<f64> = (1..=5).map(|j| unit * f64::from(j)).collect();
         let bounds: Vec<f64> = (1..=5).map(|j| constant * (f64::from(j) / 5.0).powf(shape - 0.5)).collect();
-        let walk = RandomWalk::new(Plan::from_information(&times, &bounds).unwrap(), Accuracy::Exact);
+        let walk = TestWalk::new(TestPlan::from_information(&times, &bounds).unwrap(), Accuracy::Exact);
         for (drift, expected) in [(0.0, at_zero), (1.0, at_design)] {
             let stops = walk.stopping(drift);
             let used: f64 = stops

@@ -51,7 +51,7 @@ fn closed_forms() {
 fn wang_tsiatis() {
     let found = |alpha, mu_std| {
         let plan = general(1000, Looks::constant(100), Bound::wang_tsiatis(2.0, alpha));
-        RandomWalk::new(plan, Accuracy::Exact).outcome(mu_std)
+        TestWalk::new(plan, Accuracy::Exact).outcome(mu_std)
     };
     close(found(0.5, 0.0).error, 0.114_643_74, 1e-8);
     close(found(0.5, 0.0).data_usage, 0.872_269_92, 1e-8);
@@ -74,7 +74,7 @@ fn number_of_looks() {
     ] {
         let plan = general(rows, Looks::Growing { first: 500, growth }, Bound::pocock(epsilon));
         assert_eq!(plan.looks(), looks);
-        let worst = RandomWalk::new(plan, Accuracy::Fast).worst_case();
+        let worst = TestWalk::new(plan, Accuracy::Fast).worst_case();
         close(worst.error, error, 1.5e-4);
         close(worst.data_usage, usage, 6e-4);
     }
@@ -124,7 +124,7 @@ fn gibbs_maxima() {
 #[test]
 fn the_papers_grid_converges_to_the_same() {
     let plan = plan(12_214, 500, 0.01);
-    let walk = RandomWalk::new(plan.clone(), Accuracy::Exact);
+    let walk = TestWalk::new(plan.clone(), Accuracy::Exact);
     for mu_std in [0.0, 0.7, 2.0] {
         let exact = walk.outcome(mu_std);
         let error = |cells| {

@@ -36,7 +36,7 @@ fn random_walks() {
         general(777, Looks::Custom { rows: vec![10, 11, 300, 700, 776] }, Bound::pocock(0.1)),
     ];
     for plan in plans {
-        let walk = RandomWalk::new(plan.clone(), Accuracy::Exact);
+        let walk = TestWalk::new(plan.clone(), Accuracy::Exact);
         for drift in [0.0, 0.8, 3.0] {
             let (mut wrong, mut used, mut squares) = (0.0, 0.0, 0.0);
             let n = 40_000.0;
@@ -103,7 +103,7 @@ fn algorithm_one_on_logistic_differences() {
         {
             let settings = SequentialSettings { law, ..SequentialSettings::paper(200, epsilon) };
             let mut rule = Sequential::new(&settings, rows).unwrap();
-            let walk = RandomWalk::new(Plan::of_rule(&rule).unwrap(), Accuracy::Exact);
+            let walk = TestWalk::new(TestPlan::of_rule(&rule).unwrap(), Accuracy::Exact);
             let expected =
                 ErrorTable::new(&walk, Accuracy::Exact).step_of_moments(law, rows, (mean, sd), 0.2).unwrap();
             let mut population = Numbers(values.clone());
@@ -148,7 +148,7 @@ fn error_and_usage_at_fixed_thresholds() {
     let decisions = 2500.0;
     for (seed, epsilon) in [(36, 0.05), (37, 0.1)] {
         let mut rule = Sequential::new(&SequentialSettings::paper(500, epsilon), rows).unwrap();
-        let walk = RandomWalk::new(Plan::of_rule(&rule).unwrap(), Accuracy::Exact);
+        let walk = TestWalk::new(TestPlan::of_rule(&rule).unwrap(), Accuracy::Exact);
         for (case, size) in [0.2, 0.5, 1.0, 2.0].into_iter().enumerate() {
             let Outcome { error, data_usage } = walk.outcome(size);
             let (mut wrong, mut used, mut squares) = ([0.0; 2], 0.0, 0.0);
@@ -179,7 +179,7 @@ fn error_and_usage_at_fixed_thresholds() {
 
 /// A chain on the standard normal in `DIMENSION` dimensions, steps of length D, decisions by simulated walks:
 /// its sd, acceptance and data use.
-fn chain(test: &Plan, law: Law, energy_root: f64, steps: u32, seed: u64) -> [f64; 3] {
+fn chain(test: &TestPlan, law: Law, energy_root: f64, steps: u32, seed: u64) -> [f64; 3] {
     const DIMENSION: usize = 10;
     let mut rng = stream(seed, 0, Role::Data);
     let mut state = [0.0f64; DIMENSION];
@@ -210,7 +210,7 @@ fn chain(test: &Plan, law: Law, energy_root: f64, steps: u32, seed: u64) -> [f64
 fn chains_on_a_gaussian_target() {
     for (energy_root, epsilon, seed) in [(1.34, 0.05, 41), (0.5, 0.2, 42)] {
         let test = plan(12_214, 512, epsilon);
-        let table = ErrorTable::new(&RandomWalk::new(test.clone(), Accuracy::Exact), Accuracy::Exact);
+        let table = ErrorTable::new(&TestWalk::new(test.clone(), Accuracy::Exact), Accuracy::Exact);
         let moves = Moves::plain(energy_root);
         let lambda = table.compensation(moves).unwrap().unwrap();
         for (law, tolerance) in [(Law::Metropolis, 0.02), (Law::Compensated { lambda }, 0.01)] {

@@ -17,7 +17,7 @@ fn wide_bounds_against_a_fine_grid() {
     ] {
         let plan = general(rows, looks, Bound::wang_tsiatis(critical, alpha));
         for accuracy in [Accuracy::Exact, Accuracy::Fast] {
-            let walk = RandomWalk::new(plan.clone(), accuracy);
+            let walk = TestWalk::new(plan.clone(), accuracy);
             let found = walk.outcome(drift);
             println!("{rows} {critical:e} {alpha} at {drift}: {found:?}, {:.1e}", walk.error_estimate());
             error.iter().for_each(|&error| close(found.error, error, 2e-3));
@@ -30,7 +30,7 @@ fn wide_bounds_against_a_fine_grid() {
 #[test]
 fn unreachable_bounds_never_decide() {
     let plan = general(1000, Looks::constant(100), Bound::wang_tsiatis(1e200, 0.5));
-    let walk = RandomWalk::new(plan, Accuracy::Exact);
+    let walk = TestWalk::new(plan, Accuracy::Exact);
     for drift in [0.0, 1.0, 1e9, 1e150] {
         assert_eq!(walk.outcome(drift), crate::theory::Outcome { error: 0.0, data_usage: 1.0 });
     }
@@ -46,8 +46,8 @@ fn wide_bounds_at_far_drifts() {
     // Bounds of 30: at μ√t = 30 half of the walks cross.
     let times = [0.5, 1.0, 1.2, 4.0];
     for bounds in [[30.0; 4], [40.0, 30.0, 20.0, 12.0], [9.0, 15.0, 30.0, 60.0], [12.0, 3.0, 14.0, 2.5]] {
-        let plan = Plan::from_information(&times, &bounds).unwrap();
-        let walk = RandomWalk::new(plan.clone(), Accuracy::Exact);
+        let plan = TestPlan::from_information(&times, &bounds).unwrap();
+        let walk = TestWalk::new(plan.clone(), Accuracy::Exact);
         assert!(walk.error_estimate() < 1e-9, "{}", walk.error_estimate());
         for drift in [0.0, 1.0, 3.0, 8.0, 12.0, 20.0, 30.0, 42.0] {
             let expected = crate::theory::paper_grid(&plan, drift, 1500).unwrap();
@@ -63,7 +63,7 @@ fn wide_bounds_at_far_drifts() {
 fn many_looks_between_wide_bounds() {
     for (critical, alpha) in [(20.0, 0.5), (300.0, 0.5), (50.0, 0.0), (3.0, 1.0)] {
         let plan = general(100_000, Looks::constant(200), Bound::wang_tsiatis(critical, alpha));
-        let walk = RandomWalk::new(plan, Accuracy::Exact);
+        let walk = TestWalk::new(plan, Accuracy::Exact);
         assert!(walk.error_estimate() < 1e-8, "{critical} {alpha}: {}", walk.error_estimate());
         let mut before = walk.worst_case();
         for drift in [1.0, 10.0, 100.0, 300.0, 1000.0, 3000.0, 1e4] {
@@ -82,11 +82,12 @@ fn too_many_looks_are_refused() {
         [(1, 1.0, 1_000_000_000_000), (1, 1.0, 1_000_001), (64, 1.0 + 1e-12, usize::MAX)]
     {
         let looks = Looks::Growing { first, growth };
-        let error = Plan::of_settings(&SequentialSettings { looks, ..settings(1, 0.1) }, rows).unwrap_err();
+        let error =
+            TestPlan::of_settings(&SequentialSettings { looks, ..settings(1, 0.1) }, rows).unwrap_err();
         assert!(matches!(error, crate::Error::Setting { .. }), "{error}");
         assert!(error.to_string().contains("larger first look or growth above 1"), "{error}");
     }
-    assert!(Plan::of_settings(&settings(1, 0.1), 1_000_000).is_ok());
-    let error = Plan::of_settings(&settings(64, 0.1), 10_000_000_000).unwrap_err();
+    assert!(TestPlan::of_settings(&settings(1, 0.1), 1_000_000).is_ok());
+    let error = TestPlan::of_settings(&settings(64, 0.1), 10_000_000_000).unwrap_err();
     assert!(error.to_string().contains("15625000"), "{error}"); // 10¹⁰/64 = 156,250,000
 }
