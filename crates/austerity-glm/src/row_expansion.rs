@@ -29,6 +29,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::check::blindness::Stratum;
+use crate::gradients::At;
 use crate::own::RowCurvature;
 use crate::surrogate::{CertainSteps, Expansion, posterior_differences};
 use austerity::error::{Error, Result};
@@ -216,7 +217,7 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
         self.model.add_prior_gradient(state, &mut M::Workspace::default(), gradient)?;
         if !self.apart.is_empty() {
             let rows = Batch { blocks: &self.apart, block_rows: 1, population: self.model.len() };
-            self.model.add_batch_gradient(state, rows, workspace, gradient)?;
+            self.model.add_gradient(At { state, batch: rows }, workspace, gradient)?;
         }
         Ok(prior + self.taylor(state, Some(gradient)) + self.certain(state)?)
     }

@@ -12,10 +12,10 @@
 //! Do not use far from the centre, or where the posterior has several modes: residuals are then as large as the differences themselves.
 
 use crate::PowerTail;
-use crate::gradients::{BatchGradient, check_request};
+use crate::gradients::{At, BatchGradient, check_request};
 use austerity::error::{Error, Result};
 use austerity::model::{Access, Model, Parameters};
-use austerity::population::{Batch, Moments, Population};
+use austerity::population::{Moments, Population};
 
 /// A cheap approximation of a log-likelihood and the exact rest.
 pub trait Expansion: Sync {
@@ -117,14 +117,8 @@ pub trait ResidualGradient: Expansion {
     /// Working memory, empty at first.
     type Memory: Clone + Default + std::fmt::Debug + Send;
 
-    /// Adds Σ ∇r_i(θ) over the rows of `batch` to `gradient`.
-    fn add_residual_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        memory: &mut Self::Memory,
-        gradient: &mut [f64],
-    ) -> Result<()>;
+    /// Adds Σ ∇r_i(θ) over the rows of the batch to `gradient`.
+    fn residual_gradient(&self, at: At<'_>, memory: &mut Self::Memory, gradient: &mut [f64]) -> Result<()>;
 }
 
 /// The change of the log posterior density of `model` from all its rows, for [`Expansion::exact_differences`].
@@ -239,15 +233,9 @@ impl<E: ResidualGradient> BatchGradient for Surrogate<E> {
         self.expansion.dimension()
     }
 
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        workspace: &mut Self::Workspace,
-        gradient: &mut [f64],
-    ) -> Result<()> {
-        check_request(self, state, batch, gradient)?;
-        self.expansion.add_residual_gradient(state, batch, &mut workspace.residuals, gradient)
+    fn add_gradient(&self, at: At<'_>, workspace: &mut Self::Workspace, gradient: &mut [f64]) -> Result<()> {
+        check_request(self, at, gradient)?;
+        self.expansion.residual_gradient(at, &mut workspace.residuals, gradient)
     }
 
     fn add_prior_gradient(

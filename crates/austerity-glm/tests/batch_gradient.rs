@@ -5,7 +5,7 @@ use rand::RngExt as _;
 use austerity::model::{Access, Gradient, from_fn};
 use austerity::population::{Batch, Population as _};
 use austerity::rng::{Role, stream};
-use austerity_glm::gradients::{BatchGradient, MiniBatch};
+use austerity_glm::gradients::{At, BatchGradient, MiniBatch};
 use austerity_glm::own::with_gradient;
 use austerity_glm::{
     Binomial, Data, Glm, Linear, Logistic, Noise, Poisson, Prior, ResponseKind, Store, Student, generate,
@@ -52,7 +52,7 @@ fn check<M: BatchGradient + Gradient>(name: &str, model: &M, state: &[f64], tole
         let mut batches = MiniBatch::of_blocks(rows, rows.min(90), block_rows).unwrap();
         let batch = batches.draw(&mut rng);
         let mut gradient = vec![0.0; d];
-        model.add_batch_gradient(state, batch, &mut workspace, &mut gradient).unwrap();
+        model.add_gradient(At { state, batch }, &mut workspace, &mut gradient).unwrap();
         for (j, &g) in gradient.iter().enumerate() {
             let wanted = slope(model, state, batch, j, 1e-4);
             assert!((g - wanted).abs() < bound, "{name}, {block_rows}, {j}: {g} against {wanted}");
@@ -64,14 +64,14 @@ fn check<M: BatchGradient + Gradient>(name: &str, model: &M, state: &[f64], tole
         model.add_prior_gradient(state, &mut M::Workspace::default(), &mut sum).unwrap();
         for block in 0..rows.div_ceil(block_rows) as u32 {
             let one = Batch { blocks: &[block], block_rows, population: rows };
-            model.add_batch_gradient(state, one, &mut workspace, &mut sum).unwrap();
+            model.add_gradient(At { state, batch: one }, &mut workspace, &mut sum).unwrap();
         }
         for (a, b) in sum.iter().zip(&whole) {
             assert!((a - b).abs() < bound, "{name}, {block_rows}: {sum:?} against {whole:?}");
         }
         let all: Vec<u32> = (0..rows.div_ceil(block_rows) as u32).collect();
         let all = Batch { blocks: &all, block_rows, population: rows };
-        model.stochastic_gradient(state, all, &mut workspace, &mut sum).unwrap();
+        model.stochastic_gradient(At { state, batch: all }, &mut workspace, &mut sum).unwrap();
         for (a, b) in sum.iter().zip(&whole) {
             assert!((a - b).abs() < bound, "{name}, {block_rows}: {sum:?} against {whole:?}");
         }
@@ -81,15 +81,17 @@ fn check<M: BatchGradient + Gradient>(name: &str, model: &M, state: &[f64], tole
     let less = Batch { blocks: &[0], block_rows: 38, population: rows };
     let mut gradients = [vec![0.0; d], vec![0.0; d]];
     for (gradient, batch) in gradients.iter_mut().zip([full, less]) {
-        model.add_batch_gradient(state, batch, &mut workspace, gradient).unwrap();
+        model.add_gradient(At { state, batch }, &mut workspace, gradient).unwrap();
     }
     assert!(gradients[0].iter().zip(&gradients[1]).any(|(a, b)| (a - b).abs() > bound), "{name}");
     // What does not fit is refused.
     let mut gradient = vec![0.0; d];
-    assert!(model.add_batch_gradient(&state[1..], full, &mut workspace, &mut gradient).is_err());
-    assert!(model.add_batch_gradient(state, full, &mut workspace, &mut gradient[1..]).is_err());
+    assert!(
+        model.add_gradient(At { state: &state[1..], batch: full }, &mut workspace, &mut gradient).is_err()
+    );
+    assert!(model.add_gradient(At { state, batch: full }, &mut workspace, &mut gradient[1..]).is_err());
     let other = Batch { population: rows + 1, ..full };
-    assert!(model.add_batch_gradient(state, other, &mut workspace, &mut gradient).is_err());
+    assert!(model.add_gradient(At { state, batch: other }, &mut workspace, &mut gradient).is_err());
 }
 
 fn priors(count: usize) -> Vec<Prior> {
@@ -133,7 +135,9 @@ fn linear_models() {
     let summarized = Linear::summarized(&data, priors(4), unknown).unwrap();
     let batch = Batch { blocks: &[0], block_rows: 32, population: ROWS };
     let mut gradient = [0.0; 5];
-    assert!(summarized.add_batch_gradient(&state, batch, &mut Default::default(), &mut gradient).is_err());
+    assert!(
+        summarized.add_gradient(At { state: &state, batch }, &mut Default::default(), &mut gradient).is_err()
+    );
 }
 
 #[test]
@@ -165,7 +169,8 @@ fn a_panic_in_a_users_gradient_is_an_error_with_its_row() {
     let row = |_: &[f64], row: usize, _: &mut [f64]| assert!(row != 7, "seven");
     let model = with_gradient(model, 1, |_: &[f64], _: &mut [f64]| panic!("prior"), row).unwrap();
     let all = Batch { blocks: &[0], block_rows: 10, population: 10 };
-    let message = model.add_batch_gradient(&[0.0], all, &mut (), &mut [0.0]).unwrap_err().to_string();
+    let message =
+        model.add_gradient(At { state: &[0.0], batch: all }, &mut (), &mut [0.0]).unwrap_err().to_string();
     assert!(message.contains("row 7") && message.contains("seven"), "{message}");
     assert!(model.add_prior_gradient(&[0.0], &mut (), &mut [0.0]).is_err());
     let empty = |_: &[f64], _: &mut [f64]| {};

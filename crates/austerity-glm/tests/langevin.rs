@@ -20,7 +20,7 @@ use austerity::rng::{Rng, Role, Streams, stream};
 use austerity::rule::{AnyRule, RuleSettings, SequentialSettings};
 use austerity::run::{Control, Sampler, Settings, Silent};
 use austerity_glm::glm::expansion::{ExpansionSettings, GlmExpansion};
-use austerity_glm::gradients::{BatchGradient, MiniBatch};
+use austerity_glm::gradients::{At, BatchGradient, MiniBatch};
 use austerity_glm::proposal::{FisherScoring, Langevin, LangevinPlan, empirical_information};
 use austerity_glm::{Glm, Linear, Logistic, Noise, Prior, ResponseKind, Surrogate, generate};
 use austerity_models::Lasso;
@@ -164,7 +164,9 @@ impl<'m, M: BatchGradient> Plain<'m, M> {
 
     fn mean(&self, state: f64, batch: Batch<'_>) -> f64 {
         let mut gradient = [0.0];
-        self.model.stochastic_gradient(&[state], batch, &mut Default::default(), &mut gradient).unwrap();
+        self.model
+            .stochastic_gradient(At { state: &[state], batch }, &mut Default::default(), &mut gradient)
+            .unwrap();
         state + 0.5 * self.variance * gradient[0]
     }
 }

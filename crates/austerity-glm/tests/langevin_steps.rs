@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use austerity::model::from_fn;
 use austerity::proposal::{Proposal as _, Shape};
 use austerity::rng::{Role, stream};
-use austerity_glm::gradients::{BatchGradient as _, MiniBatch};
+use austerity_glm::gradients::{At, BatchGradient as _, MiniBatch};
 use austerity_glm::own::with_gradient;
 use austerity_glm::proposal::Langevin;
 use austerity_glm::{Glm, Logistic, Prior, ResponseKind, generate};
@@ -36,7 +36,7 @@ fn check(mut proposal: Langevin<'_, Glm<Logistic>>, covariance: &[f64], drift: f
             let mut gradient = vec![0.0; 3];
             let mut workspace = Default::default();
             let batch = proposal.last_batch();
-            model.stochastic_gradient(state, batch, &mut workspace, &mut gradient).unwrap();
+            model.stochastic_gradient(At { state, batch }, &mut workspace, &mut gradient).unwrap();
             DVector::from_column_slice(state) + &covariance * DVector::from_vec(gradient) * drift
         };
         let wanted = log_normal(&from, &mean(&to), &covariance) - log_normal(&to, &mean(&from), &covariance);

@@ -29,7 +29,7 @@ use austerity::population::{Batch, Moments, Population, merge_checked, relocated
 use austerity::rng::{Role, stream};
 use austerity_glm::Prior;
 use austerity_glm::data::check_finite;
-use austerity_glm::gradients::{BatchGradient, check_request};
+use austerity_glm::gradients::{At, BatchGradient, check_request};
 
 pub use posterior::LassoPosterior;
 
@@ -238,16 +238,10 @@ impl BatchGradient for Lasso {
     }
 
     /// Σ λx(y − θx).
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        _workspace: &mut (),
-        gradient: &mut [f64],
-    ) -> Result<()> {
-        check_request(self, state, batch, gradient)?;
-        let rows = batch.ranges().flat_map(|range| &self.rows[range]);
-        gradient[0] += self.precision * rows.map(|(x, y)| x * (y - state[0] * x)).sum::<f64>();
+    fn add_gradient(&self, at: At<'_>, _workspace: &mut (), gradient: &mut [f64]) -> Result<()> {
+        check_request(self, at, gradient)?;
+        let rows = at.batch.ranges().flat_map(|range| &self.rows[range]);
+        gradient[0] += self.precision * rows.map(|(x, y)| x * (y - at.state[0] * x)).sum::<f64>();
         Ok(())
     }
 

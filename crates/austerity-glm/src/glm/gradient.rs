@@ -10,7 +10,7 @@ use fearless_simd::{Simd, prelude::*};
 use super::blocks::{BLOCK, Line};
 use super::kernel::{self, Pair, Rows};
 use super::{Family, Glm, Kernel as _};
-use crate::gradients::{BatchGradient, check_request};
+use crate::gradients::{At, BatchGradient, check_request};
 use crate::simd::{Lanes, lanes_sum};
 use austerity::error::Result;
 use austerity::population::Batch;
@@ -142,14 +142,9 @@ impl<F: Family> BatchGradient for Glm<F> {
         self.parameters()
     }
 
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        workspace: &mut Workspace,
-        gradient: &mut [f64],
-    ) -> Result<()> {
-        check_request(self, state, batch, gradient)?;
+    fn add_gradient(&self, at: At<'_>, workspace: &mut Workspace, gradient: &mut [f64]) -> Result<()> {
+        check_request(self, at, gradient)?;
+        let At { state, batch } = at;
         let (columns, first) = (self.transform.len(), usize::from(self.intercept));
         let mut constant = self.side_constant + if self.intercept { state[0] } else { 0.0 };
         workspace.coefficients.clear();

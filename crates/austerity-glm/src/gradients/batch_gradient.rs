@@ -15,6 +15,15 @@ use austerity::error::Result;
 use austerity::model::{Model, check_length};
 use austerity::population::Batch;
 
+/// Where a gradient is asked for, and of which rows.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// θ.
+    pub state: &'a [f64],
+    /// X.
+    pub batch: Batch<'a>,
+}
+
 /// The gradient of the log-likelihood of some rows, and that of the log prior.
 pub trait BatchGradient: Model<State = Vec<f64>> {
     /// Working memory, empty at first.
@@ -23,14 +32,8 @@ pub trait BatchGradient: Model<State = Vec<f64>> {
     /// Length of a state.
     fn dimension(&self) -> usize;
 
-    /// Adds the gradient of Σ log p(x_i|θ) over the rows of `batch` to `gradient`. Not finite where the likelihood is not.
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        workspace: &mut Self::Workspace,
-        gradient: &mut [f64],
-    ) -> Result<()>;
+    /// Adds the gradient of Σ log p(x_i|θ) over the rows of the batch to `gradient`. Not finite where the likelihood is not.
+    fn add_gradient(&self, at: At<'_>, workspace: &mut Self::Workspace, gradient: &mut [f64]) -> Result<()>;
 
     /// Adds the gradient of the log prior density to `gradient`.
     fn add_prior_gradient(
@@ -43,27 +46,22 @@ pub trait BatchGradient: Model<State = Vec<f64>> {
     /// Writes g(θ; X) to `gradient`.
     fn stochastic_gradient(
         &self,
-        state: &[f64],
-        batch: Batch<'_>,
+        at: At<'_>,
         workspace: &mut Self::Workspace,
         gradient: &mut [f64],
     ) -> Result<()> {
         gradient.fill(0.0);
-        self.add_batch_gradient(state, batch, workspace, gradient)?;
-        let scale = batch.scale();
+        self.add_gradient(at, workspace, gradient)?;
+        let scale = at.batch.scale();
         gradient.iter_mut().for_each(|g| *g *= scale);
-        self.add_prior_gradient(state, workspace, gradient)
+        self.add_prior_gradient(at.state, workspace, gradient)
     }
 }
 
 /// Refuses a state, a gradient or a batch that does not fit the model.
-pub fn check_request<M: BatchGradient>(
-    model: &M,
-    state: &[f64],
-    batch: Batch<'_>,
-    gradient: &[f64],
-) -> Result<()> {
-    check_length("state", model.dimension(), state.len())?;
+pub fn check_request<M: BatchGradient>(model: &M, at: At<'_>, gradient: &[f64]) -> Result<()> {
+    check_length("state", model.dimension(), at.state.len())?;
     check_length("gradient", model.dimension(), gradient.len())?;
-    check_length("rows of the population that the mini-batch was drawn from", model.len(), batch.population)
+    let rows = "rows of the population that the mini-batch was drawn from";
+    check_length(rows, model.len(), at.batch.population)
 }

@@ -8,5 +8,5 @@
 pub mod batch_gradient;
 pub mod mini_batch;
 
-pub use batch_gradient::{BatchGradient, check_request};
+pub use batch_gradient::{At, BatchGradient, check_request};
 pub use mini_batch::MiniBatch;

@@ -6,10 +6,9 @@
 
 use super::ratio::no_rows;
 use super::{Linear, Noise};
-use crate::gradients::{BatchGradient, check_request};
+use crate::gradients::{At, BatchGradient, check_request};
 use austerity::dot::dot;
 use austerity::error::Result;
-use austerity::population::Batch;
 
 /// Working memory of a gradient.
 #[derive(Clone, Debug, Default)]
@@ -27,14 +26,9 @@ impl BatchGradient for Linear {
         Linear::dimension(self)
     }
 
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        workspace: &mut LinearWorkspace,
-        gradient: &mut [f64],
-    ) -> Result<()> {
-        check_request(self, state, batch, gradient)?;
+    fn add_gradient(&self, at: At<'_>, workspace: &mut LinearWorkspace, gradient: &mut [f64]) -> Result<()> {
+        check_request(self, at, gradient)?;
+        let At { state, batch } = at;
         let stored = self.rows.as_ref().ok_or_else(no_rows)?;
         let LinearWorkspace { row, point, scaled, carried } = workspace;
         let stride = self.statistics.centre.len();

@@ -19,7 +19,7 @@ use austerity::model::{Access, Curvature, Gradient, Model, Parameters, check_len
 use austerity::population::{Batch, Population as _};
 
 use super::RowCurvature;
-use crate::gradients::{BatchGradient, check_request};
+use crate::gradients::{At, BatchGradient, check_request};
 
 /// A model with derivatives that it does not have itself. Everything else is the model's own.
 #[derive(Clone, Debug)]
@@ -230,16 +230,10 @@ where
         self.derivatives.dimension
     }
 
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        (): &mut (),
-        gradient: &mut [f64],
-    ) -> Result<()> {
-        check_request(self, state, batch, gradient)?;
-        let rows = batch.ranges().flatten().map(|position| self.model.original_row(position));
-        self.derivatives.closures.add_rows("gradient", rows, state, gradient)
+    fn add_gradient(&self, at: At<'_>, (): &mut (), gradient: &mut [f64]) -> Result<()> {
+        check_request(self, at, gradient)?;
+        let rows = at.batch.ranges().flatten().map(|position| self.model.original_row(position));
+        self.derivatives.closures.add_rows("gradient", rows, at.state, gradient)
     }
 
     fn add_prior_gradient(&self, state: &[f64], (): &mut (), gradient: &mut [f64]) -> Result<()> {
@@ -256,7 +250,7 @@ where
 {
     fn log_density_gradient(&self, state: &Vec<f64>, gradient: &mut [f64]) -> Result<f64> {
         let all = Batch { blocks: &[0], block_rows: self.len(), population: self.len() };
-        self.stochastic_gradient(state, all, &mut (), gradient)?;
+        self.stochastic_gradient(At { state, batch: all }, &mut (), gradient)?;
         let zeros = vec![0.0; self.dimension()];
         let mut scratch = self.model.scratch(Access::Blocks);
         let likelihood = self.model.compare(&zeros, state, &mut scratch).total()?.sum();
@@ -271,14 +265,8 @@ impl<M: BatchGradient, P: Sync, R: Sync> BatchGradient for WithCurvature<M, P, R
         self.model.dimension()
     }
 
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        workspace: &mut M::Workspace,
-        gradient: &mut [f64],
-    ) -> Result<()> {
-        self.model.add_batch_gradient(state, batch, workspace, gradient)
+    fn add_gradient(&self, at: At<'_>, workspace: &mut M::Workspace, gradient: &mut [f64]) -> Result<()> {
+        self.model.add_gradient(at, workspace, gradient)
     }
 
     fn add_prior_gradient(

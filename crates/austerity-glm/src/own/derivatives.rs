@@ -4,7 +4,7 @@
 //! rows are only ever asked for at one state, the centre of an expansion, which is announced first: [`Derivatives::prepare`].
 
 use super::{FromBatches, Likelihoods};
-use crate::gradients::BatchGradient;
+use crate::gradients::{At, BatchGradient};
 use austerity::error::Result;
 use austerity::model::{Curvature, Gradient, Parameters};
 use austerity::population::Batch;
@@ -40,14 +40,8 @@ impl<L: Derivatives> BatchGradient for FromBatches<L> {
         self.names.len()
     }
 
-    fn add_batch_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        (): &mut (),
-        gradient: &mut [f64],
-    ) -> Result<()> {
-        self.likelihoods.add_gradient(state, batch, gradient)
+    fn add_gradient(&self, at: At<'_>, (): &mut (), gradient: &mut [f64]) -> Result<()> {
+        self.likelihoods.add_gradient(at.state, at.batch, gradient)
     }
 
     fn add_prior_gradient(&self, state: &[f64], (): &mut (), gradient: &mut [f64]) -> Result<()> {

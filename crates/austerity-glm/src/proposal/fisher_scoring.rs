@@ -24,7 +24,7 @@ use std::fmt;
 use nalgebra::DMatrix;
 
 use super::Langevin;
-use crate::gradients::BatchGradient;
+use crate::gradients::{At, BatchGradient};
 use austerity::error::{Error, Result, setting};
 use austerity::model::check_length;
 use austerity::population::Batch;
@@ -153,7 +153,7 @@ pub fn empirical_information<M: BatchGradient>(
     for position in batch.ranges().flatten() {
         let row = Batch { blocks: &[position as u32], block_rows: 1, population: model.len() };
         score.fill(0.0);
-        model.add_batch_gradient(state, row, &mut workspace, &mut score)?;
+        model.add_gradient(At { state, batch: row }, &mut workspace, &mut score)?;
         if let Some(parameter) = score.iter().position(|value| !value.is_finite()) {
             return Err(Error::Gradient { parameter, value: score[parameter] });
         }

@@ -34,7 +34,7 @@ use std::fmt;
 use rand::RngExt as _;
 use rand_distr::StandardNormal;
 
-use crate::gradients::{BatchGradient, MiniBatch};
+use crate::gradients::{At, BatchGradient, MiniBatch};
 use austerity::error::{Error, Result, setting};
 use austerity::population::Batch;
 use austerity::proposal::random_walk::factor_of;
@@ -172,7 +172,7 @@ impl<'m, M: BatchGradient> Langevin<'m, M> {
     /// Writes a candidate; leaves z in `noise` and c Lᵀ g(θ) in `here`. Whether the candidate is finite.
     fn step(&mut self, from: &[f64], to: &mut Vec<f64>, rng: &mut Rng) -> Result<bool> {
         let batch = self.batch.draw(rng);
-        self.model.stochastic_gradient(from, batch, &mut self.workspace, &mut self.here)?;
+        self.model.stochastic_gradient(At { state: from, batch }, &mut self.workspace, &mut self.here)?;
         if let Some(parameter) = self.here.iter().position(|g| !g.is_finite()) {
             return Err(Error::Gradient { parameter, value: self.here[parameter] });
         }
@@ -227,7 +227,7 @@ impl<M: BatchGradient> Proposal<Vec<f64>> for Langevin<'_, M> {
             return Ok(f64::NEG_INFINITY.into());
         }
         let batch = if self.fresh { self.batch.draw(rng) } else { self.batch.last() };
-        self.model.stochastic_gradient(to, batch, &mut self.workspace, &mut self.there)?;
+        self.model.stochastic_gradient(At { state: to, batch }, &mut self.workspace, &mut self.there)?;
         turn(&self.shape, self.drift, &mut self.there);
         let mut ratio = 0.0;
         for ((here, there), z) in self.here.iter().zip(&self.there).zip(&self.noise) {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::Surrogate;
-use crate::gradients::{BatchGradient as _, MiniBatch};
+use crate::gradients::{At, BatchGradient as _, MiniBatch};
 use crate::proposal::langevin::{Langevin, turn};
 use crate::proposal::sweeps::{self, Sweeps};
 use crate::surrogate::{CertainSteps, ResidualGradient};
@@ -151,7 +151,7 @@ fn noise<E: CertainSteps + ResidualGradient>(
         for count in 1..=BLOCKS {
             gradient.fill(0.0);
             let block = blocks.draw(&mut rng);
-            surrogate.add_batch_gradient(&state, block, &mut workspace, &mut gradient)?;
+            surrogate.add_gradient(At { state: &state, batch: block }, &mut workspace, &mut gradient)?;
             turn(&whitening, block.scale(), &mut gradient);
             // Welford: the mean moves between the two factors.
             for (mean, value) in mean.iter_mut().zip(&gradient) {

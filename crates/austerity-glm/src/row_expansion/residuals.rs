@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::RowExpansion;
+use crate::gradients::At;
 use crate::own::RowCurvature;
 use crate::surrogate::ResidualGradient;
 use austerity::error::Result;
@@ -65,7 +66,7 @@ impl<W> RowMemory<W> {
         let row = Batch { blocks: &[position], block_rows: 1, population: model.len() };
         self.gradient.clear();
         self.gradient.resize(centre.len(), 0.0);
-        model.add_batch_gradient(centre, row, &mut self.workspace, &mut self.gradient)?;
+        model.add_gradient(At { state: centre, batch: row }, &mut self.workspace, &mut self.gradient)?;
         if curved {
             self.hessian.clear();
             self.hessian.resize(centre.len() * centre.len(), 0.0);
@@ -186,13 +187,8 @@ impl<M: RowCurvature> Population for RowResiduals<'_, M> {
 impl<M: RowCurvature> ResidualGradient for RowExpansion<'_, M> {
     type Memory = RowMemory<M::Workspace>;
 
-    fn add_residual_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        memory: &mut Self::Memory,
-        gradient: &mut [f64],
-    ) -> Result<()> {
+    fn residual_gradient(&self, at: At<'_>, memory: &mut Self::Memory, gradient: &mut [f64]) -> Result<()> {
+        let At { state, batch } = at;
         let d = self.centre.len();
         let mut positions = std::mem::take(&mut memory.positions);
         positions.clear();
@@ -201,7 +197,7 @@ impl<M: RowCurvature> ResidualGradient for RowExpansion<'_, M> {
         if !positions.is_empty() {
             // One call for all rows: a user's own functions may cost more to be called than to be computed.
             let rows = Batch { blocks: &positions, block_rows: 1, population: self.model.len() };
-            self.model.add_batch_gradient(state, rows, &mut memory.workspace, gradient)?;
+            self.model.add_gradient(At { state, batch: rows }, &mut memory.workspace, gradient)?;
         }
         for &position in &positions {
             memory.fill(self.model, &self.centre, position, self.order == 2)?;

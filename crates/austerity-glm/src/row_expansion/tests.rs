@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
-use crate::gradients::BatchGradient;
+use crate::gradients::{At, BatchGradient};
 use crate::own::{with_curvature, with_gradient};
 use crate::{CheckedData, Data, Glm, Poisson, Prior, ResponseKind, Surrogate, SurrogateDensity};
 use austerity::model::{LogDensity as _, Model, from_fn};
@@ -204,8 +204,12 @@ fn gradients_are_those_of_the_densities_and_batches_add_up() {
         }
         let all = Batch { blocks: &[0], block_rows: ROWS, population: ROWS };
         let (mut whole, mut own) = (vec![0.0; 3], vec![0.0; 3]);
-        surrogate.stochastic_gradient(&state, all, &mut Default::default(), &mut whole).unwrap();
-        model.stochastic_gradient(&state, all, &mut Default::default(), &mut own).unwrap();
+        surrogate
+            .stochastic_gradient(At { state: &state, batch: all }, &mut Default::default(), &mut whole)
+            .unwrap();
+        model
+            .stochastic_gradient(At { state: &state, batch: all }, &mut Default::default(), &mut own)
+            .unwrap();
         for (a, b) in whole.iter().zip(&own) {
             assert!((a - b).abs() < 1e-8 * (1.0 + b.abs()), "{whole:?} against {own:?}");
         }

@@ -22,6 +22,7 @@ use crate::glm::blocks::BLOCK;
 use crate::glm::gradient::{Panel, Workspace, within};
 use crate::glm::kernel::{self, Pair, Rows, array};
 use crate::glm::{Family, Kernel as _, MOST_EXTRA};
+use crate::gradients::At;
 use crate::simd::Lanes;
 use crate::surrogate::ResidualGradient;
 use austerity::error::Result;
@@ -146,13 +147,8 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
 impl<F: Family> ResidualGradient for GlmExpansion<F> {
     type Memory = Workspace;
 
-    fn add_residual_gradient(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        workspace: &mut Workspace,
-        gradient: &mut [f64],
-    ) -> Result<()> {
+    fn residual_gradient(&self, at: At<'_>, workspace: &mut Workspace, gradient: &mut [f64]) -> Result<()> {
+        let At { state, batch } = at;
         let model = &self.model;
         let first = usize::from(model.intercept);
         let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };

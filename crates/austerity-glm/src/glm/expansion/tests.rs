@@ -71,12 +71,17 @@ fn total<M: Model<State = Vec<f64>>>(model: &M, from: &Vec<f64>, to: &Vec<f64>) 
     model.log_prior(to) - model.log_prior(from) + sum
 }
 
+/// A model of a thousand rows, with or without side columns.
+fn modelled<F: Family>(family: &F, kind: ResponseKind, sides: bool) -> Glm<F> {
+    let data = data(kind, 1000, sides);
+    let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
+    priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
+    Glm::new(*family, &data, priors).unwrap()
+}
+
 fn identity<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
-        let data = data(kind, 1000, sides);
-        let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
-        priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
-        let model = Glm::new(*family, &data, priors).unwrap();
+        let model = modelled(family, kind, sides);
         let d = model.parameters();
         let mut rng = stream(6, 0, Role::Proposal);
         let mut settings =

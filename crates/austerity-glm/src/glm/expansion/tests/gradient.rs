@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::generate;
-use crate::gradients::BatchGradient;
 use crate::gradients::MiniBatch;
+use crate::gradients::{At, BatchGradient};
 use crate::proposal::Langevin;
 use austerity::kernel::{Kernel as _, Metropolis};
 use austerity::model::Gradient as _;
@@ -15,10 +15,7 @@ use austerity::rule::Exact;
 /// The mean over all batches is the whole gradient: within f32 of the sums, 2e-4·√N as for the gradients of rows.
 fn unbiased<F: Family>(family: &F, kind: ResponseKind) {
     for sides in [false, true] {
-        let data = data(kind, 1000, sides);
-        let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
-        priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
-        let model = Glm::new(*family, &data, priors).unwrap();
+        let model = modelled(family, kind, sides);
         let d = model.parameters();
         for (order, rows) in [(2, 0), (2, 20), (2, 300), (1, 20), (3, 0), (3, 300)] {
             let settings =
@@ -36,7 +33,9 @@ fn unbiased<F: Family>(family: &F, kind: ResponseKind) {
                 for block in 0..blocks {
                     let one = Batch { blocks: &[block], block_rows, population };
                     let mut gradient = vec![0.0; d];
-                    surrogate.stochastic_gradient(&state, one, &mut workspace, &mut gradient).unwrap();
+                    surrogate
+                        .stochastic_gradient(At { state: &state, batch: one }, &mut workspace, &mut gradient)
+                        .unwrap();
                     mean.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += g / f64::from(blocks));
                 }
                 for (i, (found, wanted)) in mean.iter().zip(&whole).enumerate() {
@@ -80,7 +79,7 @@ fn spread<M: BatchGradient>(model: &M, expansion: &GlmExpansion<Logistic>) -> f6
     for _ in 0..400 {
         let mut gradient = vec![0.0; d];
         let batch = batches.draw(&mut rng);
-        model.stochastic_gradient(&state, batch, &mut workspace, &mut gradient).unwrap();
+        model.stochastic_gradient(At { state: &state, batch }, &mut workspace, &mut gradient).unwrap();
         parts.iter_mut().zip(&gradient).for_each(|(part, &g)| part.push(g));
     }
     let variance = |part: &Vec<f64>| Moments::of(part).m2 / part.len() as f64;

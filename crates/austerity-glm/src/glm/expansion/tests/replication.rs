@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::check::SurrogateSettings;
-use crate::gradients::BatchGradient;
+use crate::gradients::{At, BatchGradient};
 use austerity::model::Gradient as _;
 use austerity::population::Batch;
 
@@ -121,7 +121,9 @@ fn identity<F: Family>(family: &F, kind: ResponseKind) {
             let population = surrogate.len();
             let all = Batch { blocks: &[0], block_rows: population, population };
             let (mut gradient, mut whole) = (vec![0.0; d], vec![0.0; d]);
-            surrogate.stochastic_gradient(&to, all, &mut Default::default(), &mut gradient).unwrap();
+            surrogate
+                .stochastic_gradient(At { state: &to, batch: all }, &mut Default::default(), &mut gradient)
+                .unwrap();
             model.gradient(&to, &mut whole).unwrap();
             for (a, b) in gradient.iter().zip(&whole) {
                 assert!((a - b).abs() < 0.02 * (1.0 + 1e-2 * b.abs()), "{name}: {gradient:?} {whole:?}");
