@@ -50,7 +50,7 @@ pub enum Error {
     ConstantColumn {
         /// Name of the column.
         column: String,
-        /// Its only value.
+        /// The only value of the column.
         value: f64,
     },
     /// Two columns that are the same to the last bit.
@@ -112,7 +112,7 @@ pub enum Error {
     ImpossibleStart {
         /// "zero" or "not a number".
         density: String,
-        /// Where it came from.
+        /// Why the density is what it is there.
         why: String,
     },
     /// A prior density that is not a number, or infinite.

@@ -94,7 +94,7 @@ impl Pairs {
         Ok(Moves { energy_root: square.sqrt(), kappa })
     }
 
-    /// N.
+    /// Number of rows, N.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows

@@ -25,7 +25,7 @@ pub struct Pilot<S> {
     pub pairs: Pairs,
     /// Share of moves accepted.
     pub acceptance: f64,
-    /// Where it ended: another typical draw.
+    /// The state at which the pilot ended: another typical draw.
     pub state: S,
 }
 

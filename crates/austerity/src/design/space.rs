@@ -11,7 +11,7 @@ use crate::rule::bound::{Base, Shape, Time, normal_upper};
 use crate::rule::{Bound, Guard, Law, Looks, SequentialSettings, Statistic};
 use crate::theory::TestPlan;
 
-/// One test.
+/// One sequential test that a design may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestCandidate {
     /// m: rows of the first look.
@@ -95,21 +95,21 @@ impl Space {
         Ok(Self { first, growth: vec![1.0], bounds, ..Self::empty() })
     }
 
-    /// The same with these growths.
+    /// This space with these growths of the looks.
     #[must_use]
     pub fn with_growth(mut self, growth: &[f64]) -> Self {
         self.growth = growth.to_vec();
         self
     }
 
-    /// The same with blocks of `block_rows` rows.
+    /// This space with blocks of `block_rows` rows.
     #[must_use]
     pub fn with_blocks(mut self, block_rows: usize) -> Self {
         self.block_rows = block_rows;
         self
     }
 
-    /// The same with these first looks.
+    /// This space with these first looks.
     #[must_use]
     pub fn with_first(mut self, first: &[usize]) -> Self {
         self.first = first.to_vec();

@@ -18,7 +18,7 @@ const FETCH_AHEAD: usize = 2;
 /// The pair of states of a decision that is to be audited, and what was known of it beforehand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedPair<S> {
-    /// Where the chain was.
+    /// State of the chain before the decision.
     pub from: S,
     /// The candidate.
     pub to: S,

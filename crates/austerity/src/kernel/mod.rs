@@ -26,7 +26,7 @@ pub trait Kernel {
     /// What a checkpoint keeps beside the state: what was learnt in warm-up, or `()`.
     type Learnt: Clone;
 
-    /// One step. The streams stand at the beginning of the step; all randomness comes from them.
+    /// Makes one step. The streams stand at the beginning of the step; all randomness comes from them.
     fn step(&mut self, state: &mut Self::State, streams: &mut Streams) -> Result<Decision>;
 
     /// What was learnt so far: a kernel that is made with it goes on as this one would.

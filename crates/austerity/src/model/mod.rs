@@ -37,7 +37,7 @@ pub trait Model: Sync {
     where
         Self: 'a;
 
-    /// N.
+    /// Number of rows, N.
     fn len(&self) -> usize;
 
     /// Whether there is no row at all.
@@ -76,7 +76,7 @@ pub trait Model: Sync {
 
     /// The moments of all differences of several moves `(from, to)`, in one pass over memory.
     ///
-    /// The same to the bit whatever the company of a move; see [`together`].
+    /// The moments of a move are the same to the bit whichever moves are asked for with it; see [`together`].
     fn totals(&self, moves: &[(&Self::State, &Self::State)]) -> Result<Vec<Moments>> {
         let mut scratches: Vec<_> = moves.iter().map(|_| self.scratch(Access::Blocks)).collect();
         let mut populations: Vec<_> = moves
@@ -154,7 +154,7 @@ pub fn fingerprint(words: impl Iterator<Item = u32>) -> u64 {
 
 /// The numbers of a state that a trace records.
 pub trait Parameters: Model {
-    /// Their names, in the order of [`Parameters::write`].
+    /// Names of the numbers, in the order of [`Parameters::write`].
     fn names(&self) -> Vec<String>;
     /// Writes the numbers of `state`.
     fn write(&self, state: &Self::State, out: &mut [f64]);
@@ -173,6 +173,6 @@ pub trait Gradient: Model {
 
 /// Second derivative of the log posterior density.
 pub trait Curvature: Gradient {
-    /// As [`Gradient::log_density_gradient`], and the d × d Hessian, row by row, goes to `hessian`.
+    /// Log posterior density at `state` up to a constant; its gradient goes to `gradient`, its d × d Hessian, row by row, to `hessian`.
     fn hessian(&self, state: &Self::State, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64>;
 }

@@ -36,7 +36,7 @@ const ROUNDED: f64 = f32::EPSILON as f64 / 2.0;
 /// A local maximum of the posterior density.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
-    /// Where it is.
+    /// The state with the largest density nearby.
     pub state: Vec<f64>,
     /// Log posterior density there, up to the model's constant.
     pub log_density: f64,
@@ -70,7 +70,7 @@ impl Point {
         })
     }
 
-    /// The same where there may be no density: a step too far is no fault of the model's.
+    /// The point at `state`, or `None` where the density does not exist: a step too far is no fault of the model's.
     fn beyond<M>(model: &M, state: Vec<f64>) -> Result<Option<Self>>
     where
         M: Model<State = Vec<f64>> + Curvature,

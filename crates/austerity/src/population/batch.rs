@@ -9,7 +9,7 @@ pub struct Batch<'a> {
     pub blocks: &'a [u32],
     /// Rows in a block.
     pub block_rows: usize,
-    /// N.
+    /// Number of rows, N.
     pub population: usize,
 }
 

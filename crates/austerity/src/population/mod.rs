@@ -46,7 +46,7 @@ const CHUNK: usize = 64;
 /// A number may be −∞ (the candidate is impossible); NaN and +∞ are errors that name the row. In moments,
 /// −∞ shows as the minimum, whatever the other fields then hold.
 pub trait Population {
-    /// N.
+    /// Number of rows, N.
     fn len(&self) -> usize;
 
     /// Whether there is no row at all.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Moments {
     /// How many numbers.
     pub count: u64,
-    /// Their mean (0 when there are none).
+    /// Mean of the numbers (0 when there are none).
     pub mean: f64,
     /// Σ (x − mean)².
     pub m2: f64,

@@ -59,7 +59,7 @@ impl BlockOrder {
         })
     }
 
-    /// N.
+    /// Number of rows, N.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows

@@ -26,7 +26,7 @@ pub struct Cost {
 
 /// What a rule sees: N numbers revealed step by step.
 pub trait Reveal {
-    /// N.
+    /// Number of rows, N.
     fn len(&self) -> usize;
 
     /// Whether there is no row at all.

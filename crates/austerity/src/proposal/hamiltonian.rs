@@ -185,7 +185,7 @@ impl<D: LogDensity> Hamiltonian<D> {
         })
     }
 
-    /// The same with steps that rotate: exact where the density is normal with the covariance of the shape. Lengths are angles then, below π, and are not learnt.
+    /// These paths with steps that rotate: exact where the density is normal with the covariance of the shape. Lengths are angles then, below π, and are not learnt.
     pub fn rotating(mut self) -> Result<Self> {
         let longest = self.path.length * (1.0 + self.path.jitter);
         if longest >= std::f64::consts::PI {

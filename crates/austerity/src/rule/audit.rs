@@ -42,7 +42,7 @@ pub struct Audit {
     /// Mean of all N differences.
     #[serde(with = "crate::diagnostics::summary::nullable")]
     pub mean: f64,
-    /// Their standard deviation (divisor N; NaN when a closed form did not need it).
+    /// Standard deviation of all differences (divisor N; NaN when a closed form did not need it).
     #[serde(with = "crate::diagnostics::summary::nullable")]
     pub sd: f64,
     /// (estimated − exact total)/claimed standard error, the latter at least 10⁻⁴; 0 when the decision read everything.

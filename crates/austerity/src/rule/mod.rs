@@ -156,7 +156,7 @@ impl Decision {
 /// The candidate is accepted when Σ l_i + `offset` exceeds a random threshold; `offset` holds what is known
 /// exactly: log prior ratio and log proposal ratio.
 pub trait Rule<P: ?Sized> {
-    /// One decision.
+    /// Decides whether Σ l_i + `offset` exceeds a threshold that the rule draws.
     fn decide(&mut self, population: &mut P, offset: f64, rng: &mut Rng) -> Result<Decision>;
 
     /// How the rule reads, so that a model can prepare. By default it reads all rows at once.
@@ -353,7 +353,7 @@ impl<P: Reveal + ?Sized> DecideAt<P> for ThresholdRule {
 /// Any rule, chosen at run time.
 #[derive(Clone, Debug)]
 pub enum AnyRule {
-    /// One of the library.
+    /// A rule of the library.
     Threshold(ThresholdRule),
     /// One's own.
     Own(OwnRule),

@@ -71,19 +71,19 @@ impl Own {
         Self { name: name.into(), law: Law::Metropolis, claimed_error: 0.0, rule: Some(Arc::new(rule)) }
     }
 
-    /// The same, with thresholds of another law than Metropolis'.
+    /// This rule with thresholds of another law than Metropolis'.
     #[must_use]
     pub fn with_law(self, law: Law) -> Self {
         Self { law, ..self }
     }
 
-    /// The same, expected to decide wrongly with this probability on average.
+    /// This rule, expected to decide wrongly with this probability on average.
     #[must_use]
     pub fn claiming(self, mean_error: f64) -> Self {
         Self { claimed_error: mean_error, ..self }
     }
 
-    /// Its name.
+    /// Name of the rule.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -65,13 +65,13 @@ impl<'m, M: Parameters, P: Proposal<M::State> + Clone + Send> Builder<'m, M, P> 
         self
     }
 
-    /// Where all chains start.
+    /// Starts all chains at `state`.
     pub fn start(mut self, state: M::State) -> Self {
         self.starts = vec![state];
         self
     }
 
-    /// Where each chain starts.
+    /// Starts each chain at a state of its own.
     pub fn starts(mut self, states: Vec<M::State>) -> Self {
         self.starts = states;
         self

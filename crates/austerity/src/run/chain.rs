@@ -124,7 +124,7 @@ impl<K: Kernel> Chain<K> {
         self.number
     }
 
-    /// Where the chain is.
+    /// State of the chain.
     pub fn state(&self) -> &K::State {
         &self.state
     }

@@ -19,10 +19,10 @@ pub struct Tightened {
     pub why: String,
 }
 
-/// Where one chain stands.
+/// State, counts and streams of one chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChainCheckpoint<S, L> {
-    /// Its state.
+    /// State of the chain.
     pub state: S,
     /// What its kernel has learnt: the proposal of Metropolis–Hastings, as adapted.
     #[serde(rename = "proposal")]
@@ -51,21 +51,21 @@ impl<S, L> ChainCheckpoint<S, L> {
         (learnt, ChainCheckpoint { state, learnt: (), step, warmup, sampling, tightened })
     }
 
-    /// The same with something else learnt.
+    /// This checkpoint with something else learnt.
     pub fn with<Q>(self, learnt: Q) -> ChainCheckpoint<S, Q> {
         let Self { state, step, warmup, sampling, tightened, .. } = self;
         ChainCheckpoint { state, learnt, step, warmup, sampling, tightened }
     }
 }
 
-/// Where a run stands.
+/// Everything that a run needs to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint<S, L> {
     /// Version of the library that wrote it.
     pub version: String,
     /// The settings it ran with.
     pub settings: Settings,
-    /// N.
+    /// Number of rows, N.
     pub rows: usize,
     /// [`Model::fingerprint`](crate::model::Model::fingerprint) of data and prior.
     pub fingerprint: u64,
@@ -76,7 +76,7 @@ pub struct Checkpoint<S, L> {
 }
 
 impl<S, L> Checkpoint<S, L> {
-    /// The same with what kernels learnt in another form: of a proposal that borrows its model a file can keep its settings,
+    /// This checkpoint with what kernels learnt in another form: of a proposal that borrows its model a file can keep its settings,
     ///
     /// `checkpoint.map(|paths| Ok(paths.path().clone()))`, and `stored.map(|path| Hamiltonian::new(&model, &shape, path))`
     ///

@@ -24,7 +24,7 @@ pub enum Ended {
     Interrupted,
     /// The draws could not be stored; what was stored before is kept.
     Unstored {
-        /// Why.
+        /// What went wrong.
         error: Error,
     },
     /// A chain met an error; what was drawn before is kept.

@@ -2,7 +2,7 @@
 
 use crate::run::Settings;
 
-/// One chain, a moment ago.
+/// Progress of one chain, a moment ago.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChainProgress {
     /// Steps made, warm-up included.

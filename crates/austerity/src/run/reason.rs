@@ -20,7 +20,7 @@ const NAMED: usize = 5;
 /// A mode and the share of the posterior it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModeFound {
-    /// From 0 to 1.
+    /// Share of the posterior mass in the mode, from 0 to 1.
     pub share: f64,
     /// Values of the parameters that tell modes apart.
     pub place: Vec<(String, f64)>,
@@ -49,9 +49,9 @@ pub enum Hazard {
     },
     /// The prior of a parameter contradicts the data.
     PriorConflict {
-        /// Which parameter.
+        /// Name of the parameter.
         parameter: String,
-        /// Its prior, as an option would have it.
+        /// The prior, spelled as an option takes it.
         prior: String,
         /// What the likelihood alone says: centre and standard deviation.
         likelihood: (f64, f64),
@@ -62,7 +62,7 @@ pub enum Hazard {
     },
     /// Every row has the same response.
     OneResponse {
-        /// Which.
+        /// The value that every row has.
         value: String,
     },
 }
@@ -164,30 +164,30 @@ fn listed(names: &[String]) -> String {
 pub enum Reason {
     /// A chain met an error.
     Failed {
-        /// Which chain.
+        /// Number of the chain.
         chain: u32,
-        /// In words.
+        /// The error in words.
         error: String,
     },
     /// Draws could not be stored.
     Unstored {
-        /// In words.
+        /// The error in words.
         error: String,
     },
     /// The run never left its warm-up.
     NoDraw,
     /// Chains that accepted nothing.
     Unmoved {
-        /// So many.
+        /// Number of chains that accepted nothing.
         stuck: usize,
-        /// Of so many.
+        /// Number of chains in all.
         chains: usize,
         /// Whether nearly every proposal was impossible.
         impossible: bool,
     },
     /// The guard held up this share of the decisions.
     Guarded {
-        /// From 0 to 1.
+        /// Share of the decisions, from 0 to 1.
         share: f64,
     },
     /// The theory predicts standard deviations off by this factor.
@@ -197,27 +197,27 @@ pub enum Reason {
     },
     /// Audits contradict the prediction.
     Audits {
-        /// How, in words.
+        /// The contradiction in words.
         sentence: String,
     },
     /// Audits contradicted the tests of some chains in warm-up.
     Tightened {
-        /// So many.
+        /// Number of chains whose test was made stricter.
         tightened: usize,
-        /// Of so many.
+        /// Number of chains in all.
         chains: usize,
     },
     /// Something about the posterior itself.
     Hazard(Hazard),
     /// R-hat is too large.
     Apart {
-        /// For so many parameters.
+        /// Number of parameters whose R-hat is too large.
         count: usize,
-        /// Of so many.
+        /// Number of parameters in all.
         of: usize,
         /// The largest R-hat.
         worst: f64,
-        /// The first of them.
+        /// Name of the first such parameter.
         first: String,
         /// Whether more draws are the remedy.
         longer: bool,
@@ -236,11 +236,11 @@ pub enum Reason {
     },
     /// The draws do not have the tail that the prior gives the posterior.
     Tail {
-        /// Whose.
+        /// Name of the parameter.
         parameter: String,
-        /// Beyond this value,
+        /// The value where the tail begins.
         from: f64,
-        /// which is on the side of large values or not.
+        /// Whether the tail is that of large values.
         up: bool,
         /// Mean depth of the draws there; 1 is right.
         figure: f64,
@@ -360,7 +360,7 @@ impl From<Reason> for String {
     }
 }
 
-/// In words: reasons are for people.
+/// Reasons are serialised as sentences, for people.
 impl Serialize for Reason {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -128,7 +128,7 @@ where
     }
 }
 
-/// One start per chain, of one for all or one for each.
+/// The start of each chain, from one for all or one for each.
 fn first_states<'s, S>(settings: &Settings, starts: &'s [S]) -> Result<impl Iterator<Item = &'s S>> {
     settings.check()?;
     let chains = settings.chains as usize;
@@ -219,7 +219,7 @@ where
         Self { view: Some(View { names, of: Box::new(view) }), ..self }
     }
 
-    /// The same with other limits.
+    /// This sampler with other limits.
     #[must_use]
     pub fn limited(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;

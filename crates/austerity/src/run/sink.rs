@@ -23,9 +23,9 @@ const DRAWS: usize = 4096;
 /// What a chain hands over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part<S, L> {
-    /// Which chain, from 0.
+    /// Number of the chain, from 0.
     pub chain: usize,
-    /// Its draws since its last part; none in warm-up.
+    /// Draws of the chain since its last part; none in warm-up.
     pub draws: ChainTrace,
     /// What continues after these draws.
     pub checkpoint: ChainCheckpoint<S, L>,

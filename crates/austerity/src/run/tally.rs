@@ -51,27 +51,27 @@ const BETS: [f64; 3] = [0.05, 0.25, 0.75];
 pub struct Tally {
     /// Decisions audited.
     pub audited: u64,
-    /// Those that all rows would have decided otherwise,
+    /// Audited decisions that all rows would have decided otherwise.
     pub disagreed: u64,
-    /// and how many that would be by the theory: Σ E_u\[error\].
+    /// Disagreements that the theory predicts: Σ E_u\[error\].
     pub predicted: f64,
-    /// Σ Δ: errors of acceptance probabilities by the theory,
+    /// Sum of the errors Δ of acceptance probabilities that the theory predicts.
     pub delta: f64,
-    /// and Σ |Δ|.
+    /// Sum of the |Δ| that the theory predicts.
     pub absolute_delta: f64,
     /// Decisions that had not read everything.
     pub deviating: u64,
-    /// Sum of the squares of their deviations; see [`Audit`].
+    /// Sum of the squared deviations of decisions that had not read everything; see [`Audit`].
     pub deviations: f64,
     /// Logarithms of what the bets on large deviations have won.
     pub wealth: [f64; 3],
     /// Slope of the log-likelihood of β at 1; see [`Tally::inverse_temperature`].
     pub slope: f64,
-    /// Information about β there.
+    /// Information about β at 1.
     pub information: f64,
-    /// Decisions that were compared with a model behind a surrogate and did not fit it,
+    /// Decisions that were compared with a model behind a surrogate and did not fit it.
     pub defects: u64,
-    /// and the largest defect, in units of what is allowed.
+    /// The largest defect, in units of what is allowed.
     pub largest_defect: f64,
 }
 
@@ -99,7 +99,7 @@ impl Contradiction {
 pub struct CompletePair {
     /// What the theory says of its decision.
     pub theory: StepError,
-    /// Its log ratio.
+    /// Log acceptance ratio from all rows.
     pub ratio: f64,
     /// The defect of a surrogate, and the difference it belongs to.
     pub defect: (f64, f64),

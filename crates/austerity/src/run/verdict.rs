@@ -40,7 +40,7 @@ pub struct Evidence<'a> {
     pub summary: &'a [Summary],
     /// Counts of all chains after warm-up.
     pub counters: &'a Counters,
-    /// N.
+    /// Number of rows, N.
     pub rows: usize,
     /// Number of chains.
     pub chains: usize,

@@ -87,7 +87,7 @@ impl ErrorTable {
         })
     }
 
-    /// One decision from the mean and sd (divisor N) of all N log-likelihood differences.
+    /// Error and data use of one decision from the mean and sd (divisor N) of all N log-likelihood differences.
     pub fn step_of_moments(
         &self,
         law: Law,

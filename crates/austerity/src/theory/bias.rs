@@ -183,7 +183,7 @@ impl ErrorTable {
         self.compensation_of(&[moves])
     }
 
-    /// The same for a chain that makes one of several kinds of moves, each as often as the others.
+    /// The λ that makes the sd right for a chain that makes one of several kinds of moves, each as often as the others.
     pub fn compensation_of(&self, moves: &[Moves]) -> Result<Option<f64>> {
         moves.iter().try_for_each(Moves::check)?;
         let excess = |lambda: f64| self.balance(Law::Compensated { lambda }, moves, 1.0);

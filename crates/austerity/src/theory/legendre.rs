@@ -17,9 +17,9 @@ pub const MOST_NODES: usize = 4096;
 /// Nodes and weights on [−1, 1], ascending and symmetric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Where to evaluate.
+    /// Points at which the function is evaluated.
     pub nodes: Vec<f64>,
-    /// With which weight.
+    /// Weights of the points.
     pub weights: Vec<f64>,
 }
 

@@ -107,7 +107,7 @@ impl TestPlan {
         Ok(Self::cut(stages))
     }
 
-    /// The same test with the absolute stop "decide once the standard error of the total is below τ".
+    /// This test with the absolute stop "decide once the standard error of the total is below τ".
     ///
     /// With κ = √N·σ_l that standard error is κ/√t: from t = (κ/τ)² on the critical value is 0.
     pub fn with_absolute_stop(&self, kappa: f64, tolerance: f64) -> Result<Self> {

@@ -39,7 +39,7 @@ pub fn metropolis_bound(largest_delta: f64, contraction: f64) -> Result<f64> {
     Ok((largest_delta / (1.0 - contraction)).min(1.0))
 }
 
-/// The same for a Gibbs sampler whose conditional probabilities err by at most `largest_delta`.
+/// Bound of the distance from the posterior for a Gibbs sampler whose conditional probabilities err by at most `largest_delta`.
 pub fn gibbs_bound(largest_delta: f64, contraction: f64, scan: Scan) -> Result<f64> {
     let one = metropolis_bound(largest_delta, 0.0)?;
     let per_step = match scan {

@@ -34,7 +34,7 @@ pub struct Outcome {
     pub data_usage: f64,
 }
 
-/// Where a test stops.
+/// Probabilities that a test stops at one of its looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stopping {
     /// Share of the data at this look.
