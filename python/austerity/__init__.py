@@ -19,7 +19,7 @@ from ._generate import Generated, generate
 from ._models import Binomial, Linear, Logistic, NegativeBinomial, Poisson, Probit, Regression, Student, StudentNu
 from ._own import JaxModel, Model, NumbaModel
 from ._priors import Exponential, Flat, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
-from ._sample import Run, sample
+from ._sample import Plan, Run, plan, sample
 from ._theory import analyze, check, design
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Normal",
     "NotTrustedWarning",
     "NumbaModel",
+    "Plan",
     "Poisson",
     "Probit",
     "Regression",
@@ -55,6 +56,7 @@ __all__ = [
     "design",
     "generate",
     "open",
+    "plan",
     "sample",
     "verify",
 ]

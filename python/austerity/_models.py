@@ -189,9 +189,9 @@ class Regression:
         self._watch.check()
         return self._columns
 
-    def _begin(self, options: Dict[str, Any]) -> Any:
-        """Begins a run."""
-        return _austerity.fit_table(self._table(), {**self._data, **self._priors, **options})
+    def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
+        """Begins a run, or only plans it."""
+        return _austerity.fit_table(self._table(), {**self._data, **self._priors, **options}, dry)
 
     def _check(self, options: Dict[str, Any]) -> str:
         """Whether the assumptions of the test are sound."""

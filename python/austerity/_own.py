@@ -115,9 +115,9 @@ class Model(OwnModel):
         _callable("log_prior", log_prior)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
 
-    def _begin(self, options: Dict[str, Any]) -> Any:
+    def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
         given = (self.log_likelihood, self.log_prior, self.rows, self.names, _ORDER)
-        return _austerity.fit_functions(given, self._beginning(), self._request(options))
+        return _austerity.fit_functions(given, self._beginning(), self._request(options), dry)
 
 
 class NumbaModel(OwnModel):
@@ -195,11 +195,11 @@ class NumbaModel(OwnModel):
     def __reduce__(self) -> Any:
         raise TypeError("a NumbaModel cannot be pickled: it holds an address of this process; build it anew where it is needed")
 
-    def _begin(self, options: Dict[str, Any]) -> Any:
+    def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
         prior = self.log_prior if not self._prior_address else _nothing
         given = (_nothing, prior, self.rows, self.names, _ORDER)
         compiled = (self._address, self.data, self._prior_address, given)
-        return _austerity.fit_native(compiled, self._beginning(), self._request(options))
+        return _austerity.fit_native(compiled, self._beginning(), self._request(options), dry)
 
 
 
@@ -251,7 +251,7 @@ class JaxModel(OwnModel):
     def __reduce__(self) -> Any:
         raise TypeError("a JaxModel cannot be pickled: it holds compiled functions; build it anew where it is needed")
 
-    def _begin(self, options: Dict[str, Any]) -> Any:
+    def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
         functions = self._derivatives
         given = (functions.log_likelihood, functions.log_prior, self.rows, self.names, _ORDER)
-        return _austerity.fit_derivatives(given, functions, self._beginning(), self._request(options))
+        return _austerity.fit_derivatives((given, functions), self._beginning(), self._request(options), dry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import secrets
 import time
@@ -78,8 +79,7 @@ def sample(
 
     Ctrl-C ends the run and returns what was drawn.
     """
-    if not isinstance(model, (Regression, OwnModel)):
-        raise TypeError(f"{type(model).__name__} is no model; use one such as Logistic(X, y) or Model(log_likelihood, …)")
+    _refuse_no_model(model)
     if resume and out is None:
         raise ValueError("resume=True needs out=, the folder of the run to go on with")
     budget = _options.seconds(budget)
@@ -94,8 +94,67 @@ def sample(
     return run._finish(Bar.wanted(progress))
 
 
+class Plan(Dict[str, Any]):
+    """What :func:`sample` would do and why, made by :func:`plan`: prints as words, and holds the plan as a dictionary.
+
+    The keys are those of the table ``plan`` in a run's ``run.toml``: ``data``, ``model``, ``decision``, ``surrogate``, ``proposal``,
+    ``settings``, ``storage``, ``expected`` and others.
+    """
+
+    def __init__(self, words: str, values: Dict[str, Any]) -> None:
+        super().__init__(values)
+        self.words = words
+
+    def __str__(self) -> str:
+        return self.words
+
+    def __reduce__(self) -> Any:
+        return Plan, (self.words, dict(self))
+
+
+def plan(model: Union[Regression, OwnModel], draws: Optional[int] = None, **options: Any) -> Plan:
+    """Plans what :func:`sample` would do with the same arguments, and draws nothing.
+
+    >>> import numpy as np, austerity as au
+    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> plan = au.plan(au.Linear(X, X @ [1.0, 2.0]), draws=500)
+    >>> plan["settings"]["draws"], plan["model"]["family"]
+    (500, 'linear')
+    >>> print(plan)  # doctest: +ELLIPSIS
+    memory: 5,000 rows, 4 parameters; linear regression with normal noise.
+    ...
+
+    Parameters
+    ----------
+    model, draws, **options
+        As for :func:`sample`, but for ``out``, ``resume``, ``blocking`` and ``progress``.
+
+    It reads the data, finds the mode and runs the pilots, as ``sample`` does before its chains start; no folder is made.
+    """
+    _refuse_no_model(model)
+    budget = _options.seconds(options.pop("budget", None))
+    seed = _seed(options.pop("seed", _SEED), False)
+    checked = _options.checked({"draws": draws, "budget": budget, **options}, _options.known(), "plan()")
+    handle = model._begin({**checked, "seed": seed}, True)
+    try:
+        while not handle.wait(_TICK):
+            pass
+    except BaseException:
+        handle.stop()
+        handle.wait(30.0)
+        raise
+    handle.outcome()
+    words, values = handle.planned()
+    return Plan(words, json.loads(values))
+
+
 #: The seed where none is given.
 _SEED = 1
+
+
+def _refuse_no_model(model: Any) -> None:
+    if not isinstance(model, (Regression, OwnModel)):
+        raise TypeError(f"{type(model).__name__} is no model; use one such as Logistic(X, y) or Model(log_likelihood, …)")
 
 
 def _seed(seed: Any, resume: bool) -> Optional[int]:

@@ -3,7 +3,7 @@
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
 use austerity_fit::Line;
 use austerity_fit::fit::{self, Display, Host};
-use austerity_fit::output::{Failure, say};
+use austerity_fit::output::{Failure, json, say};
 use austerity_fit::request::Common;
 use austerity_fit::runs::{Overview, summary};
 use austerity_io::text::printable_lines;
@@ -15,6 +15,12 @@ use crate::interrupt;
 pub(crate) fn run(common: &Common, arguments: &FitArguments) -> Result<bool, Failure> {
     let request = arguments.request(common)?;
     let mut host = Terminal { common, json: arguments.json_progress, line: Line::new("fit"), display: None };
+    if arguments.dry_run {
+        let plan = fit::plan(&request, &mut host)?;
+        host.line.clear();
+        let told = if common.json { json(&plan) } else { say(plan.words(host.dialect())) };
+        return told.map(|()| true);
+    }
     Ok(fit::run(&request, &mut host)?.verdict.trusted())
 }
 

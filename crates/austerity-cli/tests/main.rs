@@ -17,6 +17,7 @@ mod healing;
 mod levels;
 mod memory;
 mod merge;
+mod plan;
 mod posteriors;
 mod predict;
 mod real_data;

@@ -46,6 +46,12 @@ fn normal([a, b, _]: [f64; 3]) -> f64 {
 }
 
 fn cases() -> Vec<Case> {
+    let mut cases = without_extra_parameters();
+    cases.extend(with_extra_parameters());
+    cases
+}
+
+fn without_extra_parameters() -> Vec<Case> {
     vec![
         Case {
             name: "logistic",
@@ -74,6 +80,29 @@ fn cases() -> Vec<Case> {
             extra: |u| u - 0.5,
             scale: false,
         },
+        Case {
+            name: "probit",
+            columns: "x,y,w",
+            options: "--response y --family probit --weights w --features x",
+            density: |row, eta, _| row.extra * log_normal(if row.y == 1.0 { eta } else { -eta }),
+            response: |eta, u, _| f64::from(u8::from(u[0] < 0.5 * erfc(-eta / std::f64::consts::SQRT_2))),
+            extra: |u| (1.0 + 3.0 * u).floor(),
+            scale: false,
+        },
+        Case {
+            name: "binomial-probit",
+            columns: "x,y,n",
+            options: "--response y --family probit --trials n --features x",
+            density: |row, eta, _| row.y * log_normal(eta) + (row.extra - row.y) * log_normal(-eta),
+            response: |eta, u, n| (n * (0.7 * u[0] + 0.3 / (1.0 + (-eta).exp()))).floor(),
+            extra: |u| (1.0 + 7.0 * u).floor(),
+            scale: false,
+        },
+    ]
+}
+
+fn with_extra_parameters() -> Vec<Case> {
+    vec![
         Case {
             name: "linear",
             columns: "x,y,w",
@@ -110,24 +139,6 @@ fn cases() -> Vec<Case> {
             response: |eta, u, e| ((eta + e).exp() * -2.0 * (1.0 - u[0]).ln() * u[1]).floor(),
             extra: |u| u + 0.5,
             scale: true,
-        },
-        Case {
-            name: "probit",
-            columns: "x,y,w",
-            options: "--response y --family probit --weights w --features x",
-            density: |row, eta, _| row.extra * log_normal(if row.y == 1.0 { eta } else { -eta }),
-            response: |eta, u, _| f64::from(u8::from(u[0] < 0.5 * erfc(-eta / std::f64::consts::SQRT_2))),
-            extra: |u| (1.0 + 3.0 * u).floor(),
-            scale: false,
-        },
-        Case {
-            name: "binomial-probit",
-            columns: "x,y,n",
-            options: "--response y --family probit --trials n --features x",
-            density: |row, eta, _| row.y * log_normal(eta) + (row.extra - row.y) * log_normal(-eta),
-            response: |eta, u, n| (n * (0.7 * u[0] + 0.3 / (1.0 + (-eta).exp()))).floor(),
-            extra: |u| (1.0 + 7.0 * u).floor(),
-            scale: false,
         },
     ]
 }

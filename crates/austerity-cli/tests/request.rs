@@ -34,9 +34,19 @@ fn a_fit_from_rust_draws_what_the_program_draws() {
     assert_ne!(bits(&other), program);
 }
 
+/// A `run.toml` of format 2: the parts of the plan are beside the request.
+fn second_format(text: &str) -> String {
+    let mut run: toml::Table = toml::from_str(text).unwrap();
+    let Some(toml::Value::Table(mut plan)) = run.remove("plan") else { panic!("no plan") };
+    plan.remove("expected").unwrap();
+    run.extend(plan);
+    run.insert("format".into(), 2.into());
+    toml::to_string(&run).unwrap()
+}
+
 /// A `run.toml` as version 0.1 wrote it: the options are in two tables of their own.
 fn first_format(text: &str) -> String {
-    let mut run: toml::Table = toml::from_str(text).unwrap();
+    let mut run: toml::Table = toml::from_str(&second_format(text)).unwrap();
     run.remove("format").unwrap();
     let toml::Value::Table(mut request) = run.remove("request").unwrap() else { panic!("no table") };
     let (mut shape, mut data) = (request.remove("shape").unwrap(), request.remove("data").unwrap());
@@ -51,7 +61,7 @@ fn first_format(text: &str) -> String {
 }
 
 #[test]
-fn runs_of_the_first_format_go_on_and_newer_ones_are_refused() {
+fn runs_of_earlier_formats_go_on_and_newer_ones_are_refused() {
     let scratch = Scratch::new("formats");
     scratch.done(DATA);
     scratch.file("priors.csv", "coefficient,prior\nx1,normal:1\n");
@@ -76,8 +86,13 @@ fn runs_of_the_first_format_go_on_and_newer_ones_are_refused() {
         reader.parameters(0..reader.names().len()).unwrap()
     };
     assert_eq!(draws("run"), draws("whole"));
-    assert!(std::fs::read_to_string(&path).unwrap().contains("\nformat = 2\n"));
-    let newer = text.split_once('\n').unwrap().1.replacen("format = 2", "format = 99", 1);
+    assert!(std::fs::read_to_string(&path).unwrap().contains("\nformat = 3\n"));
+    scratch.fit(&format!("{fit} --draws 100 --out second"));
+    let text = std::fs::read_to_string(scratch.at("second/run.toml")).unwrap();
+    std::fs::write(scratch.at("second/run.toml"), second_format(&text)).unwrap();
+    scratch.fit(&format!("{fit} --draws 200 --out second --resume"));
+    assert_eq!(draws("second"), draws("whole"));
+    let newer = text.split_once('\n').unwrap().1.replacen("format = 3", "format = 99", 1);
     std::fs::write(&path, newer).unwrap();
     scratch.refused_with("summary run", &["run.toml", "newer version", "99"]);
 }

@@ -45,7 +45,7 @@ fn runs_on_all_rows_go_on_to_the_same_draws() {
     scratch.fit("fit wide.csv --response y --draws 60 --out half --resume --threads 2");
     scratch.draws("half").assert_equal(&scratch.draws("whole"), fit);
     let toml = std::fs::read_to_string(scratch.at("half/run.toml")).unwrap();
-    assert!(toml.contains("[wide]"), "{toml}");
+    assert!(toml.contains("[plan.wide]"), "{toml}");
 }
 
 /// The intervals of a wide fit hold the coefficients that made the data: of 301 intervals of 95 %, 286 ± 3.8 do. Fewer than 269 (4.5 sds below) are found with probability 3e-6; intervals that are moved by

@@ -86,7 +86,7 @@ fn find(
         Family::Own => return Err(crate::model::own()),
         Family::Linear => {
             let model = Linear::from_store(data, priors, Noise::Unknown { prior: sigma })?.by_rows()?;
-            look(&model, data, 1, common, options, |_, _, _| Ok(None))
+            look(&model, data.coefficients() + 1, (common, options), |_, _, _| Ok(None))
         }
     }?;
     Ok((findings, loaded))
@@ -111,7 +111,7 @@ impl Visitor for Look<'_> {
             priors = priors.and(extra.prior.unwrap_or(sigma));
         }
         let model = Glm::from_store(family, data.clone(), priors)?;
-        look(&model, data, F::EXTRA.len(), common, options, of_glm)
+        look(&model, data.coefficients() + F::EXTRA.len(), (common, options), of_glm)
     }
 }
 
@@ -121,19 +121,16 @@ fn batch(rows: usize, block_rows: usize) -> usize {
     (rows / 2 / block * block).clamp(2, BATCH)
 }
 
-/// Looks at moves of a short pilot; `extra` parameters follow the coefficients; `influences` asks all rows, given the mode.
+/// Looks at moves of a short pilot of a model with so many parameters; `influences` asks all rows, given the mode.
 fn look<M>(
     model: &M,
-    data: &Store,
-    extra: usize,
-    common: &Common,
-    options: &CheckOptions,
+    dimension: usize,
+    (common, options): (&Common, &CheckOptions),
     influences: impl Fn(&M, &Mode, usize) -> Result<Option<Influences>, Failure>,
 ) -> Result<Findings, Failure>
 where
     M: Model<State = Vec<f64>> + Curvature,
 {
-    let dimension = data.coefficients() + extra;
     let rows = model.len();
     let settings = NormalitySettings {
         batch: options.batch.unwrap_or_else(|| batch(rows, options.block_rows)),

@@ -2,7 +2,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`Request`], [`request`] | what is asked for; running it gives a [`Fit`] |
+//! | [`Request`], [`request`] | what is asked for; planning it gives a [`Plan`], running it a [`Fit`] |
 //! | [`fit`] | from a table to draws in a folder, watched and steered by a [`Host`](fit::Host) |
 //! | [`runs`] | a run's folder, what can be said of it, and the commands that read runs |
 //! | [`analyze`], [`design`], [`check`] | how wrong a test is, which one to take, whether its assumptions are sound |
@@ -29,6 +29,7 @@ pub mod runs;
 mod table;
 
 pub use austerity_io::table::{Column, Source, Table};
+pub use fit::Plan;
 pub use progress::Line;
 pub use request::{Fit, Request};
 pub use table::{grouped, table};

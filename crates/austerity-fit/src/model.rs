@@ -1,6 +1,6 @@
 //! The regressions that a command can be about, chosen at run time.
 //!
-//! A [`Task`] is generic over the model; [`with_model`] builds the one that the family names and hands it over.
+//! A [`Task`] is generic over the model; a [`Posterior`] builds the one that its family names and hands it over.
 
 use austerity::model::{Curvature, Model, Parameters};
 use austerity_glm::glm::student::SIGMA;
@@ -167,25 +167,29 @@ pub(crate) trait Task: Sized {
     }
 }
 
-/// Builds the model of `family` and hands it to `task`. `priors` has one entry per parameter, those of the extra parameters last.
-pub(crate) fn with_model<T: Task>(
-    family: Family,
-    store: &Store,
-    priors: &Priors,
-    by_rows: bool,
-    task: T,
-) -> Result<T::Output, Failure> {
-    let (store, priors) = (store.clone(), priors.clone());
-    match family {
-        Family::Glm(family) => family.visit(Build { store, priors, task }),
-        Family::Linear => {
-            let (coefficients, prior) = priors
-                .apart_from_last()
-                .ok_or_else(|| Failure::Usage("a linear model needs a prior for sigma".into()))?;
-            let model = Linear::from_store(&store, coefficients, Noise::Unknown { prior })?;
-            if by_rows { task.run(&model.by_rows()?) } else { task.run(&model) }
+/// A likelihood, rows and priors: what a model is built from.
+pub(crate) struct Posterior<'a> {
+    pub(crate) family: Family,
+    pub(crate) store: &'a Store,
+    /// One per parameter, those of the extra parameters last.
+    pub(crate) priors: &'a Priors,
+}
+
+impl Posterior<'_> {
+    /// Builds the model and hands it to `task`. One of the linear family sums its rows up, or keeps them where decisions are `by_rows`.
+    pub(crate) fn build<T: Task>(&self, by_rows: bool, task: T) -> Result<T::Output, Failure> {
+        let (store, priors) = (self.store.clone(), self.priors.clone());
+        match self.family {
+            Family::Glm(family) => family.visit(Build { store, priors, task }),
+            Family::Linear => {
+                let (coefficients, prior) = priors
+                    .apart_from_last()
+                    .ok_or_else(|| Failure::Usage("a linear model needs a prior for sigma".into()))?;
+                let model = Linear::from_store(&store, coefficients, Noise::Unknown { prior })?;
+                if by_rows { task.run(&model.by_rows()?) } else { task.run(&model) }
+            }
+            Family::Own => Err(own()),
         }
-        Family::Own => Err(own()),
     }
 }
 

@@ -35,6 +35,7 @@ use crate::surrogate::{CertainSteps, Expansion, posterior_differences};
 use austerity::error::{Error, Result};
 use austerity::model::Access;
 use austerity::population::{Batch, Population as _};
+use serde::{Deserialize, Serialize};
 
 pub use build::{Certainty, RowExpansionSettings, Score};
 pub use residuals::{RowMemory, RowResiduals, RowScratch};
@@ -43,7 +44,7 @@ pub use residuals::{RowMemory, RowResiduals, RowScratch};
 const FAR: f64 = 1.0;
 
 /// What building an expansion found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowExpansionReport {
     /// N.
     pub rows: usize,

@@ -7,11 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
-use austerity_fit::Request;
 use austerity_fit::fit::{self as fitting, Host, Own};
 use austerity_fit::output::Failure;
 use austerity_fit::request::Dialect;
 use austerity_fit::runs::Overview;
+use austerity_fit::{Plan, Request};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -36,14 +36,50 @@ struct Told {
     ended: Option<Result<Ending, PyErr>>,
 }
 
-/// A run that is over.
-struct Ending {
-    /// What a chain failed of.
-    failure: Option<String>,
-    /// What was said of the run at its end: making it costs a pass over all draws.
-    said: Said,
-    /// The folder then.
-    stamp: Option<Stamp>,
+/// What came of it.
+enum Ending {
+    /// A run that is over.
+    Ran {
+        /// What a chain failed of.
+        failure: Option<String>,
+        /// What was said of the run at its end: making it costs a pass over all draws.
+        said: Said,
+        /// The folder then.
+        stamp: Option<Stamp>,
+    },
+    /// A plan, in words and as JSON.
+    Planned(String, String),
+}
+
+/// What is done on the thread: a run, or its plan.
+enum Done {
+    Ran(Box<Overview>),
+    Planned(Box<Plan>),
+}
+
+impl Done {
+    fn run(outcome: Result<Overview, Failure>) -> Result<Self, Failure> {
+        outcome.map(|overview| Self::Ran(Box::new(overview)))
+    }
+
+    fn plan(outcome: Result<Plan, Failure>) -> Result<Self, Failure> {
+        outcome.map(|plan| Self::Planned(Box::new(plan)))
+    }
+
+    fn ending(&self, folder: &Path) -> PyResult<Ending> {
+        Ok(match self {
+            Self::Ran(overview) => Ending::Ran {
+                failure: overview.failure().map(Into::into),
+                said: said(overview),
+                stamp: stamp(folder),
+            },
+            Self::Planned(plan) => {
+                let json = serde_json::to_string(plan)
+                    .map_err(|error| PyRuntimeError::new_err(format!("the plan cannot be shown: {error}")))?;
+                Ending::Planned(plan.words(Dialect::Python), json)
+            }
+        })
+    }
 }
 
 /// When the files that every session writes were written, and their lengths.
@@ -126,7 +162,7 @@ impl Handle {
     fn start(
         request: Request,
         trouble: Trouble,
-        work: impl FnOnce(&Request, &mut Watcher) -> Result<Overview, Failure> + Send + 'static,
+        work: impl FnOnce(&Request, &mut Watcher) -> Result<Done, Failure> + Send + 'static,
     ) -> PyResult<Self> {
         let control = Control::new();
         let shared = Arc::new(Shared { control, told: Mutex::default(), over: Condvar::new() });
@@ -138,11 +174,7 @@ impl Handle {
             let mut watcher = Watcher(mine.clone());
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&request, &mut watcher)));
             mine.told().ended = Some(match outcome {
-                Ok(Ok(overview)) => Ok(Ending {
-                    failure: overview.failure().map(Into::into),
-                    said: said(&overview),
-                    stamp: stamp(&written),
-                }),
+                Ok(Ok(done)) => done.ending(&written),
                 Ok(Err(failure)) => Err(exception(&failure)),
                 Err(_) => {
                     Err(PyRuntimeError::new_err("a bug in austerity: the run panicked; please report it"))
@@ -191,16 +223,24 @@ impl Handle {
         }
         match &self.shared.told().ended {
             Some(Err(error)) => Err(error.clone_ref(py)),
-            Some(Ok(ending)) => Ok(ending.failure.clone()),
-            None => Ok(None),
+            Some(Ok(Ending::Ran { failure, .. })) => Ok(failure.clone()),
+            Some(Ok(Ending::Planned(..))) | None => Ok(None),
+        }
+    }
+
+    /// The plan in words and as JSON, where only that was asked for.
+    fn planned(&self) -> Option<(String, String)> {
+        match &self.shared.told().ended {
+            Some(Ok(Ending::Planned(words, json))) => Some((words.clone(), json.clone())),
+            _ => None,
         }
     }
 
     /// What `overview` would say of the folder; nothing where another session may have been there since the end.
     fn overview(&self) -> Option<Said> {
         let told = self.shared.told();
-        let Some(Ok(ending)) = &told.ended else { return None };
-        (ending.stamp.is_some() && ending.stamp == stamp(&self.folder)).then(|| ending.said.clone())
+        let Some(Ok(Ending::Ran { said, stamp: before, .. })) = &told.ended else { return None };
+        (before.is_some() && *before == stamp(&self.folder)).then(|| said.clone())
     }
 
     fn pause(&self) {
@@ -258,14 +298,20 @@ impl Handle {
     }
 }
 
-/// Fits columns in memory, else the file or the store that the options name.
+/// Fits columns in memory, else the file or the store that the options name; `dry` only plans.
 #[pyfunction]
-pub(crate) fn fit_table(columns: Option<Columns<'_>>, options: &Bound<'_, PyDict>) -> PyResult<Handle> {
+pub(crate) fn fit_table(
+    columns: Option<Columns<'_>>,
+    options: &Bound<'_, PyDict>,
+    dry: bool,
+) -> PyResult<Handle> {
     let request = request(options)?;
     let table = columns.map(|columns| source(&columns, &request.data.file.to_string_lossy())).transpose()?;
     Handle::start(request, Trouble::default(), move |request, host| match &table {
-        Some(table) => fitting::run_on(table, request, host),
-        None => fitting::run(request, host),
+        Some(table) if dry => Done::plan(fitting::plan_on(table, request, host)),
+        None if dry => Done::plan(fitting::plan(request, host)),
+        Some(table) => Done::run(fitting::run_on(table, request, host)),
+        None => Done::run(fitting::run(request, host)),
     })
 }
 
@@ -276,48 +322,60 @@ fn own(beginning: &Beginning) -> Own<'_> {
     Own { start: &beginning.0, scale: beginning.1.as_deref() }
 }
 
-/// Samples a posterior given as Python functions.
+/// Samples a posterior given as Python functions; `dry` only plans.
 #[pyfunction]
 pub(crate) fn fit_functions(
     given: Given,
     beginning: Beginning,
     options: &Bound<'_, PyDict>,
+    dry: bool,
 ) -> PyResult<Handle> {
     let request = request(options)?;
     let functions = Functions::new(given);
     Handle::start(request, functions.trouble.clone(), move |request, host| {
         let model = austerity_glm::own::from_batches(functions)?;
-        fitting::run_own(&model, own(&beginning), request, host)
+        match dry {
+            true => Done::plan(fitting::plan_own(&model, own(&beginning), request, host)),
+            false => Done::run(fitting::run_own(&model, own(&beginning), request, host)),
+        }
     })
 }
 
 /// The same, with derivatives.
 #[pyfunction]
 pub(crate) fn fit_derivatives(
-    given: Given,
-    derivatives: Py<PyAny>,
+    both: (Given, Py<PyAny>),
     beginning: Beginning,
     options: &Bound<'_, PyDict>,
+    dry: bool,
 ) -> PyResult<Handle> {
     let request = request(options)?;
+    let (given, derivatives) = both;
     let functions = Differentiable::new(Functions::new(given), derivatives);
     Handle::start(request, functions.trouble(), move |request, host| {
         let model = austerity_glm::own::from_batches(functions)?;
-        fitting::run_expandable(&model, own(&beginning), request, host)
+        match dry {
+            true => Done::plan(fitting::plan_expandable(&model, own(&beginning), request, host)),
+            false => Done::run(fitting::run_expandable(&model, own(&beginning), request, host)),
+        }
     })
 }
 
-/// Samples a posterior given as a compiled function.
+/// Samples a posterior given as a compiled function; `dry` only plans.
 #[pyfunction]
 pub(crate) fn fit_native(
     native: Compiled<'_>,
     beginning: Beginning,
     options: &Bound<'_, PyDict>,
+    dry: bool,
 ) -> PyResult<Handle> {
     let request = request(options)?;
     let native = Native::new(native)?;
     Handle::start(request, native.trouble(), move |request, host| {
         let model = austerity_glm::own::from_batches(native)?;
-        fitting::run_own(&model, own(&beginning), request, host)
+        match dry {
+            true => Done::plan(fitting::plan_own(&model, own(&beginning), request, host)),
+            false => Done::run(fitting::run_own(&model, own(&beginning), request, host)),
+        }
     })
 }

@@ -19,6 +19,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   austerity generate logistic --rows 1000000 --features 10 --out data.parquet
   austerity fit data.parquet --response y
+  austerity fit data.parquet --response y --dry-run
   austerity fit data.parquet --response y --out run
   austerity fit data.parquet --response y --out run --resume --draws 20000
   austerity fit counts.csv --response n --family poisson --offset log_exposure --out run
@@ -45,6 +46,10 @@ pub(crate) struct FitArguments {
     /// Print progress as one JSON line per second on standard error.
     #[arg(long)]
     pub(crate) json_progress: bool,
+    /// Print the plan (data, model, surrogate, proposal, rule, length, rows per decision, time, memory, disk) and stop: no folder is made
+    /// and nothing is drawn. With --json the plan is one JSON object.
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) dry_run: bool,
 }
 
 impl FitArguments {

@@ -106,8 +106,7 @@ impl Problem {
     pub(super) fn measure(
         &self,
         baseline: &Baseline,
-        common: &Common,
-        seconds: f64,
+        (common, seconds): (&Common, f64),
         control: &Control,
         line: &mut Line,
     ) -> Result<Option<Measured>, Failure> {

@@ -67,7 +67,7 @@ pub(crate) fn run(common: &Common, options: &DemoOptions) -> Result<(), Failure>
             break;
         }
         let mut line = Line::new(baseline.name);
-        measured.extend(problem.measure(&baseline, common, options.seconds, &control, &mut line)?);
+        measured.extend(problem.measure(&baseline, (common, options.seconds), &control, &mut line)?);
     }
     let demo = Demo {
         rows: options.rows,

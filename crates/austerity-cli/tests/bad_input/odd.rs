@@ -10,12 +10,11 @@ fn flat_priors_that_leave_the_posterior_open() {
     let said = fit_accepts(&folder, "separable, proper prior", &apart, &[]);
     assert!(remarks(&said).contains("separable"), "{said}");
     let remedy = ["proper prior", "normal:2.5"];
-    fit_refuses(&folder, "separable, flat", &apart, &["--prior", "flat"], &remedy);
+    fit_refuses(&folder, "separable, flat", (&apart, &["--prior", "flat"]), &remedy);
     fit_refuses(
         &folder,
         "separable, all flat",
-        &apart,
-        &["--prior", "flat", "--prior-intercept", "flat"],
+        (&apart, &["--prior", "flat", "--prior-intercept", "flat"]),
         &remedy,
     );
     let header = format!("y,{}", (0..40).map(|j| format!("x{j}")).collect::<Vec<_>>().join(","));
@@ -25,11 +24,11 @@ fn flat_priors_that_leave_the_posterior_open() {
     let wide = folder.file("wide.csv", wide);
     assert_eq!(names(&fit_accepts(&folder, "more features than rows", &wide, &[])).len(), 41);
     for family in ["logistic", "poisson"] {
-        fit_refuses(&folder, family, &wide, &["--prior", "flat", "--family", family], &remedy);
+        fit_refuses(&folder, family, (&wide, &["--prior", "flat", "--family", family]), &remedy);
     }
     for prior in ["flat", "normal:1"] {
         let words = ["42 parameters and 25 rows", "sigma", "fewer"];
-        fit_refuses(&folder, prior, &wide, &["--prior", prior, "--family", "linear"], &words);
+        fit_refuses(&folder, prior, (&wide, &["--prior", prior, "--family", "linear"]), &words);
     }
     let sigma = folder.file("sigma.csv", "coefficient,prior\nsigma,\"log-normal:0,0.1\"\n");
     fit_accepts(&folder, "the remedy for sigma", &wide, &["--family", "linear", "--priors", &sigma]);

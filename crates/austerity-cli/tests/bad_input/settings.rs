@@ -59,7 +59,7 @@ fn options_out_of_range() {
         (&["--resume"], &["no run", "run.toml"]),
     ];
     for (options, words) in cases {
-        fit_refuses(&folder, &options.join(" "), &data, options, words);
+        fit_refuses(&folder, &options.join(" "), (&data, options), words);
     }
     let out = folder.name("run");
     refused("no response", &["fit", &data, "--out", &out], &out, &["--response", "missing"]);
@@ -93,19 +93,18 @@ fn files_of_priors_that_are_wrong() {
     ];
     for (content, words) in cases {
         let priors = folder.file("priors.csv", content);
-        fit_refuses(&folder, content, &data, &["--priors", &priors], &[&["priors.csv"], *words].concat());
+        fit_refuses(&folder, content, (&data, &["--priors", &priors]), &[&["priors.csv"], *words].concat());
     }
     let priors = folder.file("priors.csv", "coefficient,prior\nintercep,flat\n");
     let words = ["--priors", "`intercep`", "did you mean `intercept`", "a, b"];
-    fit_refuses(&folder, "no such coefficient", &data, &["--priors", &priors], &words);
+    fit_refuses(&folder, "no such coefficient", (&data, &["--priors", &priors]), &words);
     fit_refuses(
         &folder,
         "no file",
-        &data,
-        &["--priors", &folder.name("none.csv")],
+        (&data, &["--priors", &folder.name("none.csv")]),
         &["none.csv", "check the path"],
     );
-    fit_refuses(&folder, "a folder", &data, &["--priors", &folder.name("")], &["directory"]);
+    fit_refuses(&folder, "a folder", (&data, &["--priors", &folder.name("")]), &["directory"]);
 }
 
 #[test]

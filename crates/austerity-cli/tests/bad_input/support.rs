@@ -56,7 +56,7 @@ pub(crate) fn refused(what: &str, arguments: &[&str], out: &str, words: &[&str])
 }
 
 /// `austerity fit` refuses.
-pub(crate) fn fit_refuses(folder: &Scratch, what: &str, data: &str, options: &[&str], words: &[&str]) {
+pub(crate) fn fit_refuses(folder: &Scratch, what: &str, (data, options): (&str, &[&str]), words: &[&str]) {
     let out = folder.name("run");
     let response: &[&str] = if options.contains(&"--response") { &[] } else { &["--response", "y"] };
     let arguments = [&["fit", data, "--out", &out, "--json"], response, options].concat();

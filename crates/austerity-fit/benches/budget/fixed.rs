@@ -143,11 +143,11 @@ impl Fixed {
         match &self.kind {
             Kind::Walk(rule) => {
                 let walk = RandomWalk::for_posterior(mode.state.len(), &mode.covariance).expect("a walk");
-                chains(model, &AnyProposal::from(walk), rule, &starts, seed, clock)
+                chains(model, (&AnyProposal::from(walk), rule), (&starts, seed), clock)
             }
             Kind::Independent => {
                 let draws = Laplace::new(&mode.state, &mode.covariance).expect("draws");
-                chains(model, &AnyProposal::from(draws), &RuleSettings::default(), &starts, seed, clock)
+                chains(model, (&AnyProposal::from(draws), &RuleSettings::default()), (&starts, seed), clock)
             }
             &Kind::Surrogate { raise, tau } => {
                 let how = ExpansionSettings { raise, ..ExpansionSettings::default() };
@@ -159,7 +159,7 @@ impl Fixed {
                 let proposal = Transition::restored(&surrogate, stored).expect("a transition");
                 let usual = SequentialSettings::residuals_from(surrogate.expansion().report().first_look);
                 let rule = RuleSettings::Sequential(SequentialSettings { stop_at: Some(tau), ..usual });
-                chains(&surrogate, &proposal, &rule, &starts, seed, clock)
+                chains(&surrogate, (&proposal, &rule), (&starts, seed), clock)
             }
         }
     }
@@ -168,10 +168,8 @@ impl Fixed {
 /// Two chains, looked at at the times.
 fn chains<M, P>(
     model: &M,
-    proposal: &P,
-    rule: &RuleSettings,
-    starts: &[Vec<f64>],
-    seed: u64,
+    (proposal, rule): (&P, &RuleSettings),
+    (starts, seed): (&[Vec<f64>], u64),
     (begun, times): (Instant, &[f64]),
 ) -> Vec<Option<Estimate>>
 where

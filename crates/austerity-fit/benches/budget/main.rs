@@ -81,7 +81,7 @@ fn compare(name: &str, problem: &Problem, times: &[f64], replicates: u64) -> (Va
         return (json!({"problem": name, "error": why}), None);
     };
     let settings = grid(problem.rows());
-    let risks = of_settings(problem, &settings, times, replicates, &truth);
+    let risks = of_settings((problem, &truth), &settings, times, replicates);
     println!("  {:>7}  {:>9}  {:<34}{:>9}  {:>6}", "seconds", "best", "of", "planned", "ratio");
     let (mut rows, mut planned_curve, mut best_curve) = (Vec::new(), Vec::new(), Vec::new());
     for (place, &time) in times.iter().enumerate() {
@@ -138,14 +138,13 @@ fn compare(name: &str, problem: &Problem, times: &[f64], replicates: u64) -> (Va
 
 /// Mean risk of each setting at each time; infinite where a setting had no draws or was given up.
 fn of_settings(
-    problem: &Problem,
+    (problem, truth): (&Problem, &Estimate),
     settings: &[Fixed],
     times: &[f64],
     replicates: u64,
-    truth: &Estimate,
 ) -> Vec<Vec<f64>> {
     let (early, late) = times.split_at(EARLY.min(times.len()));
-    let of = |setting, times, replicates| of_setting(problem, setting, times, replicates, truth);
+    let of = |setting, times, replicates| of_setting((problem, truth), setting, times, replicates);
     let mut risks: Vec<Vec<f64>> =
         settings.iter().map(|setting| of(setting, early, MORE * replicates / 2)).collect();
     if late.is_empty() {
@@ -174,11 +173,10 @@ fn of_settings(
 
 /// Mean risk of a setting at each time.
 fn of_setting(
-    problem: &Problem,
+    (problem, truth): (&Problem, &Estimate),
     setting: &Fixed,
     times: &[f64],
     replicates: u64,
-    truth: &Estimate,
 ) -> Vec<f64> {
     let mut sums = vec![0.0; times.len()];
     for seed in 0..replicates {

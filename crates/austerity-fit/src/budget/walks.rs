@@ -83,14 +83,9 @@ pub fn walks(
             let moves = Moves::plain(TUNED * scale);
             let plain = table.bias(Law::Metropolis, moves)?;
             let add = |law: Law, bias: &Bias| {
-                Walk::of_test(
-                    &test,
-                    law,
-                    bias,
-                    (rows, scale),
-                    &plain,
-                    worth(moves.energy_root, bias.acceptance),
-                )
+                let worth = worth(moves.energy_root, bias.acceptance);
+                let test = SequentialSettings { law, ..test.clone() };
+                Walk::of_test(test, [bias, &plain], (rows, scale), worth)
             };
             found.extend(add(Law::Metropolis, &plain));
             if let Some(lambda) = table.compensation(moves)? {
@@ -103,13 +98,11 @@ pub fn walks(
 }
 
 impl Walk {
-    /// A test, unless it costs more than exact decisions or leaves no posterior worth the name.
+    /// A test with its bias and that under the plain threshold, unless it costs more than exact decisions or leaves no posterior worth the name.
     fn of_test(
-        test: &SequentialSettings,
-        law: Law,
-        bias: &Bias,
+        test: SequentialSettings,
+        [bias, plain]: [&Bias; 2],
         (rows, scale): (usize, f64),
-        plain: &Bias,
         worth: f64,
     ) -> Option<Self> {
         let inflation = bias.sd_inflation;
@@ -124,7 +117,7 @@ impl Walk {
             ..Offer::default()
         };
         let prediction = Prediction {
-            error: if law == Law::Metropolis { bias.mean_delta } else { bias.mean_defect },
+            error: if test.law == Law::Metropolis { bias.mean_delta } else { bias.mean_defect },
             data_share: bias.data_usage,
             sd_inflation: Some(inflation),
             acceptance: Some(bias.acceptance),
@@ -132,7 +125,7 @@ impl Walk {
         };
         Some(Self {
             setting,
-            rule: RuleSettings::Sequential(SequentialSettings { law, ..test.clone() }),
+            rule: RuleSettings::Sequential(test),
             scale,
             acceptance: bias.acceptance,
             prediction: Some(prediction),

@@ -1,516 +1,386 @@
-//! A new run: data, mode, pilot, plan, folder, chains.
+//! A new run: data and mode, then the plan, then the folder and the chains.
+//!
+//! [`Planner`] holds what is known before anything is chosen. What it chooses is one [`Chosen`] on one engine, whatever the model: a regression that can
+//! be expanded, one that sums its rows up, or a user's own. [`Finish`] completes the plan on that engine and, unless only the plan was asked for, writes
+//! the folder and samples.
 
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
-use austerity::proposal::Mixture;
 use austerity::rule::RuleSettings;
-use austerity::run::{ChainCheckpoint, Checkpoint, Sampler, Settings, UNBOUNDED};
+use austerity::run::{ChainCheckpoint, Checkpoint, MetropolisSampler, Sampler, Settings, UNBOUNDED};
 use austerity_glm::Glm;
-use austerity_glm::proposal::Transition;
-use austerity_glm::proposal::{RegressionProposal, StoredProposal};
-use austerity_io::run::DrawsWriter;
+use austerity_glm::proposal::StoredProposal;
+use austerity_io::design::Recipe;
+use austerity_io::run::{DrawsWriter, Layout};
 
-use super::budget::{self, Budget, BudgetPlan, Candidate, Keeping, Sitting};
-use super::choose::{Chooser, Chosen};
+use super::budget::{Budget, Sitting};
+use super::choose::Chosen;
 use super::decide::{Decided, Wanted};
-use super::healing::{self, Care, History};
-use super::pace;
-use super::proposal::Candidates;
-use super::reach;
-use super::sampled::{self, SampleRecord};
+use super::engine::{Engine as _, OnRows, Work};
+use super::execute::{Keeping, Session};
+use super::healing::History;
+use super::options::{kept, layout, priors, settings};
+use super::plan::{DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Without, words};
 use super::sink::Stored;
-use super::start::{FindMode, Start, hazards, starts, typical};
-use super::storage::{Closing, Storage};
-use super::surrogate::{self, Absence, Prepared, Question, Steps, SurrogateRecord, Without};
-use super::tails::{self, FindTails};
-use super::wide::WideRecord;
-use super::{
-    Asked, Host, Parts, Session, all_cores, deadline, kept, layout, plan, priors, sample, settings,
-    unless_closed,
-};
-use crate::data;
-use crate::model::{Family, Regression, Sampled, Task, with_model};
+use super::start::{FindMode, Start, hazards, starts};
+use super::storage::{Closing, Storage, bytes};
+use super::tails::FindTails;
+use super::{Asked, AskedPriors, Done, Goal, Host, pace, unless_closed};
+use crate::data::{self, Loaded, all_cores};
+use crate::model::{Family, Posterior, Regression, Sampled, Task};
 use crate::output::Failure;
 use crate::refusal::Refusal;
-use crate::request::{Keyword, ProposalChoice, RuleChoice, SurrogateChoice};
-use crate::runs::{
-    DataRecord, DecisionRecord, FORMAT, Folder, Fresh, ModelRecord, Overview, PriorRecord, RunFile, Saved,
-    TailRecord, about,
-};
+use crate::request::{ProposalChoice, Request};
+use crate::runs::{FORMAT, RunFile, Saved, about};
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
 const EFFECTIVE: f64 = 600.0;
 const FEWEST: f64 = 2_000.0;
 const MOST: f64 = 200_000.0;
 
-/// Begins a run.
-pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
-    // Options that make no sense are refused before a folder is made.
-    Wanted::read(&asked.request.shape)?;
-    asked.request.shape.check()?;
-    settings(asked.request)?;
-    anew(asked, folder, Fresh::create(folder)?, &History::default(), host)
+/// Options that make no sense are refused before a folder is made.
+pub(super) fn check(request: &Request) -> Result<(), Failure> {
+    Wanted::read(&request.shape)?;
+    request.shape.check()?;
+    settings(request)?;
+    Ok(())
 }
 
-/// Begins a run in a folder that is ready for it, as careful as its history asks for.
-pub(super) fn anew(
-    asked: &Asked<'_>,
-    folder: &Folder,
-    mut fresh: Fresh<'_>,
-    history: &History,
-    host: &mut dyn Host,
-) -> Result<Overview, Failure> {
-    let options = asked.request;
-    let begun = Instant::now();
-    let wanted = Wanted::read(&options.shape)?.with_care(history.care());
-    let proposal = options.shape.proposal.unwrap_or_default();
-    let surrogate = options.shape.surrogate.unwrap_or_default();
-    host.note("reading the data");
-    let loaded = data::load(&options.data, asked.table, options.seed_or_default(), options.threads)?;
-    let family = Family::of(options.data.family, loaded.store.description().kind);
-    wanted.check(loaded.store.rows())?;
-    let mut names = loaded.store.coefficient_names();
-    for extra in family.extra() {
-        if names.iter().any(|name| name == extra.name) {
-            let (name, about) = (extra.name, extra.about);
-            return Err(Refusal::ExtraColumn { file: options.data.file.clone(), name, about }.into());
+/// The data of a regression, and what the request makes of them.
+struct Rows {
+    loaded: Loaded,
+    family: Family,
+    /// Parameters, those of the likelihood last.
+    names: Vec<String>,
+    priors: AskedPriors,
+}
+
+impl Rows {
+    fn load(asked: &Asked<'_>, wanted: &Wanted) -> Result<Self, Failure> {
+        let Request { data, shape, threads, .. } = asked.request;
+        let loaded = data::load(data, asked.table, asked.request.seed_or_default(), *threads)?;
+        let family = Family::of(data.family, loaded.store.description().kind);
+        wanted.check(loaded.store.rows())?;
+        let mut names = loaded.store.coefficient_names();
+        for extra in family.extra() {
+            if names.iter().any(|name| name == extra.name) {
+                let (name, about) = (extra.name, extra.about);
+                return Err(Refusal::ExtraColumn { file: data.file.clone(), name, about }.into());
+            }
+            names.push(extra.name.into());
         }
-        names.push(extra.name.into());
+        kept(shape, &names)?;
+        let priors = priors(shape, &loaded.store, family)?;
+        Ok(Self { loaded, family, names, priors })
     }
-    let numbers = kept(&options.shape, &names)?.map_or(names.len(), |kept| kept.len());
-    let chains = options.shape.chains.unwrap_or(4) as usize;
-    let scales = if loaded.recipe.is_standardized() { 2 } else { 1 };
-    let closing = Closing::of(&options.length, numbers * chains * scales);
-    let priors = priors(&options.shape, &loaded.store, family)?;
+
+    fn posterior(&self) -> Posterior<'_> {
+        Posterior { family: self.family, store: &self.loaded.store, priors: &self.priors.priors }
+    }
+
+    /// The mode, and what is wrong with the data.
+    fn start(&self, budget: Option<Budget>, threads: usize) -> Result<Start, Failure> {
+        let (store, family) = (&self.loaded.store, self.family);
+        let find = FindMode {
+            family,
+            priors: &self.priors,
+            centre: store.description().response_shift,
+            intercept: store.description().intercept,
+            width: if family.has_sigma() { store.response_sd() } else { 1.0 },
+            offset: self.loaded.recipe.offset.is_some(),
+            budget,
+            threads,
+        };
+        let smooth = self.priors.priors.smooth();
+        let mut start = Posterior { family, store, priors: &smooth }.build(false, find)?;
+        start.hazards.extend(hazards(store, family, &start.mode));
+        let find = FindTails { priors: &self.priors.priors, mode: &start.mode };
+        if find.is_needed() && start.hurried.is_none() {
+            start.tails = self.posterior().build(false, find)?;
+        }
+        Ok(start)
+    }
+
+    fn prior_records(&self) -> Vec<PriorRecord> {
+        PriorRecord::list(&self.names, &self.priors)
+    }
+
+    /// What a plan says of the data.
+    fn record(&self, request: &Request, start: &Start) -> DataRecord {
+        let Loaded { store, recipe, remarks, checksum } = &self.loaded;
+        DataRecord {
+            file: request.data.file.clone(),
+            rows: store.rows(),
+            fingerprint: String::new(),
+            checksum: checksum.clone(),
+            bytes: store.bytes(),
+            mapped: store.is_mapped(),
+            remarks: remarks.iter().chain(&start.remarks).cloned().collect(),
+            successes: about::successes(store),
+            sds: about::sds(store, recipe),
+        }
+    }
+}
+
+/// Begins a run of a regression, as careful as its history asks for; or only plans it.
+pub(super) fn run(
+    asked: &Asked<'_>,
+    goal: Goal<'_>,
+    history: History,
+    host: &mut dyn Host,
+) -> Result<Done, Failure> {
+    let request = asked.request;
+    let begun = Instant::now();
+    let wanted = Wanted::read(&request.shape)?.with_care(history.care());
+    host.note("reading the data");
+    let rows = Rows::load(asked, &wanted)?;
+    let scales = if rows.loaded.recipe.is_standardized() { 2 } else { 1 };
+    let closing = Closing::of(&request.length, scales * numbers(request, &rows.names)?);
     host.note("finding the mode");
     // Sums of squares make every rule of a linear model exact and free.
     let sitting = Sitting { begun, closing: closing.map_or(0.0, |closing| closing.seconds) };
+    let proposal = request.shape.proposal.unwrap_or_default();
     let budget =
-        Budget::read(&options.length, &wanted, proposal, sitting).filter(|_| family != Family::Linear);
-    let find = FindMode {
-        family,
-        priors: &priors,
-        centre: loaded.store.description().response_shift,
-        intercept: loaded.store.description().intercept,
-        width: if family.has_sigma() { loaded.store.response_sd() } else { 1.0 },
-        offset: loaded.recipe.offset.is_some(),
-        budget,
-        threads: all_cores(options.threads),
-    };
-    let smooth = priors.priors.smooth();
-    let mut start = with_model(family, &loaded.store, &smooth, false, find)?;
-    start.hazards.extend(hazards(&loaded.store, family, &start.mode));
-    let find = FindTails { priors: &priors.priors, mode: &start.mode };
-    let free = if find.is_needed() && start.hurried.is_none() {
-        with_model(family, &loaded.store, &priors.priors, false, find)?
-    } else {
-        Vec::new()
-    };
-    let parts = Parts {
-        rows: loaded.store.rows(),
-        bytes: loaded.store.bytes(),
-        mapped: loaded.store.is_mapped(),
-        recipe: &loaded.recipe,
-        successes: about::successes(&loaded.store),
-        sds: about::sds(&loaded.store, &loaded.recipe),
-        family,
-        priors: &priors,
-        begun,
-    };
-    let mut remarks = loaded.remarks.clone();
-    remarks.extend(start.remarks.iter().cloned());
-    let sampled = wanted.wants_test();
-    let task = Begin {
-        asked,
-        folder,
-        wanted,
-        proposal,
-        parts,
-        start,
-        remarks,
-        without: None,
+        Budget::read(&request.length, &wanted, proposal, sitting).filter(|_| rows.family != Family::Linear);
+    let start = rows.start(budget, all_cores(request.threads))?;
+    let by_rows = wanted.wants_test();
+    let planner = Planner {
+        request,
+        goal,
         host,
-        fresh: &mut fresh,
-        checksum: loaded.checksum,
-        surrogate,
+        wanted,
+        data: rows.record(request, &start),
+        model: ModelRecord::of(rows.family, rows.prior_records(), &rows.loaded.recipe, &start),
+        recipe: rows.loaded.recipe.clone(),
+        start,
+        without: None,
         budget,
         closing,
-        tails: free,
-        history: history.clone(),
+        history,
+        begun,
     };
-    with_model(family, &loaded.store, &priors.priors, sampled, task)
+    rows.posterior().build(by_rows, planner)
 }
 
-/// Share of candidates that go into the tails of priors, where there are some.
-pub(super) const TAIL_STEPS: f64 = 1.0 / 3.0;
+/// Numbers of a draw of all chains that are stored.
+pub(super) fn numbers(request: &Request, names: &[String]) -> Result<usize, Failure> {
+    let each = kept(&request.shape, names)?.map_or(names.len(), |kept| kept.len());
+    Ok(each * request.shape.chains.unwrap_or(4) as usize)
+}
 
-pub(super) struct Begin<'a, 'f> {
-    pub(super) asked: &'a Asked<'a>,
-    pub(super) folder: &'a Folder,
+/// What is known of a run before it is planned.
+pub(super) struct Planner<'a> {
+    pub(super) request: &'a Request,
+    pub(super) goal: Goal<'a>,
+    pub(super) host: &'a mut dyn Host,
     pub(super) wanted: Wanted,
-    pub(super) proposal: ProposalChoice,
-    pub(super) parts: Parts<'a>,
+    /// The mode, and where chains start.
     pub(super) start: Start,
-    pub(super) remarks: Vec<String>,
+    pub(super) data: DataRecord,
+    pub(super) model: ModelRecord,
+    pub(super) recipe: Recipe,
     /// Why there is no surrogate, where that was found out.
     pub(super) without: Option<Without>,
-    pub(super) host: &'a mut dyn Host,
-    pub(super) fresh: &'a mut Fresh<'f>,
-    pub(super) checksum: String,
-    pub(super) surrogate: SurrogateChoice,
     pub(super) budget: Option<Budget>,
     pub(super) closing: Option<Closing>,
-    pub(super) tails: Vec<TailRecord>,
     pub(super) history: History,
+    pub(super) begun: Instant,
 }
 
-impl Task for Begin<'_, '_> {
-    type Output = Overview;
+impl Task for Planner<'_> {
+    type Output = Done;
 
-    fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
-        self.plainly(model)
+    fn run<M: Regression>(mut self, model: &M) -> Result<Done, Failure> {
+        let chosen = self.on_rows(model)?;
+        OnRows(model).give(Finish { planner: self, chosen })
     }
 
-    fn run_expandable<F: austerity_glm::glm::Family>(mut self, model: &Glm<F>) -> Result<Overview, Failure> {
-        if self.start.hurried.is_some() && self.surrogate == SurrogateChoice::Auto {
-            return self.run(model);
-        }
-        if let Some(wide) = self.wide(model)? {
-            return self.widely(model, wide);
-        }
-        self.host.note("expanding the likelihood at the mode");
-        let question = Question {
-            choice: self.surrogate,
-            wanted: &self.wanted,
-            proposal: self.proposal,
-            mode: &self.start.mode,
-            threads: all_cores(self.asked.request.threads),
-            seed: self.asked.request.seed_or_default(),
-            budget: self.budget.as_ref(),
-        };
-        let prepared = match surrogate::prepare(model, &question)? {
-            Ok(prepared) => *prepared,
-            Err(why) => {
-                self.remarks.extend(why.remark());
-                if let Some(wide) = self.wide_without_surrogate(model)? {
-                    return self.widely(model, wide);
-                }
-                let skewed = match why {
-                    Without::Skewed(..) => !self.wanted.certified() || self.wanted.care() == Care::Certified,
-                    _ => self.wanted.care() == Care::Exact && reach::is_skewed(model, &self.start.mode),
-                };
-                let open = self.budget.is_none() && self.proposal == ProposalChoice::Auto;
-                self.without = Some(why);
-                return if skewed && open { self.by_sample(model) } else { self.plainly(model) };
-            }
-        };
-        let rows = model;
-        let Prepared { model, candidates, mut decided, record } = prepared;
-        let Candidates { stored, words, worth } = candidates;
-        let proposal: Steps<'_, F> = Transition::restored(&model, stored.clone())?;
-        let mut settings = settings(self.asked.request)?;
-        let budgeted = match &self.budget {
-            None => None,
-            Some(budget) => {
-                let question = budget::Residuals {
-                    model: &model,
-                    proposal: &proposal,
-                    decided: &decided,
-                    report: &record.report,
-                    worth,
-                    transition: matches!(stored, StoredProposal::Transition(_)),
-                    start: typical(&self.start.mode, self.asked.request.seed_or_default())?,
-                };
-                let (candidates, estimates) = budget::on_residuals(budget, &question, &settings)?;
-                if self.surrogate == SurrogateChoice::Auto
-                    && !self.proposal.needs_surrogate()
-                    && budget::rows_serve(budget, &candidates, &estimates, self.parts.rows)
-                {
-                    self.remarks.extend(Without::Dear.remark());
-                    self.without = Some(Without::Dear);
-                    return self.run(rows);
-                }
-                let none = budget::too_small(budget, &candidates, &estimates, settings.chains);
-                let typed = self.asked.request.shape.warmup.is_some();
-                let planned = BudgetPlan::begin(budget, candidates, estimates, &mut settings, typed);
-                let planned = planned.ok_or(none)?;
-                let Candidate { rule, audit, .. } = planned.candidate(0).clone();
-                (decided.rule, decided.audit) = (rule, audit);
-                Some(planned)
-            }
-        };
-        if self.budget.is_none()
-            && self.proposal == ProposalChoice::Auto
-            && sampled::is_better(&model, &stored, &self.start.mode)
-        {
-            self.host.note("drawing rows for the proposal");
-            let prepared =
-                sampled::prepare(rows, &self.start.mode, None, all_cores(self.asked.request.threads));
-            if let Some((sample, plan, sampled)) = prepared {
-                let proposal = plan.build(&sample)?;
-                let chosen = sampled::chosen(plan, sample.rows(), decided);
-                let (surrogate, sample) = (Some(record), Some(sampled));
-                return self.go(
-                    &model,
-                    &proposal,
-                    Details { surrogate, sample, ..Details::of(chosen, settings) },
-                );
-            }
-        }
-        let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
-        self.go(
-            &model,
-            &proposal,
-            Details { surrogate: Some(record), plan: budgeted, ..Details::of(chosen, settings) },
-        )
+    fn run_expandable<F: austerity_glm::glm::Family>(mut self, model: &Glm<F>) -> Result<Done, Failure> {
+        let (chosen, engine) = self.glm(model)?;
+        engine.give(Finish { planner: self, chosen })
     }
 }
 
-/// What was decided about a run.
-pub(super) struct Details {
-    pub(super) chosen: Chosen,
-    pub(super) surrogate: Option<SurrogateRecord>,
-    pub(super) sample: Option<SampleRecord>,
-    /// Paths on all rows, whose length is planned already.
-    pub(super) wide: Option<WideRecord>,
-    pub(super) plan: Option<BudgetPlan>,
-    pub(super) settings: Settings,
-}
-
-impl Details {
-    /// Decisions about the rows themselves, and no plan for a budget.
-    pub(super) fn of(chosen: Chosen, settings: Settings) -> Self {
-        Self { chosen, surrogate: None, sample: None, wide: None, plan: None, settings }
-    }
-}
-
-impl Begin<'_, '_> {
-    /// Decisions about the rows themselves.
-    pub(super) fn plainly<M: Sampled>(mut self, model: &M) -> Result<Overview, Failure> {
-        if self.wanted.care() == Care::Certified {
-            // There is nothing to certify: exact decisions are the next safer setting.
-            self.wanted = self.wanted.with_care(Care::Exact);
-        }
-        self.refuse_without_surrogate()?;
-        let mut chooser = Chooser {
-            family: self.parts.family,
-            wanted: &self.wanted,
-            mode: &self.start.mode,
-            host: &mut *self.host,
-            seed: self.asked.request.seed_or_default(),
-        };
-        let mut settings = settings(self.asked.request)?;
-        let (chosen, plan) = match &self.budget {
-            None => (chooser.choose(model, self.proposal)?, None),
-            Some(budget) => {
-                let question = budget::Rows {
-                    budget,
-                    wanted: &self.wanted,
-                    typed: self.proposal,
-                    distance: self.start.hurried.unwrap_or(0.0),
-                    typed_warmup: self.asked.request.shape.warmup.is_some(),
-                };
-                let (chosen, plan) = budget::on_rows(model, &mut chooser, &question, &mut settings)?;
-                (chosen, Some(plan))
-            }
-        };
-        let chosen = self.with_tail_steps(chosen, &model.names())?;
-        let proposal = chosen.proposal.clone().plain()?;
-        self.go(model, &proposal, Details { plan, ..Details::of(chosen, settings) })
+impl Planner<'_> {
+    /// The proposal that was asked for.
+    pub(super) fn proposal(&self) -> ProposalChoice {
+        self.request.shape.proposal.unwrap_or_default()
     }
 
-    /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
-    pub(super) fn with_tail_steps(&self, chosen: Chosen, names: &[String]) -> Result<Chosen, Failure> {
-        let exact = matches!(chosen.decided.rule, RuleSettings::Exact { .. });
-        if self.tails.is_empty() || self.proposal != ProposalChoice::Auto || !exact || self.budget.is_some() {
-            return Ok(chosen);
-        }
-        let steps = tails::steps(names, &self.start.mode, &self.tails)?;
-        let Some(steps) = steps else { return Ok(chosen) };
-        let parts = vec![(1.0 - TAIL_STEPS, chosen.proposal.plain()?), (TAIL_STEPS, steps.into())];
-        Ok(Chosen {
-            proposal: RegressionProposal::from(Mixture::new(parts)?).into(),
-            proposal_words: format!(
-                "{}; every third candidate moves one coefficient into the tail of its prior",
-                chosen.proposal_words
-            ),
-            worth: (1.0 - TAIL_STEPS) * chosen.worth,
-            ..chosen
-        })
+    /// Threads for work on all rows.
+    pub(super) fn threads(&self) -> usize {
+        all_cores(self.request.threads)
     }
 
-    /// Refuses what only a surrogate can do.
-    fn refuse_without_surrogate(&self) -> Result<(), Failure> {
-        let absence = Absence {
-            choice: self.surrogate,
-            family: self.parts.family,
-            rows: self.parts.rows,
-            paper: self.wanted.is_paper(),
-            hurried: self.start.hurried.is_some(),
-            found: self.without.as_ref(),
-        };
-        if self.wanted.certified() {
-            return Err(absence.refuse(Keyword::Rule, RuleChoice::Certified.to_string(), "exact"));
-        }
-        if self.proposal.needs_surrogate() {
-            return Err(absence.refuse(Keyword::Proposal, self.proposal.to_string(), "laplace"));
-        }
-        Ok(())
-    }
-
-    /// Writes the folder and samples.
-    pub(super) fn go<M: Sampled, P: Stored>(
-        self,
-        model: &M,
-        proposal: &P,
-        details: Details,
-    ) -> Result<Overview, Failure> {
-        let names = model.names();
-        let keep = kept(&self.asked.request.shape, &names)?;
-        let Details { chosen, surrogate, sample: rows, wide, plan: budgeted, mut settings } = details;
-        let Chosen { proposal: stored, proposal_words, decided, pairs, worth } = chosen;
+    /// The plan of a choice, and the layout of its draws; what it will take is not known yet.
+    fn plan(&self, chosen: Chosen, names: Vec<String>, fingerprint: u64) -> Result<(Plan, Layout), Failure> {
+        let Chosen { candidates, decided, surrogate, sample, wide, budget, mut settings, .. } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
-        if self.asked.request.length.draws.is_none() && settings.draws < UNBOUNDED && wide.is_none() {
-            settings.draws = ((EFFECTIVE / worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
+        if self.request.length.draws.is_none() && settings.draws < UNBOUNDED && wide.is_none() {
+            settings.draws =
+                ((EFFECTIVE / candidates.worth).clamp(FEWEST, MOST) as u64).next_multiple_of(1000);
         }
         (settings.rule, settings.audit) = (rule, audit);
-        let chains = settings.first_chain..settings.first_chain + settings.chains;
-        let mut starts = starts(&self.start, settings.seed, chains)?;
-        let mut run = RunFile {
-            version: env!("CARGO_PKG_VERSION").into(),
-            format: FORMAT,
-            created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            merged: Vec::new(),
-            data: DataRecord {
-                file: self.asked.request.data.file.clone(),
-                rows: self.parts.rows,
-                fingerprint: format!("{:016x}", model.fingerprint()),
-                checksum: self.checksum.clone(),
-                bytes: self.parts.bytes,
-                remarks: self.remarks.clone(),
-                successes: self.parts.successes,
-                sds: self.parts.sds.clone(),
-            },
-            model: ModelRecord {
-                family: self.parts.family,
-                standardize: self.parts.recipe.is_standardized(),
-                priors: PriorRecord::list(&names, self.parts.priors),
-                hazards: self.start.hazards.clone(),
-                modes: self.start.searched.clone(),
-                conflict: self.start.conflict,
-                tails: self.tails.clone(),
-            },
+        let mut plan = Plan {
+            data: DataRecord { fingerprint: format!("{fingerprint:016x}"), ..self.data.clone() },
+            model: ModelRecord { parameters: names.len(), ..self.model.clone() },
             decision: DecisionRecord { reason, tolerance: self.wanted.tolerance, prediction },
             surrogate,
-            sample: rows,
+            without: self.without.clone().filter(Without::is_found),
+            sample,
             wide,
-            budget: budgeted,
+            budget,
             storage: None,
-            healed: self.history.records(),
-            pairs: None,
-            proposal: proposal_words,
-            request: self.asked.request.clone(),
+            proposal: candidates.words,
+            expected: None,
             settings,
-            recipe: self.parts.recipe.clone(),
+            recipe: self.recipe.clone(),
         };
-        let mut layout = layout(&run, names.clone(), keep);
-        let length = &self.asked.request.length;
-        let storage = Storage::plan(&layout, length, self.closing)?;
-        run.storage = Some(storage);
-        run.settings.record_every = storage.every(&run.settings);
-        layout.stored_every = run.settings.record_every;
-        layout.draws = (run.settings.draws / run.settings.record_every).min(storage.most);
-        let mut keeping = Keeping {
-            most: storage.most,
-            deadline: None,
-            heals: healing::is_open(&run),
-            begun: self.parts.begun,
-        };
-        let mut stretch = keeping.leg(&run, 0, self.budget.as_ref());
-        let sampler = match Sampler::new(model, &stretch, proposal, &starts) {
-            Ok(sampler) => sampler,
-            // A start far out that is impossible: all begin at the mode.
+        let keep = kept(&self.request.shape, &names)?;
+        let mut layout = layout(&plan, names, keep);
+        let storage = Storage::plan(&layout, &self.request.length, self.closing)?;
+        plan.storage = Some(storage);
+        plan.settings.record_every = storage.every(&plan.settings);
+        layout.stored_every = plan.settings.record_every;
+        layout.draws = (plan.settings.draws / plan.settings.record_every).min(storage.most);
+        Ok((plan, layout))
+    }
+
+    /// Chains at their starts; at the mode where one of these is impossible.
+    fn chains<'m, M: Sampled, P: Stored>(
+        &self,
+        model: &'m M,
+        settings: &Settings,
+        proposal: &P,
+    ) -> Result<(MetropolisSampler<'m, M, P>, Vec<Vec<f64>>), Failure> {
+        let chains = settings.first_chain..settings.first_chain + settings.chains;
+        let starts = starts(&self.start, settings.seed, chains)?;
+        match Sampler::new(model, settings, proposal, &starts) {
             Err(austerity::Error::ImpossibleStart { .. }) => {
-                starts = vec![self.start.mode.state.clone()];
-                Sampler::new(model, &stretch, proposal, &starts)?
+                let starts = vec![self.start.mode.state.clone()];
+                Ok((Sampler::new(model, settings, proposal, &starts)?, starts))
             }
-            Err(error) => return Err(error.into()),
-        };
-        let exact = !matches!(self.parts.family, Family::Linear | Family::Own)
-            && matches!(run.settings.rule, RuleSettings::Exact { .. })
+            sampler => Ok((sampler?, starts)),
+        }
+    }
+
+    /// Whether chains are timed before they run: where decisions read all rows, where draws are made again, and where only the plan was asked for.
+    fn is_timed(&self, plan: &Plan) -> bool {
+        let exact = !matches!(plan.model.family, Family::Linear | Family::Own)
+            && matches!(plan.settings.rule, RuleSettings::Exact { .. })
             // Paths on all rows were timed by their pilot.
-            && run.wide.is_none();
-        let again = !run.healed.is_empty();
-        let takes = if exact || again {
-            let threads = all_cores(self.asked.request.threads);
-            pace::words(pace::expected(model, &run.settings, proposal, &starts[0], threads))
-        } else {
-            None
+            && plan.wide.is_none();
+        exact || !self.history.is_empty() || matches!(self.goal, Goal::Plan)
+    }
+}
+
+/// Completes a plan on its engine and, unless only that was asked for, writes the folder and samples.
+pub(super) struct Finish<'a> {
+    pub(super) planner: Planner<'a>,
+    pub(super) chosen: Chosen,
+}
+
+impl Work for Finish<'_> {
+    type Output = Done;
+
+    fn on<M: Sampled, P: Stored>(
+        self,
+        model: &M,
+        mut restored: impl FnMut(StoredProposal) -> austerity::Result<P>,
+    ) -> Result<Done, Failure> {
+        let Self { mut planner, mut chosen } = self;
+        let (stored, pairs) = (chosen.candidates.stored.clone(), chosen.pairs.take());
+        let proposal = restored(stored.clone())?;
+        let names = model.names();
+        let (mut plan, layout) = planner.plan(chosen, names.clone(), model.fingerprint())?;
+        let keeping = Keeping::new(planner.request, &plan, planner.begun);
+        let stretch = keeping.leg(&plan, 0, planner.budget.as_ref());
+        let (sampler, starts) = planner.chains(model, &stretch, &proposal)?;
+        let timed = planner.is_timed(&plan);
+        let threads = planner.threads();
+        plan.expected = Some(Expected {
+            seconds: if timed {
+                pace::expected(model, &plan.settings, &proposal, (&starts[0], threads))
+            } else {
+                None
+            },
+            disk: if plan.settings.draws < UNBOUNDED {
+                layout.bytes(layout.draws)
+            } else {
+                bytes(&layout, layout.draws)
+            },
+            ..Expected::memory(&sampler.memory(), &plan)
+        });
+        if matches!(planner.goal, Goal::Plan) {
+            return Ok(Done::Planned(Box::new(plan)));
+        }
+        let checkpoint = Checkpoint {
+            version: env!("CARGO_PKG_VERSION").into(),
+            settings: plan.settings.clone(),
+            rows: model.len(),
+            fingerprint: model.fingerprint(),
+            names,
+            chains: (0..plan.settings.chains as usize)
+                .map(|chain| ChainCheckpoint::start(starts[chain % starts.len()].clone(), stored.clone()))
+                .collect(),
         };
-        if let (true, Some(takes)) = (again, &takes) {
+        let session = planner.write(plan, layout, checkpoint, pairs.as_ref())?;
+        let sampler = sampler.limited(session.stretch.limits);
+        session.sample(model, sampler).map(|overview| Done::Ran(Box::new(overview)))
+    }
+}
+
+impl Planner<'_> {
+    /// Tells the plan and writes the folder: what follows is a session like any other.
+    fn write(
+        &mut self,
+        plan: Plan,
+        mut layout: Layout,
+        checkpoint: Checkpoint<Vec<f64>, StoredProposal>,
+        pairs: Option<&Pairs>,
+    ) -> Result<Session<'_>, Failure> {
+        let again = !self.history.is_empty();
+        if let (true, Some(takes)) = (again, words::takes(&plan)) {
             self.host.warn(&format!(
                 "Making all draws again takes {takes}. Ctrl-C keeps what was drawn by then; --resume continues."
             ));
         }
-        let planned =
-            plan::Planned { run: &run, names: &names, layout: &layout, mapped: self.parts.mapped, takes };
-        let text = plan::words(&planned, &sampler.memory(), self.host.dialect());
-        unless_closed(self.host.plan(&text))?;
-        let checkpoint = Checkpoint {
-            version: run.version.clone(),
-            settings: run.settings.clone(),
-            rows: model.len(),
-            fingerprint: model.fingerprint(),
-            names,
-            chains: (0..run.settings.chains as usize)
-                .map(|chain| beginning(&starts[chain % starts.len()], &stored))
-                .collect(),
+        unless_closed(self.host.plan(&words::of(&plan, self.host.dialect())))?;
+        let Goal::Run { folder, fresh } = &mut self.goal else { return Err(Failure::Interrupted) };
+        let created = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        layout.created_at.clone_from(&created);
+        let mut run = RunFile {
+            version: checkpoint.version.clone(),
+            format: FORMAT,
+            created,
+            merged: Vec::new(),
+            healed: self.history.records(),
+            pairs: pairs.map(|pairs| write_pairs(&folder.file("pairs.csv"), pairs)).transpose()?,
+            request: self.request.clone(),
+            plan,
         };
-        let preparation = self.parts.begun.elapsed().as_secs_f64();
+        let preparation = self.begun.elapsed().as_secs_f64();
         let saved = Saved { checkpoint, seconds: 0.0, preparation, ended: None, failed: false };
-        if let Some(pairs) = &pairs {
-            run.pairs = Some(write_pairs(&self.folder.file("pairs.csv"), pairs)?);
-        }
         let files = Instant::now();
-        let writer = DrawsWriter::create(self.folder.draws(), &layout)?;
-        austerity_io::run::checkpoint::write(self.folder.checkpoint(), &saved)?;
-        self.folder.write_run(&run)?;
-        self.fresh.keep();
-        let Self { host, folder, fresh, mut budget, mut closing, .. } = self;
-        if let (Some(priced), Some(all)) = (closing, run.settings.limits.seconds) {
+        let writer = DrawsWriter::create(folder.draws(), &layout)?;
+        austerity_io::run::checkpoint::write(folder.checkpoint(), &saved)?;
+        folder.write_run(&run)?;
+        fresh.keep();
+        let (mut closing, mut budget) = (self.closing, self.budget);
+        if let (Some(priced), Some(all)) = (closing, run.plan.settings.limits.seconds) {
             // The last files will take what the first ones took.
             let priced = priced.with_files(files.elapsed().as_secs_f64(), all);
             (closing, budget) = (Some(priced), budget.map(|budget| budget.reserving(priced.seconds)));
-            if let (Some(plan), Some(budget)) = (&mut run.budget, &budget) {
+            if let (Some(plan), Some(budget)) = (&mut run.plan.budget, &budget) {
                 plan.reserving(budget);
             }
         }
-        keeping.deadline = deadline(run.settings.limits.seconds, self.parts.begun, closing);
-        stretch = keeping.leg(&run, 0, budget.as_ref());
-        let sampler = sampler.limited(stretch.limits);
-        let run = &mut run;
-        let session = Session {
-            resumed: false,
-            folder,
-            run,
-            host,
-            model,
-            sampler,
-            stretch,
-            budget,
-            keeping,
-            writer,
-            saved,
-            begun: self.parts.begun,
-        };
-        sample(session, fresh.lock())
+        let keeping = Keeping::new(self.request, &run.plan, self.begun).until(&run.plan, closing);
+        let stretch = keeping.leg(&run.plan, 0, budget.as_ref());
+        Ok(Session { resumed: false, folder, run, host: self.host, budget, keeping, stretch, writer, saved })
     }
-}
-
-fn beginning(state: &[f64], proposal: &StoredProposal) -> ChainCheckpoint<Vec<f64>, StoredProposal> {
-    ChainCheckpoint::start(state.to_vec(), proposal.clone())
 }
 
 /// Writes completed decisions, as `design --trial` reads them (mean, sd with divisor N, and offset); gives the checksum of the file.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `candidates` | the rules to choose from, with or without a surrogate, and what each should cost and bring |
 //! | `hurry` | whether the time is enough for the mode and a surrogate, and what to do where it is not |
-//! | `spend` | chains in stretches under the rules of the plan |
+//! | `spend` | the stretch in force, and what its end teaches |
 //! | `words` | the plan for people and for `summary.json` |
 //!
 //! The plan is made after mode and surrogate and again whenever what is spent has doubled ([`next_review`]), each time for the least predicted risk of all
@@ -29,9 +29,9 @@ use super::decide::Wanted;
 use super::proposal::ProposalChoice;
 use crate::request::LengthOptions;
 
-pub(super) use candidates::{Residuals, Rows, on_residuals, on_rows, rows_serve};
+pub(super) use candidates::{Residuals, on_residuals, on_rows, rows_serve};
 pub(super) use hurry::{Hurried, hurry};
-pub(super) use spend::{Course, Keeping, follow, spend};
+pub(super) use spend::{follow, stretch};
 use words::least_budget;
 pub(super) use words::too_small;
 
@@ -131,7 +131,7 @@ impl Budget {
     }
 
     /// What chains may have spent when they end: all but what the summary takes.
-    fn end(&self) -> f64 {
+    pub(super) fn end(&self) -> f64 {
         self.all - self.reserve
     }
 
@@ -200,17 +200,17 @@ pub(crate) struct BudgetPlan {
 
 /// Where chains stand.
 #[derive(Clone, Copy, Debug)]
-struct Now {
-    spent: f64,
+pub(super) struct Now {
+    pub(super) spent: f64,
     /// Of the shortest chain, and of the longest.
-    draws: u64,
-    longest: u64,
+    pub(super) draws: u64,
+    pub(super) longest: u64,
     steps: u64,
     accepted: u64,
 }
 
 impl Now {
-    fn of<S, P>(checkpoint: &Checkpoint<S, P>, budget: Option<&Budget>) -> Self {
+    pub(super) fn of<S, P>(checkpoint: &Checkpoint<S, P>, budget: Option<&Budget>) -> Self {
         let Settings { warmup, thin, .. } = checkpoint.settings;
         let chains = &checkpoint.chains;
         let evaluations = chains.iter().flat_map(|chain| [&chain.warmup, &chain.sampling]);
@@ -230,8 +230,7 @@ impl BudgetPlan {
     /// The first plan, or `None` where not one candidate can be afforded. Sets the warm-up unless it was typed.
     pub(super) fn begin(
         budget: &Budget,
-        candidates: Vec<Candidate>,
-        estimates: Estimates,
+        (candidates, estimates): (Vec<Candidate>, Estimates),
         settings: &mut Settings,
         typed_warmup: bool,
     ) -> Option<Self> {
@@ -308,7 +307,7 @@ impl BudgetPlan {
     }
 
     /// Ends the last stretch where the longest chain is.
-    fn cut(&mut self, longest: u64) {
+    pub(super) fn cut(&mut self, longest: u64) {
         if let Some(stretch) = self.stretches.last_mut() {
             stretch.until = stretch.until.min(longest.max(stretch.from) + 1);
         }
@@ -350,7 +349,7 @@ impl BudgetPlan {
     }
 
     /// Plans the next stretch, where the last one has been observed.
-    fn review(&mut self, now: &Now, settings: &Settings) {
+    pub(super) fn review(&mut self, now: &Now, settings: &Settings) {
         let Some(last) = self.stretches.last().map(|stretch| stretch.candidate) else { return };
         // Set-up is paid.
         let ways: Vec<Offer> =
@@ -369,7 +368,7 @@ impl BudgetPlan {
     }
 
     /// What was made of it.
-    fn close(&mut self, now: &Now, settings: &Settings) {
+    pub(super) fn close(&mut self, now: &Now, settings: &Settings) {
         self.expected = PredictedRisk::of(&self.history(now.draws, settings));
         if now.spent.is_finite() {
             self.spent = now.spent;

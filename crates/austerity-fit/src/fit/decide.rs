@@ -15,9 +15,10 @@ use austerity::design::{Pairs, Prediction, Steps, choice, choose, compensation, 
 use austerity::rule;
 use austerity::rule::bound::Base;
 use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings, Statistic, audit};
-use austerity_glm::glm::expansion::ExpansionReport;
 
 use super::healing::Care;
+use super::plan::{Origin, Threshold, Why};
+use super::surrogate::SurrogateReport;
 use crate::output::Failure;
 use crate::refusal::Refusal;
 use crate::request::{AuditChoice, BoundChoice, Keyword, LawChoice, Preset, RuleChoice, ShapeOptions};
@@ -38,7 +39,7 @@ pub(crate) struct Decided {
     pub(crate) rule: RuleSettings,
     pub(crate) audit: f64,
     pub(crate) prediction: Option<Prediction>,
-    pub(crate) reason: String,
+    pub(crate) reason: Why,
 }
 
 /// What was typed about the decision, read and checked.
@@ -209,15 +210,13 @@ impl Wanted {
     }
 
     /// The test on residuals: that of the defaults, with what was typed in its place.
-    pub(crate) fn residuals(&self, report: &ExpansionReport) -> Result<Decided, Failure> {
+    pub(crate) fn residuals(&self, report: &SurrogateReport) -> Result<Decided, Failure> {
         if self.rule == RuleChoice::Exact {
-            return Ok(self.exact("exact decisions on all residuals, as asked for"));
+            return Ok(self.exact(Why::AskedOnResiduals));
         }
         if self.certified() {
             let law = self.plain_law().uncompensated();
-            let why =
-                if self.care.is_planned() { "as asked for" } else { "since audits contradicted a test" };
-            let reason = format!("exact decisions by bounds, {why}; {}", report.sentence());
+            let reason = Why::Bounds { asked: self.care.is_planned() };
             return Ok(Decided {
                 rule: RuleSettings::Certified { law },
                 audit: 0.0,
@@ -225,15 +224,15 @@ impl Wanted {
                 reason,
             });
         }
-        let standard = SequentialSettings::residuals_from(report.first_look);
+        let standard = SequentialSettings::residuals_from(report.first_look());
         let mut settings = match &self.test {
             Some(test) => SequentialSettings { guard: None, ..test.clone() },
             None => SequentialSettings { block_rows: self.block_rows, ..standard.clone() },
         };
         settings.stop_at = self.stop_at.or(settings.stop_at).or(standard.stop_at);
         // Options you set yourself are never overridden.
-        settings.missed =
-            Some(report.missed).filter(|missed| self.test.is_none() && *missed > 0.0 && missed.is_finite());
+        let missed = report.missed().map(|(missed, _)| missed);
+        settings.missed = missed.filter(|missed| self.test.is_none() && *missed > 0.0 && missed.is_finite());
         if self.care == Care::Stricter {
             settings.stop_at = settings.stop_at.map(|tau| tau / rule::TIGHTER_STOP);
         }
@@ -244,12 +243,13 @@ impl Wanted {
             }
             None => {}
         }
-        let share = (report.rows_to_tolerance + STRATUM_PASSES * report.stratum as f64) / report.rows as f64;
+        let share =
+            (report.rows_to_tolerance() + STRATUM_PASSES * report.stratum() as f64) / report.rows() as f64;
         Ok(Decided {
             rule: RuleSettings::Sequential(settings),
             audit: self.audit.unwrap_or_else(|| audit::rate(share)),
             prediction: None,
-            reason: report.sentence(),
+            reason: Why::Residuals,
         })
     }
 
@@ -262,9 +262,9 @@ impl Wanted {
     }
 
     /// Exact decisions.
-    pub(crate) fn exact(&self, reason: &str) -> Decided {
+    pub(crate) fn exact(&self, reason: Why) -> Decided {
         let law = self.plain_law().uncompensated();
-        Decided { rule: RuleSettings::Exact { law }, audit: 0.0, prediction: None, reason: reason.into() }
+        Decided { rule: RuleSettings::Exact { law }, audit: 0.0, prediction: None, reason }
     }
 
     /// The law to design for: that which was typed, unless its λ is to be found.
@@ -281,20 +281,21 @@ impl Wanted {
             if self.wants_test() {
                 return Err(Refusal::NoMoves.into());
             }
-            return Ok(self.exact("exact decisions: the pilot met no move that a test could decide"));
+            return Ok(self.exact(Why::NoMoves));
         }
-        let (mut settings, mut reason) = match (&self.test, self.rule) {
-            (Some(test), _) => (test.clone(), "the test that was asked for".to_owned()),
+        let (mut settings, origin) = match (&self.test, self.rule) {
+            (Some(test), _) => (test.clone(), Origin::Asked),
             (None, RuleChoice::Sequential) => self.designed(pairs)?,
             (None, _) => {
                 let choice = choose((pairs, steps), self.plain_law(), self.tolerance, self.block_rows)?;
                 match choice.rule {
-                    RuleSettings::Sequential(settings) => (settings, choice.reason),
-                    _ => return Ok(self.exact(&choice.reason)),
+                    RuleSettings::Sequential(settings) => (settings, Origin::Cheapest(choice.reason)),
+                    _ => return Ok(self.exact(Why::ExactByDesign { finding: choice.reason })),
                 }
             }
         };
         settings.stop_at = self.stop_at.or(settings.stop_at);
+        let mut threshold = Threshold::AsGiven;
         match self.law {
             Some(LawChoice::Given(law)) => settings.law = law,
             Some(LawChoice::Compensated) if steps == Steps::Other => {
@@ -309,9 +310,9 @@ impl Wanted {
             None if steps != Steps::Other && !self.paper => {
                 if let Some(lambda) = compensation(&settings, pairs, steps)? {
                     settings.law = Law::Compensated { lambda };
-                    reason += &format!(", its threshold compensated by λ = {lambda:.3}");
+                    threshold = Threshold::Compensated(lambda);
                 } else {
-                    reason += ", not compensated (no λ exists: the noise of its first look is too large)";
+                    threshold = Threshold::NoLambda;
                 }
             }
             None => {}
@@ -321,16 +322,16 @@ impl Wanted {
             rule: RuleSettings::Sequential(settings),
             audit: self.audit.unwrap_or_else(|| audit::rate(prediction.data_share)),
             prediction: Some(prediction),
-            reason,
+            reason: Why::Test { origin, threshold },
         })
     }
 
     /// The cheapest test within the tolerance, or the nearest.
-    fn designed(&self, pairs: &Pairs) -> Result<(SequentialSettings, String), Failure> {
+    fn designed(&self, pairs: &Pairs) -> Result<(SequentialSettings, Origin), Failure> {
         let search = choice::search(pairs, self.plain_law(), self.tolerance, self.block_rows)?;
         let design = search.best.as_ref().unwrap_or(&search.nearest);
         let settings = design.candidate.settings(Statistic::Student, self.plain_law(), self.block_rows);
-        Ok((settings, format!("designed: {}", search.verdict())))
+        Ok((settings, Origin::Designed(search.verdict())))
     }
 }
 

@@ -22,7 +22,8 @@ use austerity::run::{Checkpoint, Contradiction, Tally, UNBOUNDED};
 use serde::{Deserialize, Serialize};
 
 use super::decide::{self, Wanted};
-use super::{Asked, Host, begin};
+use super::plan::Plan;
+use super::{Asked, Goal, Host, begin};
 use crate::model::Family;
 use crate::output::Failure;
 use crate::request::{DataOptions, LengthOptions, Request, SurrogateChoice};
@@ -110,6 +111,11 @@ impl History {
         self.0.last().map_or(Care::Planned, |last| last.care)
     }
 
+    /// Whether nothing was given up.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// As `run.toml` keeps it.
     pub(super) fn records(&self) -> Vec<Healed> {
         self.0.clone()
@@ -144,29 +150,32 @@ pub(super) fn next_review(draws: u64, all: u64) -> u64 {
 }
 
 /// Whether the run may change its setting: nothing was said about the decision, and it is a regression's.
-pub(super) fn is_open(run: &RunFile) -> bool {
-    let wanted = Wanted::read(&run.request.shape).is_ok_and(|wanted| wanted.is_open());
-    let family = !matches!(run.model.family, Family::Own | Family::Linear);
+pub(super) fn is_open(request: &Request, plan: &Plan) -> bool {
+    let wanted = Wanted::read(&request.shape).is_ok_and(|wanted| wanted.is_open());
+    let family = !matches!(plan.model.family, Family::Own | Family::Linear);
     // A surrogate that was asked for stays.
-    let surrogate = run.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto;
-    let tested = matches!(run.settings.rule, RuleSettings::Sequential(_));
-    wanted && family && surrogate && tested && run.merged.is_empty()
+    let surrogate = request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto;
+    let tested = matches!(plan.settings.rule, RuleSettings::Sequential(_));
+    wanted && family && surrogate && tested
 }
 
 /// Whether a run that began then leaves time to begin again.
-pub(super) fn has_time(run: &RunFile, begun: Instant) -> bool {
-    run.settings.limits.seconds.is_none_or(|all| begun.elapsed().as_secs_f64() < (1.0 - LEFT) * all)
+pub(super) fn has_time(plan: &Plan, begun: Instant) -> bool {
+    plan.settings.limits.seconds.is_none_or(|all| begun.elapsed().as_secs_f64() < (1.0 - LEFT) * all)
 }
 
 /// What becomes of a run whose chains have ended: the setting to begin again with, if any.
 pub(super) fn diagnose(run: &RunFile, saved: &Saved, begun: Instant) -> Option<Healed> {
-    if saved.failed || !is_open(run) || !has_time(run, begun) {
+    if saved.failed || !is_open(&run.request, &run.plan) || !has_time(&run.plan, begun) {
         return None;
     }
     let (defect, why) = contradiction(&saved.checkpoint)?;
-    let care =
-        History::of(run).care().next(defect, run.surrogate.is_some(), run.model.family.has_bounds())?;
-    Some(Healed { given_up: decide::words(&run.settings.rule), why, care, pending: true })
+    let care = History::of(run).care().next(
+        defect,
+        run.plan.surrogate.is_some(),
+        run.plan.model.family.has_bounds(),
+    )?;
+    Some(Healed { given_up: decide::words(&run.plan.settings.rule), why, care, pending: true })
 }
 
 /// Records that the setting of a run is given up; its draws are worth nothing from here.
@@ -187,25 +196,25 @@ pub(super) fn again(
     if let Some(last) = run.healed.last() {
         host.warn(&last.sentence());
     }
-    let limits = run.settings.limits;
+    let limits = run.plan.settings.limits;
     let left = |seconds: f64| (seconds - begun.elapsed().as_secs_f64()).max(1e-3);
     let length = LengthOptions {
-        draws: Some(run.settings.draws).filter(|&draws| draws < UNBOUNDED),
+        draws: Some(run.plan.settings.draws).filter(|&draws| draws < UNBOUNDED),
         budget: limits.seconds.and_then(|seconds| Duration::try_from_secs_f64(left(seconds)).ok()),
         evaluations: limits.evaluations.map(|evaluations| evaluations as f64),
         target_ess: limits.target_ess,
-        max_disk: run.storage.map(|storage| storage.max_disk),
+        max_disk: run.plan.storage.map(|storage| storage.max_disk),
     };
     let request = Request {
         data: DataOptions { file: asked.request.data.file.clone(), ..run.request.data.clone() },
         shape: run.shape(),
         length,
-        seed: Some(run.settings.seed),
+        seed: Some(run.plan.settings.seed),
         ..asked.request.clone()
     };
     let asked = Asked { request: &request, table: asked.table };
-    let fresh = Fresh::replacing(folder)?;
-    begin::anew(&asked, folder, fresh, &History::of(&run), host)
+    let goal = Goal::Run { folder, fresh: Fresh::replacing(folder)? };
+    begin::run(&asked, goal, History::of(&run), host)?.ran()
 }
 
 #[cfg(test)]

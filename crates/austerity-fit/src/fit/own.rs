@@ -9,32 +9,30 @@
 
 use std::time::Instant;
 
-use austerity::model::{Access, Mode, Model as _, find_mode};
+use austerity::model::{Access, Mode, Model as _};
 use austerity::population::Population as _;
-use austerity_glm::check::SurrogateSettings;
-use austerity_glm::glm::expansion::ExpansionReport;
+use austerity::run::Control;
 use austerity_glm::own::{Derivatives, FromBatches};
-use austerity_glm::proposal::{StoredProposal, Transition};
-use austerity_glm::row_expansion::RowExpansionSettings;
-use austerity_glm::{RowExpansion, Surrogate};
 use austerity_io::design::{Recipe, ResponseCoding};
 
-use super::begin::{Begin, Details};
+use super::begin::{Finish, Planner, check, numbers};
 use super::choose::Chosen;
 use super::decide::Wanted;
-use super::healing::{Care, History};
+use super::engine::{Engine as _, OnResiduals, OnRows};
+use super::healing::History;
 use super::modes::Modes;
-use super::numeric::Search;
-use super::proposal::Candidates;
+use super::numeric::{self, Search};
+use super::options::settings;
+use super::plan::{DataRecord, ModelRecord, Plan};
 use super::start::Start;
 use super::storage::Closing;
-use super::surrogate::{FEWEST_ROWS, SurrogateRecord, Without, is_open};
-use super::{Asked, AskedPriors, Host, Parts, in_folder, kept, numeric, resume, settings};
+use super::surrogate::{self, Prepared};
+use super::{Asked, Done, Goal, Host, in_folder, resume};
 use crate::model::{Family, Sampled};
 use crate::output::Failure;
 use crate::refusal::Refusal;
 use crate::request::{Keyword, Request, SurrogateChoice};
-use crate::runs::{Folder, Fresh, Overview};
+use crate::runs::{Fresh, Overview};
 
 /// What a run of one's own model is about, beside the model.
 #[derive(Clone, Copy, Debug)]
@@ -52,13 +50,26 @@ pub fn run_own<M: Sampled>(
     request: &Request,
     host: &mut dyn Host,
 ) -> Result<Overview, Failure> {
-    let asked = Asked { request, table: None };
     in_folder(request, |folder| {
         if request.resume {
-            return resume::own(&asked, folder, model.len(), host)?.go(model, StoredProposal::plain);
+            let asked = Asked { request, table: None };
+            return OnRows(model).give(resume::own(&asked, folder, model.len(), host)?);
         }
-        begin(model, own, &asked, folder, host, plain)
+        sensible(model, own, request)?;
+        let goal = Goal::Run { folder, fresh: Fresh::create(folder)? };
+        on_rows(planner(model, own, request, (goal, host))?, model)?.ran()
     })
+}
+
+/// Plans a run of `model`: no folder is made, nothing is drawn.
+pub fn plan_own<M: Sampled>(
+    model: &M,
+    own: Own<'_>,
+    request: &Request,
+    host: &mut dyn Host,
+) -> Result<Plan, Failure> {
+    sensible(model, own, request)?;
+    on_rows(planner(model, own, request, (Goal::Plan, host))?, model)?.planned()
 }
 
 /// Samples `model` by way of a surrogate, where the options leave that open.
@@ -68,70 +79,136 @@ pub fn run_expandable<L: Derivatives>(
     request: &Request,
     host: &mut dyn Host,
 ) -> Result<Overview, Failure> {
-    let asked = Asked { request, table: None };
     in_folder(request, |folder| {
         if request.resume {
+            let asked = Asked { request, table: None };
             let resumed = resume::own(&asked, folder, model.len(), host)?;
-            let Some(record) = resumed.run.surrogate.clone() else {
-                return resumed.go(model, StoredProposal::plain);
+            return match resumed.run.plan.surrogate.clone() {
+                Some(record) => OnResiduals(surrogate::restored(model, &record, false, 1)?).give(resumed),
+                None => OnRows(model).give(resumed),
             };
-            let how = RowExpansionSettings { order: record.report.order, fixed: true, ..Default::default() };
-            model.likelihoods().prepare(&record.start)?;
-            let surrogate = Surrogate::new(RowExpansion::new(model, &record.start, &how)?);
-            return resumed.go(&surrogate, |stored| Transition::restored(&surrogate, stored));
         }
-        begin(model, own, &asked, folder, host, expanded)
+        sensible(model, own, request)?;
+        let goal = Goal::Run { folder, fresh: Fresh::create(folder)? };
+        expanded(planner(model, own, request, (goal, host))?, model)?.ran()
     })
 }
 
-/// Decisions about the rows themselves.
-fn plain<M: Sampled>(begin: Begin<'_, '_>, model: &M) -> Result<Overview, Failure> {
-    let option = match begin.surrogate {
-        SurrogateChoice::Order(_) => Some(Keyword::Surrogate),
-        _ => begin.proposal.needs_surrogate().then_some(Keyword::Proposal),
-    };
-    if let Some(keyword) = option {
-        return Err(Refusal::OwnDerivatives { keyword }.into());
-    }
-    begin.plainly(model)
+/// Plans a run of `model` by way of a surrogate, where the options leave that open.
+pub fn plan_expandable<L: Derivatives>(
+    model: &FromBatches<L>,
+    own: Own<'_>,
+    request: &Request,
+    host: &mut dyn Host,
+) -> Result<Plan, Failure> {
+    sensible(model, own, request)?;
+    expanded(planner(model, own, request, (Goal::Plan, host))?, model)?.planned()
 }
 
-/// All that comes before the choice of a rule.
-fn begin<M: Sampled>(
-    model: &M,
-    own: Own<'_>,
-    asked: &Asked<'_>,
-    folder: &Folder,
-    host: &mut dyn Host,
-    go: impl FnOnce(Begin<'_, '_>, &M) -> Result<Overview, Failure>,
-) -> Result<Overview, Failure> {
-    let begun = Instant::now();
-    let shape = &asked.request.shape;
-    let wanted = Wanted::read(shape)?;
-    shape.check()?;
-    let proposal = shape.proposal.unwrap_or_default();
-    let surrogate = shape.surrogate.unwrap_or_default();
-    settings(asked.request)?;
+/// Refuses what makes no sense before a folder is made.
+fn sensible<M: Sampled>(model: &M, own: Own<'_>, request: &Request) -> Result<(), Failure> {
+    check(request)?;
+    let shape = &request.shape;
     if shape.prior.is_some() || shape.prior_intercept.is_some() || !shape.priors.is_empty() {
         return Err(Refusal::OwnPrior.into());
     }
     model.check_state(&own.start.to_vec())?;
-    wanted.check(model.len())?;
-    let names = model.names();
-    let numbers = kept(shape, &names)?.map_or(names.len(), |kept| kept.len());
-    let chains = shape.chains.unwrap_or(4) as usize;
-    let closing = Closing::of(&asked.request.length, numbers * chains);
-    let mut fresh = Fresh::create(folder)?;
+    Wanted::read(shape)?.check(model.len())?;
+    numbers(request, &model.names())?;
+    Ok(())
+}
+
+/// Decisions about the rows themselves.
+fn on_rows<M: Sampled>(mut planner: Planner<'_>, model: &M) -> Result<Done, Failure> {
+    let option = match planner.request.shape.surrogate {
+        Some(SurrogateChoice::Order(_)) => Some(Keyword::Surrogate),
+        _ => planner.proposal().needs_surrogate().then_some(Keyword::Proposal),
+    };
+    if let Some(keyword) = option {
+        return Err(Refusal::OwnDerivatives { keyword }.into());
+    }
+    let chosen = planner.on_rows(model)?;
+    OnRows(model).give(Finish { planner, chosen })
+}
+
+/// With a surrogate where that is open and serves.
+fn expanded<L: Derivatives>(mut planner: Planner<'_>, model: &FromBatches<L>) -> Result<Done, Failure> {
+    if planner.wanted.certified() {
+        if let Some(SurrogateChoice::Order(_)) = planner.request.shape.surrogate {
+            return Err(Refusal::OwnCertified.into());
+        }
+    } else {
+        match planner.surrogate(model)? {
+            Ok(prepared) => {
+                let Prepared { model, candidates, decided, record } = *prepared;
+                let settings = settings(planner.request)?;
+                let chosen = Chosen { surrogate: Some(record), ..Chosen::of(candidates, decided, settings) };
+                return OnResiduals(model).give(Finish { planner, chosen });
+            }
+            Err(why) => planner.without = Some(why),
+        }
+    }
+    let chosen = planner.on_rows(model)?;
+    OnRows(model).give(Finish { planner, chosen })
+}
+
+/// All that comes before the choice of a rule.
+fn planner<'a, M: Sampled>(
+    model: &M,
+    own: Own<'_>,
+    request: &'a Request,
+    (goal, host): (Goal<'a>, &'a mut dyn Host),
+) -> Result<Planner<'a>, Failure> {
+    let begun = Instant::now();
+    let closing = Closing::of(&request.length, numbers(request, &model.names())?);
     host.note("looking at the start");
     possible(model, own.start)?;
     host.note("finding the mode");
+    let start = start(model, own, &host.control())?;
+    let recipe = Recipe {
+        response: String::new(),
+        coding: ResponseCoding::AsGiven,
+        terms: Vec::new(),
+        weights: None,
+        trials: None,
+        offset: None,
+        intercept: false,
+    };
+    let data = DataRecord {
+        file: request.data.file.clone(),
+        rows: model.len(),
+        fingerprint: String::new(),
+        checksum: String::new(),
+        bytes: model.data_bytes(),
+        mapped: false,
+        remarks: start.remarks.clone(),
+        successes: None,
+        sds: Vec::new(),
+    };
+    // Without derivatives of rows in blocks a pass has no known price: a budget only ends the run.
+    Ok(Planner {
+        request,
+        goal,
+        host,
+        wanted: Wanted::read(&request.shape)?,
+        data,
+        model: ModelRecord::of(Family::Own, Vec::new(), &recipe, &start),
+        recipe,
+        start,
+        without: None,
+        budget: None,
+        closing,
+        history: History::default(),
+        begun,
+    })
+}
+
+/// The mode, by differences, and whether it is the only one.
+fn start<M: Sampled>(model: &M, own: Own<'_>, control: &Control) -> Result<Start, Failure> {
     let mut remarks = Vec::new();
     let (mode, hazard) = match own.scale {
-        Some(scale) => {
-            let mode = around(own.start, scale)?;
-            (mode, numeric::untouched(model, (own.start, scale), &host.control())?)
-        }
-        None => match numeric::mode(model, own.start, &host.control())? {
+        Some(scale) => (around(own.start, scale)?, numeric::untouched(model, (own.start, scale), control)?),
+        None => match numeric::mode(model, own.start, control)? {
             Search { mode: Some(mode), hazard } => (mode, hazard),
             Search { mode: None, hazard } => {
                 if hazard.is_none() {
@@ -149,63 +226,22 @@ fn begin<M: Sampled>(
     };
     // A width that the user gives is no mode: the start is taken at its word.
     let modes = match own.scale {
-        None if hazard.is_none() && mode.iterations > 0 => {
-            Modes::of_own(model, &mode, own.start, &host.control())?
-        }
+        None if hazard.is_none() && mode.iterations > 0 => Modes::of_own(model, &mode, own.start, control)?,
         _ => None,
     };
-    let mut at = Start { hazards: hazard.into_iter().collect(), ..Start::at(mode) };
+    let mut at = Start { remarks, hazards: hazard.into_iter().collect(), ..Start::at(mode) };
     if let Some(modes) = modes {
         let shown = |state: &[f64]| {
             let mut values = state.to_vec();
             model.write(&state.to_vec(), &mut values);
             values
         };
-        at.hazards.extend(modes.hazard(&names, shown));
+        at.hazards.extend(modes.hazard(&model.names(), shown));
         at.mode = modes.weighed[0].mode.clone();
         at.modes = modes.that_matter().to_vec();
         at.searched = Some(modes.record);
     }
-    let recipe = Recipe {
-        response: String::new(),
-        coding: ResponseCoding::AsGiven,
-        terms: Vec::new(),
-        weights: None,
-        trials: None,
-        offset: None,
-        intercept: false,
-    };
-    let parts = Parts {
-        rows: model.len(),
-        bytes: model.data_bytes(),
-        mapped: false,
-        recipe: &recipe,
-        successes: None,
-        sds: Vec::new(),
-        family: Family::Own,
-        priors: &AskedPriors { priors: Vec::new().into(), default: Vec::new() },
-        begun,
-    };
-    // Without derivatives of rows in blocks a pass has no known price: a budget only ends the run.
-    let begin = Begin {
-        asked,
-        folder,
-        wanted,
-        proposal,
-        parts,
-        start: at,
-        remarks,
-        without: None,
-        host,
-        fresh: &mut fresh,
-        checksum: String::new(),
-        surrogate,
-        budget: None,
-        closing,
-        tails: Vec::new(),
-        history: History::default(),
-    };
-    go(begin, model)
+    Ok(at)
 }
 
 /// Refuses a start of no probability, naming the row.
@@ -235,89 +271,4 @@ fn around(start: &[f64], scale: &[f64]) -> Result<Mode, Failure> {
     let mut covariance = vec![0.0; d * d];
     scale.iter().enumerate().for_each(|(i, s)| covariance[i * d + i] = s * s);
     Ok(Mode { state: start.to_vec(), log_density: 0.0, covariance, iterations: 0 })
-}
-
-/// With a surrogate where that is open and serves.
-fn expanded<L: Derivatives>(mut begin: Begin<'_, '_>, model: &FromBatches<L>) -> Result<Overview, Failure> {
-    let order = match begin.surrogate {
-        SurrogateChoice::None => return begin.plainly(model),
-        SurrogateChoice::Order(order) => order,
-        SurrogateChoice::Auto => {
-            if !is_open(&begin.wanted, begin.proposal)
-                || begin.wanted.certified()
-                || model.len() < FEWEST_ROWS
-            {
-                return begin.plainly(model);
-            }
-            2
-        }
-    };
-    if begin.wanted.certified() {
-        return Err(Refusal::OwnCertified.into());
-    }
-    let asked_for = begin.surrogate != SurrogateChoice::Auto;
-    begin.host.note("expanding the likelihood at the mode");
-    let made = find_mode(model, &begin.start.mode.state).and_then(|mode| {
-        let how = RowExpansionSettings { order, fixed: true, ..Default::default() };
-        model.likelihoods().prepare(&mode.state)?;
-        Ok((RowExpansion::new(model, &mode.state, &how)?, mode))
-    });
-    let (expansion, mode) = match made {
-        Ok(made) => made,
-        Err(error) if asked_for => return Err(error.into()),
-        Err(error) => return without(begin, error.to_string(), model),
-    };
-    let found = expansion.report().clone();
-    if found.doubt().is_some() && !asked_for {
-        return without(begin, found.sentence(), model);
-    }
-    let report = report(&found);
-    begin.start.mode = mode;
-    let mode = &begin.start.mode;
-    let seed = begin.asked.request.seed_or_default();
-    let surrogate = Surrogate::new(expansion);
-    let at = (&mode.state[..], surrogate.expansion().covariance());
-    let candidates = match Candidates::find(begin.proposal, &surrogate, at, mode, seed, None) {
-        Ok(candidates) => candidates,
-        Err(error) if asked_for => return Err(error),
-        Err(error) => return without(begin, error.to_string(), model),
-    };
-    let Candidates { stored, words, worth } = candidates;
-    let decided = begin.wanted.residuals(&report)?;
-    let record = SurrogateRecord { start: mode.state.clone(), walk: None, care: Care::Planned, report };
-    let proposal = Transition::restored(&surrogate, stored.clone())?;
-    let chosen = Chosen { proposal: stored, proposal_words: words, decided, pairs: None, worth };
-    let settings = settings(begin.asked.request)?;
-    begin.go(&surrogate, &proposal, Details { surrogate: Some(record), ..Details::of(chosen, settings) })
-}
-
-/// Without a surrogate, for this reason.
-fn without<M: Sampled>(mut begin: Begin<'_, '_>, why: String, model: &M) -> Result<Overview, Failure> {
-    let why = Without::Because(why);
-    begin.remarks.extend(why.remark());
-    begin.without = Some(why);
-    begin.plainly(model)
-}
-
-/// What the folder keeps of an expansion, in the terms of a regression's.
-fn report(found: &austerity_glm::row_expansion::RowExpansionReport) -> ExpansionReport {
-    let blind = found.predicted.map(|stratum| stratum.blindness);
-    ExpansionReport {
-        rows: found.rows,
-        order: found.order,
-        limit: None,
-        stratum: found.stratum,
-        replicated: 0,
-        extra_rows: 0,
-        sampled_columns: 0,
-        first_look: SurrogateSettings::default().first,
-        standard_error: found.predicted.map_or(f64::NAN, |stratum| stratum.standard_error),
-        rows_to_tolerance: found.predicted.map_or(found.rows as f64, |stratum| stratum.rows_to_tolerance),
-        // Rows that nobody scored: whether they can be missed is not known.
-        missed: blind.map_or(f64::INFINITY, |blind| blind.missed),
-        believed: blind.map_or(0.0, |blind| blind.believed),
-        without_stratum: (f64::NAN, f64::NAN),
-        passes: 0,
-        seconds: 0.0,
-    }
 }

@@ -11,22 +11,18 @@ use std::time::Instant;
 
 use austerity::run::{Control, Limits, Progress, Sampler, Settings, Silent, UNBOUNDED};
 
-use super::progress::duration;
 use super::sink::Stored;
 use crate::model::Sampled;
 
 /// Steps that are timed, after one that fills caches.
 const TIMED: u64 = 12;
-/// Estimates below this are not worth a word.
-const SHORT: f64 = 2.0;
 
 /// Seconds that chains from `start` will take on so many threads; none where they have no number of draws, or a step fails.
 pub(super) fn expected<M: Sampled, P: Stored>(
     model: &M,
     settings: &Settings,
     proposal: &P,
-    start: &[f64],
-    threads: usize,
+    (start, threads): (&[f64], usize),
 ) -> Option<f64> {
     if settings.draws >= UNBOUNDED || settings.limits != Limits::default() {
         return None;
@@ -46,11 +42,6 @@ pub(super) fn expected<M: Sampled, P: Stored>(
     let step = begun.elapsed().as_secs_f64() / (TIMED + 1) as f64;
     let chains = f64::from(settings.chains);
     Some(step * Progress::steps_wanted(settings) as f64 * chains / chains.min(threads.max(1) as f64))
-}
-
-/// The estimate in words, where it is worth some.
-pub(super) fn words(seconds: Option<f64>) -> Option<String> {
-    seconds.filter(|seconds| *seconds >= SHORT).map(|seconds| format!("about {}", duration(seconds)))
 }
 
 #[cfg(test)]
@@ -73,13 +64,12 @@ mod tests {
         let model = from_fn(4, 1, |_: &[f64]| 0.0, slow).unwrap();
         let walk: RegressionProposal = RandomWalk::isotropic(1, 0.1).unwrap().into();
         let settings = Settings { warmup: 100, draws: 900, chains: 4, ..Settings::default() };
-        let seconds = |settings: &Settings, threads| expected(&model, settings, &walk, &[0.0], threads);
+        let seconds = |settings: &Settings, threads| expected(&model, settings, &walk, (&[0.0], threads));
         // At least one of the two sides of a decision is computed anew: 1 ms a step, 4,000 steps.
         let one = seconds(&settings, 1).unwrap();
         assert!(one > 3.0, "{one}");
         let eight = seconds(&settings, 8).unwrap();
         assert!(eight < 0.6 * one, "{eight} {one}");
-        assert!(words(Some(one)).is_some() && words(Some(0.1)).is_none() && words(None).is_none());
         assert_eq!(seconds(&Settings { draws: UNBOUNDED, ..settings.clone() }, 1), None);
         let limits = Limits { seconds: Some(5.0), ..Limits::default() };
         assert_eq!(seconds(&Settings { limits, ..settings }, 1), None);

@@ -105,17 +105,27 @@ pub(super) struct Candidates {
     pub(super) worth: f64,
 }
 
+/// Where candidates are looked for.
+pub(super) struct Around<'a> {
+    /// The centre of the surrogate and the covariance there.
+    pub(super) centre: &'a [f64],
+    pub(super) covariance: &'a [f64],
+    /// The posterior's own mode, for proposals that know nothing of surrogates.
+    pub(super) mode: &'a Mode,
+    pub(super) seed: u64,
+    /// A pilot that would take longer is refused.
+    pub(super) seconds: Option<f64>,
+}
+
 impl Candidates {
-    /// What was typed, on `surrogate`, whose mode and covariance there are `at`; `mode` is the posterior's own, for proposals that know nothing of surrogates. A pilot
-    /// that would take longer than `seconds` is refused.
+    /// What was typed, on `surrogate`.
     pub(super) fn find<E: CertainSteps + ResidualGradient>(
         typed: ProposalChoice,
         surrogate: &Surrogate<E>,
-        at: (&[f64], &[f64]),
-        mode: &Mode,
-        seed: u64,
-        seconds: Option<f64>,
+        around: &Around<'_>,
     ) -> Result<Self, Failure> {
+        let Around { centre, covariance, mode, seed, seconds } = *around;
+        let at = (centre, covariance);
         let transition = |kind| -> Result<Self, Failure> {
             let expansion = surrogate.expansion();
             let plan = match seconds {
@@ -137,7 +147,7 @@ impl Candidates {
             ProposalChoice::Auto => transition(None),
             ProposalChoice::SurrogateHmc => transition(Some(TransitionKind::Hamiltonian)),
             ProposalChoice::Langevin(step) => {
-                let plan = LangevinPlan::pilot(surrogate, at.0, at.1, step, seed)?;
+                let plan = LangevinPlan::pilot(surrogate, centre, covariance, step, seed)?;
                 Ok(Self {
                     words: plan.sentence(),
                     worth: plan.worth(),

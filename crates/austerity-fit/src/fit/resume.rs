@@ -3,30 +3,30 @@
 use std::path::Path;
 use std::time::Instant;
 
-use austerity::rule::RuleSettings;
 use austerity::run::{Limits, Sampler, UNBOUNDED};
-use austerity_glm::Whole;
-use austerity_glm::proposal::{SampledPaths, StoredProposal, WholePaths};
+use austerity_glm::proposal::StoredProposal;
 use austerity_glm::{Glm, Prior, Priors};
-use austerity_io::run::{DrawsWriter, RunLock, checkpoint};
+use austerity_io::run::{DrawsWriter, Layout, RunLock, checkpoint};
 use austerity_io::store;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::budget::{Budget, Keeping, Sitting, follow};
+use super::budget::{Budget, Sitting, follow};
 use super::decide::Wanted;
-use super::healing;
+use super::engine::{Engine as _, GlmEngine, OnRows, Work};
+use super::execute::{Keeping, Session};
+use super::options::{self, kept, layout, limits};
+use super::plan::{Plan, PriorRecord};
 use super::sink::Stored;
 use super::storage::{Closing, Storage};
-use super::surrogate::{self, Steps};
-use super::{Asked, Host, Session, all_cores, deadline, kept, layout, limits, sample, unless_closed, wide};
-use crate::data::{self, Loaded};
-use crate::model::{Family, Regression, Sampled, Task, with_model};
+use super::{Asked, Host, unless_closed};
+use crate::data::{self, Loaded, all_cores};
+use crate::model::{Family, Posterior, Regression, Sampled, Task};
 use crate::output::Failure;
 use crate::refusal::{About, Refusal};
 use crate::request::{DataOptions, Keyword, LengthOptions, MAX_DISK, Request, ShapeOptions};
-use crate::runs::{Folder, Overview, PriorRecord, RunFile, Saved};
+use crate::runs::{Folder, Overview, RunFile, Saved};
 
 /// Goes on with a run.
 pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Result<Overview, Failure> {
@@ -48,18 +48,18 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let data = same(&run.request.data, &options.data, &["file"])?;
     host.note("reading the data");
     let data = DataOptions { file: options.data.file.clone(), ..data };
-    let loaded = data::load(&data, asked.table, run.settings.seed, options.threads)?;
+    let loaded = data::load(&data, asked.table, run.plan.settings.seed, options.threads)?;
     compare_data(&run, &options.data.file, &loaded)?;
     refuse_old_sigma(&run, folder)?;
-    let priors = PriorRecord::read(&run.model.priors, &loaded.store.column_means())?;
+    let priors = PriorRecord::read(&run.plan.model.priors, &loaded.store.column_means())?;
     compare_priors(&run, options, &loaded, &priors)?;
     length(&mut run, options)?;
-    run.settings.threads = options.threads;
+    run.plan.settings.threads = options.threads;
     // As at the beginning: the same sums in the same order.
     let by_rows = Wanted::read(&run.request.shape)?.wants_test();
-    let family = run.model.family;
-    let task = Resume { asked, folder, run, host, lock, begun };
-    with_model(family, &loaded.store, &priors, by_rows, task)
+    let family = run.plan.model.family;
+    let task = Resume { asked, folder, run, host, _lock: lock, begun };
+    Posterior { family, store: &loaded.store, priors: &priors }.build(by_rows, task)
 }
 
 /// Goes on with a run of a posterior of the user's own.
@@ -73,32 +73,32 @@ pub(super) fn own<'a>(
     let options = asked.request;
     let mut run = folder.read_run()?;
     let lock = RunLock::acquire(folder.path())?;
-    if run.model.family != Family::Own {
+    if run.plan.model.family != Family::Own {
         return Err(differs(
             About::Thing("the model".into()),
-            &run.model.family.words(),
+            &run.plan.model.family.words(),
             &Family::Own.words(),
         ));
     }
-    if run.data.rows != rows {
+    if run.plan.data.rows != rows {
         return Err(differs(
             About::Thing("the number of rows".into()),
-            &run.data.rows.to_string(),
+            &run.plan.data.rows.to_string(),
             &rows.to_string(),
         ));
     }
     same_seed(&run, options)?;
     same(&run.shape(), &options.shape, &[])?;
     length(&mut run, options)?;
-    run.settings.threads = options.threads;
-    Ok(Resume { asked, folder, run, host, lock, begun })
+    run.plan.settings.threads = options.threads;
+    Ok(Resume { asked, folder, run, host, _lock: lock, begun })
 }
 
 /// Refuses another seed.
 fn same_seed(run: &RunFile, request: &Request) -> Result<(), Failure> {
     match request.seed {
-        Some(seed) if seed != run.settings.seed => {
-            Err(differs(Keyword::Seed.into(), &run.settings.seed.to_string(), &seed.to_string()))
+        Some(seed) if seed != run.plan.settings.seed => {
+            Err(differs(Keyword::Seed.into(), &run.plan.settings.seed.to_string(), &seed.to_string()))
         }
         _ => Ok(()),
     }
@@ -106,7 +106,7 @@ fn same_seed(run: &RunFile, request: &Request) -> Result<(), Failure> {
 
 /// Refuses a run of an earlier version, whose prior of σ was one of log σ.
 fn refuse_old_sigma(run: &RunFile, folder: &Folder) -> Result<(), Failure> {
-    let last = run.model.priors.last().filter(|_| run.model.family.has_sigma());
+    let last = run.plan.model.priors.last().filter(|_| run.plan.model.family.has_sigma());
     let Some(record) =
         last.filter(|record| record.prior.parse().is_ok_and(|prior: Prior| !prior.is_positive()))
     else {
@@ -132,8 +132,8 @@ fn compare_priors(run: &RunFile, options: &Request, loaded: &Loaded, stored: &Pr
         priors: if shape.priors.is_empty() { before.priors.clone() } else { shape.priors.clone() },
         ..before.clone()
     };
-    let now = super::priors(&typed, &loaded.store, run.model.family)?;
-    let names = run.model.priors.iter().map(|record| &record.parameter);
+    let now = options::priors(&typed, &loaded.store, run.plan.model.family)?;
+    let names = run.plan.model.priors.iter().map(|record| &record.parameter);
     match names.zip(stored.iter()).zip(now.priors.iter()).find(|((_, old), new)| old != new) {
         Some(((name, old), new)) => {
             let what = About::Thing(format!("the prior of {name}"));
@@ -148,9 +148,9 @@ fn length(run: &mut RunFile, options: &Request) -> Result<(), Failure> {
     if !typed(&options.length) {
         return Ok(());
     }
-    run.settings.limits = limits(&options.length)?;
-    run.settings.draws = options.length.draws.unwrap_or(UNBOUNDED);
-    Ok(run.settings.check()?)
+    run.plan.settings.limits = limits(&options.length)?;
+    run.plan.settings.draws = options.length.draws.unwrap_or(UNBOUNDED);
+    Ok(run.plan.settings.check()?)
 }
 
 /// Whether something was said about the length; else the run goes on to the end that it had.
@@ -160,13 +160,13 @@ fn typed(length: &LengthOptions) -> bool {
 }
 
 /// What limits a run that goes on: what was typed, or what the run began with.
-fn length_of(run: &RunFile, typed_now: &LengthOptions) -> LengthOptions {
+fn length_of(plan: &Plan, typed_now: &LengthOptions) -> LengthOptions {
     if typed(typed_now) {
-        return LengthOptions { max_disk: typed_now.max_disk.or(typed_disk(run)), ..typed_now.clone() };
+        return LengthOptions { max_disk: typed_now.max_disk.or(typed_disk(plan)), ..typed_now.clone() };
     }
-    let Limits { seconds, evaluations, target_ess } = run.settings.limits;
+    let Limits { seconds, evaluations, target_ess } = plan.settings.limits;
     LengthOptions {
-        draws: Some(run.settings.draws).filter(|&draws| draws < UNBOUNDED),
+        draws: Some(plan.settings.draws).filter(|&draws| draws < UNBOUNDED),
         budget: seconds.and_then(|seconds| std::time::Duration::try_from_secs_f64(seconds).ok()),
         evaluations: evaluations.map(|evaluations| evaluations as f64),
         target_ess,
@@ -175,13 +175,13 @@ fn length_of(run: &RunFile, typed_now: &LengthOptions) -> LengthOptions {
 }
 
 /// The size of the folder that a run began with, where it was not the default.
-fn typed_disk(run: &RunFile) -> Option<u64> {
-    run.storage.map(|storage| storage.max_disk).filter(|&bytes| bytes != MAX_DISK)
+fn typed_disk(plan: &Plan) -> Option<u64> {
+    plan.storage.map(|storage| storage.max_disk).filter(|&bytes| bytes != MAX_DISK)
 }
 
 /// Why there is nothing left to do, if so.
 fn finished(run: &RunFile, saved: &Saved, length: &LengthOptions, shortest: u64) -> Option<&'static str> {
-    if shortest >= run.settings.draws {
+    if shortest >= run.plan.settings.draws {
         return Some("all draws that were asked for are made");
     }
     match saved.ended.as_deref() {
@@ -193,12 +193,13 @@ fn finished(run: &RunFile, saved: &Saved, length: &LengthOptions, shortest: u64)
     }
 }
 
+/// A run that is about to go on.
 pub(super) struct Resume<'a> {
     asked: &'a Asked<'a>,
     folder: &'a Folder,
     pub(super) run: RunFile,
-    host: &'a mut dyn Host,
-    lock: RunLock,
+    pub(super) host: &'a mut dyn Host,
+    _lock: RunLock,
     begun: Instant,
 }
 
@@ -206,144 +207,141 @@ impl Task for Resume<'_> {
     type Output = Overview;
 
     fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
-        self.go(model, StoredProposal::plain)
+        OnRows(model).give(self)
     }
 
     fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
-        if let Some(record) = self.run.wide.clone() {
-            self.host.note("computing the covariance at the mode as at the beginning");
-            let shape = wide::restored(model, &record)?;
-            let whole = Whole::new(model, u64::from(record.gradients));
-            return self.go(&whole, |stored| WholePaths::restored(model, &shape, &stored));
-        }
-        if let Some(record) = self.run.sample.clone() {
-            self.host.note("drawing rows for the proposal as at the beginning");
-            let threads = all_cores(self.asked.request.threads);
-            let sample = record.restore(model, threads)?;
-            let restored = |stored: StoredProposal| SampledPaths::restored(&sample, &stored);
-            let Some(record) = self.run.surrogate.clone() else { return self.go(model, restored) };
-            let model = surrogate::restore(model, &record, false, threads)?;
-            return self.go(&model, restored);
-        }
-        let Some(record) = self.run.surrogate.clone() else { return self.run(model) };
-        self.host.note("expanding the likelihood as at the beginning");
-        let bounds = matches!(self.run.settings.rule, RuleSettings::Certified { .. });
-        let model = surrogate::restore(model, &record, bounds, all_cores(self.asked.request.threads))?;
-        self.go(&model, |stored| Steps::<'_, F>::restored(&model, stored))
+        let threads = all_cores(self.asked.request.threads);
+        let engine = GlmEngine::restored(model, &self.run.plan, threads, &mut *self.host)?;
+        engine.give(self)
     }
 }
 
-impl Resume<'_> {
-    /// Goes on, with the proposals that `restored` makes of the stored ones.
-    pub(super) fn go<M: Sampled, P: Stored>(
-        self,
+impl Work for Resume<'_> {
+    type Output = Overview;
+
+    fn on<M: Sampled, P: Stored>(
+        mut self,
         model: &M,
         restored: impl FnMut(StoredProposal) -> austerity::Result<P>,
     ) -> Result<Overview, Failure> {
-        let Self { asked: &Asked { request: options, .. }, folder, mut run, host, lock, begun } = self;
-        let names = model.names();
-        let keep = kept(&run.request.shape, &names)?;
-        host.note("looking for the newest checkpoint whose draws are on disk");
-        let layout = layout(&run, names, keep);
-        let mut refused: Vec<Failure> = Vec::new();
-        let mut found = None;
-        for candidate in checkpoint::candidates::<Saved>(folder.checkpoint()) {
-            let opened = candidate
-                .and_then(|saved| Ok((DrawsWriter::resume(folder.draws(), &layout, &saved.drawn())?, saved)));
-            match opened {
-                Ok(pair) => {
-                    found = Some(pair);
-                    break;
-                }
-                Err(error) => refused.push(error.into()),
-            }
-        }
-        let Some((mut writer, mut saved)) = found else {
-            let why: Vec<String> = refused.iter().map(ToString::to_string).collect();
-            return Err(Failure::Usage(format!(
-                "the run cannot go on: {}. What is left of its draws can still be read by `summary` and `export`; a new run with the \
-                 same data, options and seed makes the same draws again",
-                why.join("; before that: ")
-            )));
-        };
-        let numbers = layout.kept().len() * run.settings.chains as usize;
-        let length = length_of(&run, &options.length);
-        let closing = Closing::of(&length, numbers * if run.model.standardize { 2 } else { 1 });
-        let storage = match run.storage {
-            Some(storage) if !typed(&options.length) && options.length.max_disk.is_none() => storage,
-            before => Storage::plan(&layout, &length, closing)?.go_on(before, &layout),
-        };
-        run.storage = Some(storage);
+        let length = &self.asked.request.length;
+        self.host.note("looking for the newest checkpoint whose draws are on disk");
+        let Found { layout, mut writer, mut saved, refused } = self.found(model.names())?;
+        let (storage, closing) = self.storage(&layout)?;
+        self.run.plan.storage = Some(storage);
         let drawn = saved.drawn();
         let shortest = drawn.iter().copied().min().unwrap_or(0);
-        // The stretch of a plan that the checkpoint is in, which may be before the last one planned.
-        let sitting = Sitting { begun, closing: closing.map_or(0.0, |closing| closing.seconds) };
-        let budget = run.budget.as_ref().and_then(|plan| Budget::resumed(&options.length, plan, sitting));
-        if let Some(plan) = &mut run.budget {
-            let longest = drawn.iter().copied().max().unwrap_or(0);
-            plan.go_on(budget.as_ref(), (shortest, longest));
-            let at = plan.at(shortest);
-            follow(&mut run, at);
-        }
-        let nothing = finished(&run, &saved, &options.length, shortest);
+        let budget = self.budget(&drawn, closing);
+        let nothing = finished(&self.run, &saved, length, shortest);
         while nothing.is_none() && (0..drawn.len()).any(|chain| writer.drawn(chain) > storage.most) {
             writer.thin(2)?;
         }
-        run.settings.record_every = writer.stored_every();
-        let keeping = Keeping {
-            most: storage.most,
-            deadline: deadline(run.settings.limits.seconds, begun, closing),
-            heals: healing::is_open(&run),
-            begun,
-        };
-        let stretch = keeping.leg(&run, shortest, budget.as_ref());
-        let checkpoint = saved.checkpoint.clone().under(&run.settings.rule, run.settings.audit);
+        let Self { folder, run, begun, .. } = &mut self;
+        let plan = &mut run.plan;
+        plan.settings.record_every = writer.stored_every();
+        let keeping = Keeping::new(&run.request, plan, *begun).until(plan, closing);
+        let stretch = keeping.leg(plan, shortest, budget.as_ref());
+        let checkpoint = saved.checkpoint.clone().under(&plan.settings.rule, plan.settings.audit);
         let mut sampler = Sampler::resume(model, &stretch, checkpoint.map(restored)?)?;
-        if run.settings.limits.target_ess.is_some() {
+        if plan.settings.limits.target_ess.is_some() {
             let stored: Vec<u64> = (0..drawn.len()).map(|chain| writer.drawn(chain)).collect();
             sampler = sampler.with_earlier(folder.reader()?.trace_until(&stored)?);
         }
         for failure in &refused {
-            host.warn(&format!(
+            self.host.warn(&format!(
                 "the newest checkpoint could not be used ({failure}): going on from the one before"
             ));
         }
-        let shown = folder.path().display();
         if let Some(why) = nothing {
-            let dialect = host.dialect();
-            let spelled = |keyword: Keyword| keyword.spelled(dialect);
-            host.plan(&format!(
-                "{shown}: nothing left to do after {shortest} draws per chain: {why}. A larger {} (in total), or {}, {} or {} make more.",
-                spelled(Keyword::Draws),
-                spelled(Keyword::Budget),
-                spelled(Keyword::Evaluations),
-                spelled(Keyword::TargetEss)
-            ))?;
-            let overview = Overview::read(folder, dialect)?;
-            host.told(&overview)?;
-            return Ok(overview);
+            return self.nothing_left(why, shortest);
         }
+        let Self { folder, run, host, begun, .. } = self;
+        let shown = folder.path().display();
         unless_closed(host.plan(&format!("{shown}: going on after {shortest} draws per chain.")))?;
         saved.preparation += begun.elapsed().as_secs_f64();
-        saved.checkpoint.settings = run.settings.clone();
+        saved.checkpoint.settings = run.plan.settings.clone();
         (saved.ended, saved.failed) = (None, false);
         folder.write_run(&run)?;
-        let run = &mut run;
-        let session = Session {
-            resumed: true,
-            folder,
-            run,
-            host,
-            model,
-            sampler,
-            stretch,
-            budget,
-            keeping,
-            writer,
-            saved,
-            begun,
+        let session = Session { resumed: true, folder, run, host, budget, keeping, stretch, writer, saved };
+        session.sample(model, sampler)
+    }
+}
+
+/// The newest checkpoint whose draws are on disk.
+struct Found {
+    layout: Layout,
+    writer: DrawsWriter,
+    saved: Saved,
+    /// Why newer ones could not be used.
+    refused: Vec<Failure>,
+}
+
+impl Resume<'_> {
+    /// Looks for the newest checkpoint whose draws are on disk.
+    fn found(&self, names: Vec<String>) -> Result<Found, Failure> {
+        let Self { folder, run, .. } = self;
+        let keep = kept(&run.request.shape, &names)?;
+        let mut layout = layout(&run.plan, names, keep);
+        layout.created_at.clone_from(&run.created);
+        let mut refused: Vec<Failure> = Vec::new();
+        for candidate in checkpoint::candidates::<Saved>(folder.checkpoint()) {
+            let opened = candidate
+                .and_then(|saved| Ok((DrawsWriter::resume(folder.draws(), &layout, &saved.drawn())?, saved)));
+            match opened {
+                Ok((writer, saved)) => return Ok(Found { layout, writer, saved, refused }),
+                Err(error) => refused.push(error.into()),
+            }
+        }
+        let why: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        Err(Failure::Usage(format!(
+            "the run cannot go on: {}. What is left of its draws can still be read by `summary` and `export`; a new run with the \
+             same data, options and seed makes the same draws again",
+            why.join("; before that: ")
+        )))
+    }
+
+    /// How many draws are stored from here, and what the end of the session takes.
+    fn storage(&self, layout: &Layout) -> Result<(Storage, Option<Closing>), Failure> {
+        let (plan, length) = (&self.run.plan, &self.asked.request.length);
+        let numbers = layout.kept().len() * plan.settings.chains as usize;
+        let limits = length_of(plan, length);
+        let closing = Closing::of(&limits, numbers * if plan.model.standardize { 2 } else { 1 });
+        let storage = match plan.storage {
+            Some(storage) if !typed(length) && length.max_disk.is_none() => storage,
+            before => Storage::plan(layout, &limits, closing)?.go_on(before, layout),
         };
-        sample(session, &lock)
+        Ok((storage, closing))
+    }
+
+    /// The budget that is left, where there is more to plan. The rule is that of the stretch that the checkpoint is in, which may be before the last one planned.
+    fn budget(&mut self, drawn: &[u64], closing: Option<Closing>) -> Option<Budget> {
+        let sitting = Sitting { begun: self.begun, closing: closing.map_or(0.0, |closing| closing.seconds) };
+        let plan = self.run.plan.budget.as_mut()?;
+        let budget = Budget::resumed(&self.asked.request.length, plan, sitting);
+        let shortest = drawn.iter().copied().min().unwrap_or(0);
+        plan.go_on(budget.as_ref(), (shortest, drawn.iter().copied().max().unwrap_or(0)));
+        let at = plan.at(shortest);
+        follow(&mut self.run.plan, at);
+        budget
+    }
+
+    /// Tells that all is done, and what would make more.
+    fn nothing_left(self, why: &str, shortest: u64) -> Result<Overview, Failure> {
+        let Self { folder, host, .. } = self;
+        let dialect = host.dialect();
+        let spelled = |keyword: Keyword| keyword.spelled(dialect);
+        host.plan(&format!(
+            "{}: nothing left to do after {shortest} draws per chain: {why}. A larger {} (in total), or {}, {} or {} make more.",
+            folder.path().display(),
+            spelled(Keyword::Draws),
+            spelled(Keyword::Budget),
+            spelled(Keyword::Evaluations),
+            spelled(Keyword::TargetEss)
+        ))?;
+        let overview = Overview::read(folder, dialect)?;
+        host.told(&overview)?;
+        Ok(overview)
     }
 }
 
@@ -386,7 +384,7 @@ fn shown(value: &Value) -> String {
 /// Refuses other data, naming what differs.
 fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failure> {
     let differ = |what: &str, stored: String, now: String| {
-        let old = &run.data.file;
+        let old = &run.plan.data.file;
         let begun = if old == file { String::new() } else { format!(", which began with {}", old.display()) };
         Failure::Usage(format!(
             "{}: the data differ from those of the run{begun}: {what} was {stored} and is {now} now; a run goes on with its own data \
@@ -394,13 +392,13 @@ fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failu
             file.display()
         ))
     };
-    let (old, found) = (&run.recipe, &loaded.recipe);
+    let (old, found) = (&run.plan.recipe, &loaded.recipe);
     let rows = loaded.store.rows();
-    if rows != run.data.rows {
-        return Err(differ("the number of rows", run.data.rows.to_string(), rows.to_string()));
+    if rows != run.plan.data.rows {
+        return Err(differ("the number of rows", run.plan.data.rows.to_string(), rows.to_string()));
     }
     if old == found {
-        let stored = &run.data.checksum;
+        let stored = &run.plan.data.checksum;
         let now = match stored.as_str() {
             // A run of an earlier version has the checksum of then.
             text if !text.is_empty() && !text.contains(':') => store::earlier_checksum(&loaded.store),

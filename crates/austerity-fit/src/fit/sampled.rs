@@ -12,14 +12,16 @@ use austerity_glm::proposal::{SampledPlan, StoredProposal, TailSteps};
 use austerity_glm::{Glm, Surrogate};
 use serde::{Deserialize, Serialize};
 
-use super::begin::{Begin, Details, TAIL_STEPS};
-use super::choose::Chosen;
-use super::decide::Decided;
+use super::begin::Planner;
+use super::choose::{Chosen, TAIL_STEPS};
+use super::engine::GlmEngine;
 use super::healing::Care;
-use super::{all_cores, reach, settings, tails};
+use super::options::settings;
+use super::plan::Why;
+use super::proposal::Candidates;
+use super::{reach, tails};
 use crate::output::Failure;
 use crate::request::ProposalChoice;
-use crate::runs::Overview;
 
 /// Warm-up steps unless told otherwise: paths are tuned, and only have to forget where they begin.
 pub(super) const WARMUP: u64 = 300;
@@ -81,44 +83,38 @@ pub(super) fn prepare<F: Family>(
     None
 }
 
-/// Candidates from a sample of so many rows, decided about like this.
-pub(super) fn chosen(plan: SampledPlan, rows: usize, decided: Decided) -> Chosen {
-    Chosen {
-        proposal_words: plan.sentence(rows),
-        worth: plan.worth(),
-        proposal: StoredProposal::Sampled(plan),
-        decided,
-        pairs: None,
-    }
+/// Candidates from a sample of so many rows.
+pub(super) fn candidates(plan: SampledPlan, rows: usize) -> Candidates {
+    Candidates { words: plan.sentence(rows), worth: plan.worth(), stored: StoredProposal::Sampled(plan) }
 }
 
-impl Begin<'_, '_> {
+impl Planner<'_> {
     /// Exact decisions about candidates that a sample of the rows leads to: for posteriors that no expansion describes, and where audits contradicted a test.
-    pub(super) fn by_sample<F: Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {
+    pub(super) fn by_sample<'m, F: Family>(
+        &mut self,
+        model: &'m Glm<F>,
+    ) -> Result<(Chosen, GlmEngine<'m, F>), Failure> {
         self.host.note("drawing rows for the proposal");
         let reason = match self.wanted.care() {
-            Care::Planned => "exact decisions: the posterior is far from normal",
-            _ => "exact decisions, since audits contradicted a test",
+            Care::Planned => Why::FarFromNormal,
+            _ => Why::Contradicted,
         };
         let decided = self.wanted.exact(reason);
-        let mut settings = settings(self.asked.request)?;
+        let mut settings = settings(self.request)?;
         let mode = &self.start.mode;
-        let tails = tails::steps(&model.names(), mode, &self.tails)?.map(|steps| (TAIL_STEPS, steps));
-        let Some((sample, plan, record)) =
-            prepare(model, mode, tails.as_ref(), all_cores(self.asked.request.threads))
-        else {
-            let (proposal, proposal_words) = ProposalChoice::Adaptive.build(mode)?;
+        let tails = tails::steps(&model.names(), mode, &self.model.tails)?.map(|steps| (TAIL_STEPS, steps));
+        let Some((sample, plan, record)) = prepare(model, mode, tails.as_ref(), self.threads()) else {
+            let (proposal, words) = ProposalChoice::Adaptive.build(mode)?;
             let worth = WALK / model.parameters() as f64;
-            let chosen = Chosen { proposal: proposal.into(), proposal_words, decided, pairs: None, worth };
-            let chosen = self.with_tail_steps(chosen, &model.names())?;
-            let proposal = chosen.proposal.clone().plain()?;
-            return self.go(model, &proposal, Details::of(chosen, settings));
+            let candidates = Candidates { stored: proposal.into(), words, worth };
+            let chosen = Chosen::of(candidates, decided, settings);
+            return Ok((self.with_tail_steps(chosen, &model.names())?, GlmEngine::Rows(model)));
         };
-        if self.asked.request.shape.warmup.is_none() {
+        if self.request.shape.warmup.is_none() {
             settings.warmup = WARMUP;
         }
-        let proposal = plan.build(&sample)?;
-        let chosen = chosen(plan, sample.rows(), decided);
-        self.go(model, &proposal, Details { sample: Some(record), ..Details::of(chosen, settings) })
+        let candidates = candidates(plan, sample.rows());
+        let chosen = Chosen { sample: Some(record), ..Chosen::of(candidates, decided, settings) };
+        Ok((chosen, GlmEngine::Sampled { rows: model, sample: Box::new(sample), surrogate: None }))
     }
 }

@@ -71,8 +71,7 @@ impl<'a> FolderSink<'a> {
     pub(super) fn new(
         folder: &'a Folder,
         writer: DrawsWriter,
-        recipe: Option<&'a Recipe>,
-        coefficients: usize,
+        (recipe, coefficients): (Option<&'a Recipe>, usize),
         saved: Saved,
     ) -> Self {
         let now = Instant::now();
@@ -111,11 +110,11 @@ impl<'a> FolderSink<'a> {
     pub(super) fn thin(&mut self, run: &RunFile, factor: u64) -> Result<u64, Failure> {
         self.writer.thin(factor)?;
         let mut run = run.clone();
-        run.settings.record_every = self.writer.stored_every();
-        self.saved.checkpoint.settings.record_every = run.settings.record_every;
+        run.plan.settings.record_every = self.writer.stored_every();
+        self.saved.checkpoint.settings.record_every = run.plan.settings.record_every;
         self.planned = Some(run.text()?);
         self.save()?;
-        Ok(run.settings.record_every)
+        Ok(run.plan.settings.record_every)
     }
 
     /// Stored draws of each chain.
@@ -130,7 +129,7 @@ impl<'a> FolderSink<'a> {
 
     /// Goes on under other settings. The plan is made durable before any draw under it is.
     pub(super) fn replan(&mut self, run: &RunFile) -> Result<(), Failure> {
-        self.saved.checkpoint.settings = run.settings.clone();
+        self.saved.checkpoint.settings = run.plan.settings.clone();
         self.planned = Some(run.text()?);
         Ok(())
     }

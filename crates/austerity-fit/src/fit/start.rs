@@ -18,6 +18,7 @@ use nalgebra::DMatrix;
 use super::AskedPriors;
 use super::budget::{Budget, Hurried, hurry};
 use super::modes::{Modes, ModesRecord};
+use super::plan::TailRecord;
 use crate::model::{Family, Regression, Task};
 use crate::output::Failure;
 use crate::runs::about;
@@ -53,6 +54,8 @@ pub(super) struct Start {
     pub(super) remarks: Vec<String>,
     /// What is wrong with the posterior, however long the chains run.
     pub(super) hazards: Vec<Hazard>,
+    /// On which sides it has the tail of its prior.
+    pub(super) tails: Vec<TailRecord>,
     /// Distance of the mode from that of all rows, in posterior sds, where there was no time for more than a sample.
     pub(super) hurried: Option<f64>,
 }
@@ -113,6 +116,7 @@ impl Start {
             conflict: None,
             remarks: Vec::new(),
             hazards: Vec::new(),
+            tails: Vec::new(),
             hurried: None,
         }
     }

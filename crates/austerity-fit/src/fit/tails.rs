@@ -18,9 +18,9 @@ use austerity::model::Mode;
 use austerity_glm::proposal::{HeavyCoefficient, TailSteps};
 use austerity_glm::{FreeTail, PowerTail, Prior};
 
+use super::plan::TailRecord;
 use crate::model::{Regression, Task};
 use crate::output::Failure;
-use crate::runs::TailRecord;
 
 /// Units from the prior's location at which the likelihood must be flat, and how many times as far out still.
 const FAR: f64 = 1e5;

@@ -16,22 +16,22 @@
 use austerity::model::{Curvature, Gradient as _, Model as _, covariance_at};
 use austerity::proposal::RandomWalk;
 use austerity::run::Settings;
-use austerity_glm::Whole;
 use austerity_glm::glm::expansion::Width;
 use austerity_glm::proposal::{StoredProposal, WholePathPlan};
 use austerity_glm::{Glm, WithPriors};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-use super::begin::{Begin, Details};
+use super::begin::Planner;
 use super::choose::Chosen;
+use super::engine::GlmEngine;
+use super::options::settings;
+use super::plan::Why;
 use super::progress::duration;
+use super::proposal::Candidates;
 use super::surrogate::FEWEST_ROWS;
-use super::{all_cores, settings};
 use crate::output::Failure;
-use crate::report::count;
 use crate::request::{LengthOptions, ProposalChoice, SurrogateChoice};
-use crate::runs::Overview;
 
 /// Parameters up to which an expansion serves: it may have a third order there.
 const NARROW: usize = 64;
@@ -93,7 +93,7 @@ pub(super) struct Wide {
     pub(super) plan: WholePathPlan,
     pub(super) shape: RandomWalk,
     pub(super) record: WideRecord,
-    pub(super) reason: String,
+    pub(super) reason: Why,
 }
 
 /// The shape of the paths of a run that goes on.
@@ -105,12 +105,13 @@ where
     Ok(RandomWalk::dense(record.at.len(), &covariance_at(&smooth, &record.at)?)?)
 }
 
-impl Begin<'_, '_> {
+impl Planner<'_> {
     /// The covariance at the mode, as paths need it, where they may be taken at all.
     fn shape<F: austerity_glm::glm::Family>(&self, model: &Glm<F>) -> Result<Option<RandomWalk>, Failure> {
         let untyped = self.wanted.is_open() && !self.wanted.asks_for_audits();
-        let auto = self.surrogate == SurrogateChoice::Auto && self.proposal == ProposalChoice::Auto;
-        let plain = self.tails.is_empty() && self.start.hurried.is_none();
+        let auto = self.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto
+            && self.proposal() == ProposalChoice::Auto;
+        let plain = self.model.tails.is_empty() && self.start.hurried.is_none();
         let large = model.parameters() > NARROW && model.len() >= FEWEST_ROWS;
         if !(large && untyped && auto && plain) {
             return Ok(None);
@@ -152,24 +153,13 @@ impl Begin<'_, '_> {
             return Ok(None);
         }
         self.host.note("pilot: Hamiltonian paths on all rows");
-        let threads = all_cores(self.asked.request.threads);
+        let threads = self.threads();
         let found = WholePathPlan::pilot(model, &self.start.mode.state, &shape, threads, PILOT)?;
         let Some((plan, seconds)) = found else { return Ok(None) };
         if width.is_some_and(|width| WORST * width.worth_per_pass() > plan.worth_per_gradient()) {
             return Ok(None);
         }
-        let rows = count(model.len() as f64);
-        let reason = match width {
-            Some(Width { standard_error, share, spread }) => format!(
-                "exact decisions on all rows, since {} coefficients are too many for a test on residuals of {rows} rows: it would read {:.0} % of them, its log ratio would have a standard error of \
-                 {standard_error:.1} after 64 rows, and the residuals of independent draws differ by {spread:.1} (sd)",
-                model.parameters(),
-                100.0 * share
-            ),
-            None => {
-                "exact decisions on all rows, since residuals of a surrogate cannot be sampled safely".into()
-            }
-        };
+        let reason = if width.is_some() { Why::TooWide } else { Why::UnsafeResiduals };
         let record = WideRecord {
             gradients: plan.steps,
             acceptance: plan.acceptance,
@@ -182,27 +172,23 @@ impl Begin<'_, '_> {
     }
 
     /// Hamiltonian paths on all rows, decided exactly.
-    pub(super) fn widely<F: austerity_glm::glm::Family>(
-        mut self,
-        model: &Glm<F>,
+    pub(super) fn widely<'m, F: austerity_glm::glm::Family>(
+        &mut self,
+        model: &'m Glm<F>,
         mut wide: Wide,
-    ) -> Result<Overview, Failure> {
+    ) -> Result<(Chosen, GlmEngine<'m, F>), Failure> {
         // Only the clock ends such a run: there is no rule to choose.
         self.budget = None;
-        let mut settings = settings(self.asked.request)?;
-        let typed = self.asked.request.shape.warmup.is_some();
-        wide.plan_length(&mut settings, typed, &self.asked.request.length);
+        let mut settings = settings(self.request)?;
+        let typed = self.request.shape.warmup.is_some();
+        wide.plan_length(&mut settings, typed, &self.request.length);
         let Wide { plan, shape, record, reason } = wide;
-        let whole = Whole::new(model, u64::from(plan.steps));
-        let proposal = plan.build(model, &shape)?;
-        let chosen = Chosen {
-            proposal_words: plan.sentence(),
-            worth: plan.worth(),
-            decided: self.wanted.exact(&reason),
-            pairs: None,
-            proposal: StoredProposal::Whole(plan),
-        };
-        self.go(&whole, &proposal, Details { wide: Some(record), ..Details::of(chosen, settings) })
+        let gradients = plan.steps;
+        let candidates =
+            Candidates { words: plan.sentence(), worth: plan.worth(), stored: StoredProposal::Whole(plan) };
+        let decided = self.wanted.exact(reason);
+        let chosen = Chosen { wide: Some(record), ..Chosen::of(candidates, decided, settings) };
+        Ok((chosen, GlmEngine::Whole { rows: model, shape, gradients }))
     }
 
     /// Whether a budget leaves time for a short run: one gradient tells.
@@ -213,7 +199,7 @@ impl Begin<'_, '_> {
         let mut gradient = vec![0.0; model.parameters()];
         let begun = Instant::now();
         model.gradient(&self.start.mode.state, &mut gradient)?;
-        let workers = all_cores(self.asked.request.threads).max(1) as f64;
+        let workers = self.threads().max(1) as f64;
         Ok(2.0 * SHORT_RUN * begun.elapsed().as_secs_f64() / workers < left)
     }
 }

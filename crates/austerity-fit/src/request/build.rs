@@ -16,7 +16,7 @@ use austerity_io::run::DrawsReader;
 use austerity_io::table::Source;
 
 use super::{FamilyChoice, ProposalChoice, Reference, Request, RuleChoice, SurrogateChoice};
-use crate::fit::{self, Host, Unattended};
+use crate::fit::{self, Host, Plan, Unattended};
 use crate::output::Failure;
 use crate::runs::Overview;
 
@@ -158,6 +158,11 @@ impl Request {
         OnTable { request: self, table }
     }
 
+    /// Plans the fit of the file: no folder is made, nothing is drawn.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        fit::plan(self, &mut Unattended::default())
+    }
+
     /// Fits the file.
     pub fn run(&self) -> Result<Fit, Failure> {
         self.run_with(&mut Unattended::default())
@@ -177,6 +182,11 @@ pub struct OnTable<'t> {
 }
 
 impl OnTable<'_> {
+    /// Plans the fit of the table: no folder is made, nothing is drawn.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        fit::plan_on(self.table, &self.request, &mut Unattended::default())
+    }
+
     /// Fits the table.
     pub fn run(self) -> Result<Fit, Failure> {
         self.run_with(&mut Unattended::default())

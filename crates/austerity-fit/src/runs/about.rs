@@ -8,7 +8,7 @@ use austerity_glm::{ResponseKind, Store};
 use austerity_io::design::{Recipe, ResponseCoding, Term};
 use austerity_io::text::printable;
 
-use super::{PriorRecord, RunFile};
+use crate::fit::plan::{Plan, PriorRecord};
 use crate::model::Family;
 use crate::report::{Meaning, count};
 
@@ -18,15 +18,15 @@ const LISTED: usize = 8;
 const PRIORS: usize = 4;
 
 /// The model and its response, then the success class and the reference levels where there are any.
-pub(crate) fn lines(run: &RunFile) -> Vec<String> {
-    let rows = count(run.data.rows as f64);
-    let mut said = if run.model.family == Family::Own {
-        vec![format!("Model: {}, {rows} rows.", run.model.family.words())]
+pub(crate) fn lines(plan: &Plan) -> Vec<String> {
+    let rows = count(plan.data.rows as f64);
+    let mut said = if plan.model.family == Family::Own {
+        vec![format!("Model: {}, {rows} rows.", plan.model.family.words())]
     } else {
-        vec![format!("Model: {}; response {}, {rows} rows.", run.model.family.words(), run.recipe.response)]
+        vec![format!("Model: {}; response {}, {rows} rows.", plan.model.family.words(), plan.recipe.response)]
     };
-    said.extend(coding(run));
-    said.extend(priors(&run.model.priors, run.model.family));
+    said.extend(coding(plan));
+    said.extend(priors(&plan.model.priors, plan.model.family));
     said.iter_mut().for_each(|text| *text = printable(text).into_owned());
     said
 }
@@ -57,9 +57,9 @@ pub(crate) fn priors(records: &[PriorRecord], family: Family) -> Option<String> 
 }
 
 /// The success class and the reference levels.
-pub(crate) fn coding(run: &RunFile) -> Vec<String> {
-    let success = success(run).map(|class| format!("Success: {class}."));
-    let references = references(&run.recipe);
+pub(crate) fn coding(plan: &Plan) -> Vec<String> {
+    let success = success(plan).map(|class| format!("Success: {class}."));
+    let references = references(&plan.recipe);
     let listed: Vec<String> =
         references.iter().take(LISTED).map(|(column, level)| format!("{column} = {level}")).collect();
     let more = references.len().saturating_sub(LISTED);
@@ -69,19 +69,19 @@ pub(crate) fn coding(run: &RunFile) -> Vec<String> {
 }
 
 /// The class whose probability is modelled, with its number of rows where that was counted.
-pub(crate) fn success(run: &RunFile) -> Option<String> {
-    if run.model.family.kind() != ResponseKind::Binary {
+pub(crate) fn success(plan: &Plan) -> Option<String> {
+    if plan.model.family.kind() != ResponseKind::Binary {
         return None;
     }
-    let class = match &run.recipe.coding {
+    let class = match &plan.recipe.coding {
         ResponseCoding::AsGiven => "1".to_owned(),
         ResponseCoding::TwoNumbers { one, .. } => one.to_string(),
         ResponseCoding::TwoTexts { one, .. } => one.clone(),
     };
-    let number = run.data.successes.map_or(String::new(), |successes| {
-        format!(" ({} of {} rows)", count(successes as f64), count(run.data.rows as f64))
+    let number = plan.data.successes.map_or(String::new(), |successes| {
+        format!(" ({} of {} rows)", count(successes as f64), count(plan.data.rows as f64))
     });
-    Some(format!("{} = {class}{number}", run.recipe.response))
+    Some(format!("{} = {class}{number}", plan.recipe.response))
 }
 
 /// Columns of levels and the level that the others are compared with.
@@ -94,24 +94,24 @@ pub(crate) fn references(recipe: &Recipe) -> Vec<(String, String)> {
 }
 
 /// What the coefficients stand for, for the forest plot.
-pub(crate) fn meaning(run: &RunFile) -> Meaning {
-    let Some(effect) = run.model.family.effect() else { return Meaning::default() };
-    let names = run.recipe.terms.iter().flat_map(|term| {
+pub(crate) fn meaning(plan: &Plan) -> Meaning {
+    let Some(effect) = plan.model.family.effect() else { return Meaning::default() };
+    let names = plan.recipe.terms.iter().flat_map(|term| {
         let is_number = matches!(term, Term::Number { .. });
         term.names().into_iter().map(move |name| (name, is_number))
     });
     let scales: HashMap<String, f64> = names
-        .zip(&run.data.sds)
+        .zip(&plan.data.sds)
         .map(|((name, is_number), &sd)| (name, if is_number { sd } else { 1.0 }))
         .collect();
     Meaning {
         effect: Some(effect),
         apart: std::iter::once("intercept")
-            .chain(run.model.family.extra().iter().map(|extra| extra.name))
+            .chain(plan.model.family.extra().iter().map(|extra| extra.name))
             .map(Into::into)
             .collect(),
         scales,
-        references: references(&run.recipe),
+        references: references(&plan.recipe),
     }
 }
 

@@ -75,19 +75,14 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    fn new(
-        check: Checked,
-        figure: Option<f64>,
-        limit: Option<f64>,
-        passed: Option<bool>,
-        words: String,
-    ) -> Self {
-        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
-        Self { check, figure: finite(figure), limit: finite(limit), passed, words }
+    /// A figure held against its limit.
+    fn new(check: Checked, figures: [Option<f64>; 2], passed: Option<bool>, words: String) -> Self {
+        let [figure, limit] = figures.map(|figure| figure.filter(|figure| figure.is_finite()));
+        Self { check, figure, limit, passed, words }
     }
 
     fn without(check: Checked, passed: Option<bool>, words: &str) -> Self {
-        Self::new(check, None, None, passed, words.into())
+        Self::new(check, [None; 2], passed, words.into())
     }
 
     /// What came of it.
@@ -149,36 +144,36 @@ pub(crate) fn of(overview: &Overview) -> Vec<Check> {
 }
 
 fn chains(overview: &Overview) -> Check {
-    let chains = overview.run.settings.chains;
+    let chains = overview.run.plan.settings.chains;
     let worst = overview.summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
     if chains < 2 {
         return Check::without(Checked::Chains, None, "one chain alone cannot disagree with another");
     }
     let words = format!("largest R-hat of {chains} chains");
-    Check::new(Checked::Chains, Some(worst), Some(RHAT_LIMIT), Some(worst <= RHAT_LIMIT), words)
+    Check::new(Checked::Chains, [Some(worst), Some(RHAT_LIMIT)], Some(worst <= RHAT_LIMIT), words)
 }
 
 fn effective(overview: &Overview) -> Check {
     let all = overview.summary.iter().flat_map(|s| [s.ess_bulk, s.ess_tail]);
     let least = all.fold(f64::INFINITY, |least, value| if value.is_nan() { value } else { least.min(value) });
-    let limit = ESS_PER_CHAIN * f64::from(overview.run.settings.chains);
+    let limit = ESS_PER_CHAIN * f64::from(overview.run.plan.settings.chains);
     let words = "smallest of bulk and tail ESS".into();
-    Check::new(Checked::EffectiveDraws, Some(least), Some(limit), Some(least >= limit), words)
+    Check::new(Checked::EffectiveDraws, [Some(least), Some(limit)], Some(least >= limit), words)
 }
 
 fn modes(overview: &Overview) -> Check {
-    match &overview.run.model.modes {
+    match &overview.run.plan.model.modes {
         None => Check::without(Checked::Modes, None, "nobody looked for other modes"),
         Some(ModesRecord::Proved) => Check::without(Checked::Modes, Some(true), "one mode, by proof"),
         Some(ModesRecord::Searched { starts, found, beside }) => {
             let words = format!("{found} found from {starts} starts; share of the mass beside the main one");
-            Check::new(Checked::Modes, Some(*beside), Some(MATTERS), Some(*beside <= MATTERS), words)
+            Check::new(Checked::Modes, [Some(*beside), Some(MATTERS)], Some(*beside <= MATTERS), words)
         }
     }
 }
 
 fn tails(overview: &Overview) -> Check {
-    if overview.run.model.family == Family::Own {
+    if overview.run.plan.model.family == Family::Own {
         return Check::without(
             Checked::Tails,
             None,
@@ -200,8 +195,7 @@ fn tails(overview: &Overview) -> Check {
             );
             Check::new(
                 Checked::Tails,
-                Some((check.figure - 1.0).abs()),
-                Some(check.limit),
+                [Some((check.figure - 1.0).abs()), Some(check.limit)],
                 check.passed,
                 words,
             )
@@ -210,14 +204,15 @@ fn tails(overview: &Overview) -> Check {
 }
 
 fn conflict(overview: &Overview) -> Check {
-    let records = &overview.run.model.priors;
+    let records = &overview.run.plan.model.priors;
     let failed = overview
         .run
+        .plan
         .model
         .hazards
         .iter()
         .any(|hazard| matches!(hazard, Hazard::PriorConflict { default: true, .. }));
-    match overview.run.model.conflict {
+    match overview.run.plan.model.conflict {
         _ if !records.iter().any(|record| record.default) => {
             Check::without(Checked::PriorConflict, Some(true), "no prior is a default")
         }
@@ -226,40 +221,40 @@ fn conflict(overview: &Overview) -> Check {
         }
         Some(largest) => {
             let words = "largest distance of a default prior from the likelihood, in sds".into();
-            Check::new(Checked::PriorConflict, Some(largest), Some(CONFLICT), Some(!failed), words)
+            Check::new(Checked::PriorConflict, [Some(largest), Some(CONFLICT)], Some(!failed), words)
         }
     }
 }
 
 fn decisions(overview: &Overview) -> Check {
     let run = &overview.run;
-    if !matches!(run.settings.rule, RuleSettings::Sequential(_)) {
+    if !matches!(run.plan.settings.rule, RuleSettings::Sequential(_)) {
         return Check::without(
             Checked::Decisions,
             Some(true),
             "exact: all rows, or a bound on them, decided",
         );
     }
-    let inflation = match &run.budget {
+    let inflation = match &run.plan.budget {
         Some(plan) => Some(plan.inflation()),
-        None => run.decision.prediction.and_then(|prediction| prediction.sd_inflation),
+        None => run.plan.decision.prediction.and_then(|prediction| prediction.sd_inflation),
     };
     if let Some(inflation) = inflation {
         let error = (inflation - 1.0).abs();
         let words = "predicted relative error of posterior sds".into();
-        return Check::new(Checked::Decisions, Some(error), Some(INFLATION), Some(error <= INFLATION), words);
+        return Check::new(
+            Checked::Decisions,
+            [Some(error), Some(INFLATION)],
+            Some(error <= INFLATION),
+            words,
+        );
     }
-    match &run.surrogate {
+    match &run.plan.surrogate {
         Some(record) => {
-            let report = &record.report;
             let words = "log ratio that rows outside a sample could shift; the error the test assumes".into();
-            Check::new(
-                Checked::Decisions,
-                Some(report.missed),
-                Some(report.believed),
-                Some(!report.is_blind()),
-                words,
-            )
+            let (missed, believed) = record.report.missed().unwrap_or((f64::INFINITY, 0.0));
+            let passed = Some(!record.report.is_blind());
+            Check::new(Checked::Decisions, [Some(missed), Some(believed)], passed, words)
         }
         None => Check::without(Checked::Decisions, None, "no prediction for this proposal"),
     }
@@ -267,7 +262,7 @@ fn decisions(overview: &Overview) -> Check {
 
 fn audits(overview: &Overview) -> Check {
     let audits = &overview.counters.audits;
-    if !matches!(overview.run.settings.rule, RuleSettings::Sequential(_)) {
+    if !matches!(overview.run.plan.settings.rule, RuleSettings::Sequential(_)) {
         return Check::without(Checked::Audits, Some(true), "decisions were exact");
     }
     if audits.audited == 0 {
@@ -276,17 +271,16 @@ fn audits(overview: &Overview) -> Check {
     let words = format!("wrong decisions of {} that were repeated on all rows", audits.audited);
     Check::new(
         Checked::Audits,
-        Some(audits.disagreed as f64),
-        Some(audits.interval().upper),
+        [Some(audits.disagreed as f64), Some(audits.interval().upper)],
         Some(audits.sentence().is_none()),
         words,
     )
 }
 
 fn data(overview: &Overview) -> Check {
-    let words = if overview.run.model.family == Family::Own {
+    let words = if overview.run.plan.model.family == Family::Own {
         return Check::without(Checked::Data, None, "rows of a model of one's own are not looked into");
-    } else if overview.run.data.file.is_dir() {
+    } else if overview.run.plan.data.file.is_dir() {
         "all rows of the store fit their checksums"
     } else {
         "all rows were checked as they were read; a table carries no checksum"
@@ -300,5 +294,5 @@ fn precision(overview: &Overview) -> Check {
         return Check::without(Checked::Precision, None, "no total was computed a second time");
     }
     let words = "audited totals that single precision misses".into();
-    Check::new(Checked::Precision, Some(audits.defects as f64), Some(0.0), Some(audits.defects == 0), words)
+    Check::new(Checked::Precision, [Some(audits.defects as f64), Some(0.0)], Some(audits.defects == 0), words)
 }

@@ -7,27 +7,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use austerity::design::Prediction;
-use austerity::run::{Checkpoint, Counters, Ended, Hazard, Settings};
+use austerity::run::{Checkpoint, Counters, Ended, Settings};
 use austerity_glm::proposal::StoredProposal;
-use austerity_glm::{FreeTail, Prior, Priors};
-use austerity_io::design::Recipe;
 use austerity_io::run::DrawsReader;
 use austerity_io::run::checkpoint::{self, Found};
 use austerity_io::seal::{self, Seal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fit::AskedPriors;
-use crate::fit::budget::BudgetPlan;
 use crate::fit::decide;
 use crate::fit::healing::Healed;
-use crate::fit::modes::ModesRecord;
-use crate::fit::sampled::SampleRecord;
-use crate::fit::storage::Storage;
-use crate::fit::surrogate::SurrogateRecord;
-use crate::fit::wide::WideRecord;
-use crate::model::Family;
+use crate::fit::plan::Plan;
 use crate::output::Failure;
 use crate::request::{AuditChoice, ProposalChoice, Request, RuleChoice, ShapeOptions, SurrogateChoice};
 
@@ -37,8 +27,23 @@ const COMMENT: &str = "# checksum ";
 const AS_THEY_WERE: &str = "The draws beside it are as they were; put a copy of the file back, or begin a new run in another folder, which \
                             makes the same draws again with the same data, options and seed";
 
-/// How `run.toml` is laid out: format 1 (versions up to 0.1) kept the options in the tables `options` and `data_options`, format 2 has the request.
-pub(crate) const FORMAT: u32 = 2;
+/// How `run.toml` is laid out: format 1 (versions up to 0.1) kept the options in the tables `options` and `data_options`, format 2 the request, format 3 has
+/// what is done in the table `plan`.
+pub(crate) const FORMAT: u32 = 3;
+/// What formats 1 and 2 kept beside the request that is part of the plan.
+const PLANNED: [&str; 11] = [
+    "data",
+    "model",
+    "decision",
+    "surrogate",
+    "sample",
+    "wide",
+    "budget",
+    "storage",
+    "proposal",
+    "settings",
+    "recipe",
+];
 
 fn first_format() -> u32 {
     1
@@ -57,42 +62,22 @@ pub(crate) struct RunFile {
     /// The runs it was merged from; such a run cannot go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) merged: Vec<PathBuf>,
-    pub(crate) data: DataRecord,
-    pub(crate) model: ModelRecord,
-    pub(crate) decision: DecisionRecord,
-    /// The surrogate whose residuals are decided about, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) surrogate: Option<SurrogateRecord>,
-    /// The sample of rows that paths follow, if they do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) sample: Option<SampleRecord>,
-    /// The paths on all rows, where there are too many coefficients for tests on residuals.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) wide: Option<WideRecord>,
-    /// How a budget is spent, where that was planned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) budget: Option<BudgetPlan>,
-    /// How many draws are stored; unlimited in runs of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) storage: Option<Storage>,
     /// Settings that audits contradicted, and what came instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) healed: Vec<Healed>,
     /// Checksum of `pairs.csv`, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pairs: Option<String>,
-    /// How candidates are proposed, in words.
-    pub(crate) proposal: String,
-    pub(crate) settings: Settings,
     /// What was asked for, as it was.
     pub(crate) request: Request,
-    pub(crate) recipe: Recipe,
+    /// What is done, and why.
+    pub(crate) plan: Plan,
 }
 
 impl RunFile {
     /// What shapes the draws, with what was chosen where nothing was asked for: a resumed run may repeat a default.
     pub(crate) fn shape(&self) -> ShapeOptions {
-        let (asked, settings) = (&self.request.shape, &self.settings);
+        let (asked, settings) = (&self.request.shape, &self.plan.settings);
         // Exact decisions tolerate nothing.
         let tolerates = !matches!(asked.rule, Some(RuleChoice::Exact | RuleChoice::Certified));
         ShapeOptions {
@@ -142,7 +127,7 @@ impl RunFile {
     }
 }
 
-/// The text of a `run.toml` of format 1, which kept options as they were typed in two tables, as one of format 2; newer ones are refused.
+/// The text of a `run.toml` of an earlier format as one of today's; newer ones are refused.
 fn upgraded(text: String, path: &Path) -> Result<String, Failure> {
     // What cannot be read is explained by whoever reads it.
     let Ok(mut run) = toml::from_str::<toml::Table>(&text) else { return Ok(text) };
@@ -153,15 +138,20 @@ fn upgraded(text: String, path: &Path) -> Result<String, Failure> {
             path.display()
         )));
     }
-    let (Some(mut shape), Some(data)) = (run.remove("options"), run.remove("data_options")) else {
+    if format == i64::from(FORMAT) {
         return Ok(text);
-    };
-    if let Some(priors) = shape.get_mut("priors") {
-        // It named a file, whose priors are among those of the model.
-        *priors = given_priors(&run).into();
     }
-    let request = toml::Table::from_iter([("shape".to_owned(), shape), ("data".to_owned(), data)]);
-    run.insert("request".into(), request.into());
+    if let (Some(mut shape), Some(data)) = (run.remove("options"), run.remove("data_options")) {
+        if let Some(priors) = shape.get_mut("priors") {
+            // It named a file, whose priors are among those of the model.
+            *priors = given_priors(&run).into();
+        }
+        let request = toml::Table::from_iter([("shape".to_owned(), shape), ("data".to_owned(), data)]);
+        run.insert("request".into(), request.into());
+    }
+    let planned = |key: &&str| Some(((*key).to_owned(), run.remove(*key)?));
+    let plan: toml::Table = PLANNED.iter().filter_map(planned).collect();
+    run.insert("plan".into(), plan.into());
     run.insert("format".into(), i64::from(FORMAT).into());
     Ok(toml::to_string(&run).unwrap_or(text))
 }
@@ -175,100 +165,6 @@ fn given_priors(run: &toml::Table) -> toml::Table {
         record.get("prior").filter(|_| !default).map(|prior| (name, prior.clone()))
     };
     records.into_iter().flatten().filter_map(given).collect()
-}
-
-/// Where the data are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct DataRecord {
-    pub(crate) file: PathBuf,
-    pub(crate) rows: usize,
-    /// Fingerprint of data and prior, in hexadecimal.
-    pub(crate) fingerprint: String,
-    /// Checksum of every stored number, in hexadecimal.
-    #[serde(default)]
-    pub(crate) checksum: String,
-    /// Bytes in memory or mapped.
-    pub(crate) bytes: usize,
-    /// What was noticed while reading.
-    pub(crate) remarks: Vec<String>,
-    /// Rows of the success class of a response with two classes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) successes: Option<u64>,
-    /// Standard deviation of every column of the design, on the scale of the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) sds: Vec<f64>,
-}
-
-/// The posterior.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ModelRecord {
-    pub(crate) family: Family,
-    /// Whether numeric features are standardised: the priors are then those of standardised columns.
-    pub(crate) standardize: bool,
-    pub(crate) priors: Vec<PriorRecord>,
-    /// What is wrong with it, however long the chains run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) hazards: Vec<Hazard>,
-    /// How its modes were found; nobody looked in runs of earlier versions, and where a budget left no time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) modes: Option<ModesRecord>,
-    /// The largest distance of a default prior from the likelihood, in standard deviations, where it was looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) conflict: Option<f64>,
-    /// Where its tail is that of a prior.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) tails: Vec<TailRecord>,
-}
-
-/// A side on which the posterior of a parameter has the tail of its prior.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TailRecord {
-    pub(crate) parameter: String,
-    #[serde(flatten)]
-    pub(crate) tail: FreeTail,
-}
-
-/// The prior of one parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PriorRecord {
-    pub(crate) parameter: String,
-    /// As an option would have it.
-    pub(crate) prior: String,
-    /// Whether it holds for the linear predictor at the column means, not for the parameter itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) at_means: bool,
-    /// Whether it is a default: nobody asked for it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) default: bool,
-}
-
-impl PriorRecord {
-    pub(crate) fn list(names: &[String], asked: &AskedPriors) -> Vec<Self> {
-        let AskedPriors { priors, default } = asked;
-        let one = |(place, (name, prior)): (usize, (&String, &Prior))| Self {
-            parameter: name.clone(),
-            prior: prior.to_string(),
-            at_means: place == 0 && priors.means().is_some(),
-            default: default[place],
-        };
-        names.iter().zip(priors.iter()).enumerate().map(one).collect()
-    }
-
-    /// The priors of a run, of rows with these column means.
-    pub(crate) fn read(records: &[Self], means: &[f64]) -> Result<Priors, Failure> {
-        let each = records.iter().map(|record| record.prior.parse().map_err(Failure::from));
-        let priors = Priors::from(each.collect::<Result<Vec<Prior>, Failure>>()?);
-        Ok(if records.first().is_some_and(|first| first.at_means) { priors.at_means(means) } else { priors })
-    }
-}
-
-/// Who decides and why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct DecisionRecord {
-    pub(crate) reason: String,
-    pub(crate) tolerance: f64,
-    /// What the theory expects, where a test decides.
-    pub(crate) prediction: Option<Prediction>,
 }
 
 /// What a checkpoint file holds.
@@ -290,8 +186,8 @@ impl Saved {
     fn lost(run: &RunFile) -> Self {
         let checkpoint = Checkpoint {
             version: run.version.clone(),
-            settings: run.settings.clone(),
-            rows: run.data.rows,
+            settings: run.plan.settings.clone(),
+            rows: run.plan.data.rows,
             fingerprint: 0,
             names: Vec::new(),
             chains: Vec::new(),

@@ -22,7 +22,7 @@ const MERGING: &str = "merging";
 /// A folder that is to become that of a run.
 pub(crate) struct Fresh<'a> {
     folder: &'a Folder,
-    lock: RunLock,
+    _lock: RunLock,
     /// Whether the folder itself was made here.
     created: bool,
     kept: bool,
@@ -64,7 +64,7 @@ impl<'a> Fresh<'a> {
         if folder.has_draws() && !merging {
             return Err(folder.without_settings());
         }
-        let fresh = Self { folder, lock, created, kept: false };
+        let fresh = Self { folder, _lock: lock, created, kept: false };
         fresh.clear(merging);
         Ok(fresh)
     }
@@ -72,14 +72,9 @@ impl<'a> Fresh<'a> {
     /// Locks the folder of a run whose draws are to be made again, and removes them. `run.toml` stays until the new one replaces it.
     pub(crate) fn replacing(folder: &'a Folder) -> Result<Self, Failure> {
         let lock = RunLock::acquire(folder.path())?;
-        let fresh = Self { folder, lock, created: false, kept: true };
+        let fresh = Self { folder, _lock: lock, created: false, kept: true };
         fresh.clear(false);
         Ok(fresh)
-    }
-
-    /// The lock of the folder.
-    pub(crate) fn lock(&self) -> &RunLock {
-        &self.lock
     }
 
     /// The run has begun: the folder stays.

@@ -62,7 +62,7 @@ pub fn run(common: &Common, runs: &[PathBuf], out: &Path) -> Result<(), Failure>
     say(format!(
         "{}: {} chains from {} runs, {} draws each{}.",
         folder.path().display(),
-        made.run.settings.chains,
+        made.run.plan.settings.chains,
         lengths.len(),
         made.draws,
         if cut { format!(" (cut to the shortest of {})", shown.join(", ")) } else { String::new() }
@@ -84,36 +84,40 @@ fn compare(a: &Part, b: &Part) -> Result<(), Failure> {
         )))
     };
     let (one, other) = (&a.run, &b.run);
-    differ("the family", text(&one.model.family), text(&other.model.family))?;
-    differ("the number of rows", one.data.rows.to_string(), other.data.rows.to_string())?;
-    differ("the seed", one.settings.seed.to_string(), other.settings.seed.to_string())?;
-    let coefficients = |run: &RunFile| run.recipe.coefficient_names().join(", ");
+    differ("the family", text(&one.plan.model.family), text(&other.plan.model.family))?;
+    differ("the number of rows", one.plan.data.rows.to_string(), other.plan.data.rows.to_string())?;
+    differ("the seed", one.plan.settings.seed.to_string(), other.plan.settings.seed.to_string())?;
+    let coefficients = |run: &RunFile| run.plan.recipe.coefficient_names().join(", ");
     differ("the list of coefficients", coefficients(one), coefficients(other))?;
     // Default priors follow from the data: where they differ and nothing else was typed, the data do.
     let typed = |run: &RunFile| {
         (run.request.shape.prior, run.request.shape.prior_intercept, run.request.shape.priors.clone())
     };
     if typed(one) != typed(other) {
-        for (one, other) in one.model.priors.iter().zip(&other.model.priors) {
+        for (one, other) in one.plan.model.priors.iter().zip(&other.plan.model.priors) {
             differ(&format!("the prior of {}", one.parameter), one.prior.clone(), other.prior.clone())?;
         }
     }
-    differ("--standardize", one.model.standardize.to_string(), other.model.standardize.to_string())?;
-    for (one, other) in one.recipe.terms.iter().zip(&other.recipe.terms) {
+    differ(
+        "--standardize",
+        one.plan.model.standardize.to_string(),
+        other.plan.model.standardize.to_string(),
+    )?;
+    for (one, other) in one.plan.recipe.terms.iter().zip(&other.plan.recipe.terms) {
         differ(&format!("the coding of column {}", one.column()), text(one), text(other))?;
     }
-    let roles = |run: &RunFile| austerity_io::design::Recipe { terms: Vec::new(), ..run.recipe.clone() };
+    let roles = |run: &RunFile| austerity_io::design::Recipe { terms: Vec::new(), ..run.plan.recipe.clone() };
     differ("the response or another role", text(&roles(one)), text(&roles(other)))?;
     differ(
         "the fingerprint of data and priors",
-        one.data.fingerprint.clone(),
-        other.data.fingerprint.clone(),
+        one.plan.data.fingerprint.clone(),
+        other.plan.data.fingerprint.clone(),
     )?;
     // Before the audits, which follow from it.
-    differ("the rule", text(&one.settings.rule), text(&other.settings.rule))?;
-    fields(&comparable(&one.settings), &comparable(&other.settings))
+    differ("the rule", text(&one.plan.settings.rule), text(&other.plan.settings.rule))?;
+    fields(&comparable(&one.plan.settings), &comparable(&other.plan.settings))
         .map_or(Ok(()), |(name, one, other)| differ(&name, one, other))?;
-    differ("the proposal", one.proposal.clone(), other.proposal.clone())?;
+    differ("the proposal", one.plan.proposal.clone(), other.plan.proposal.clone())?;
     let kept = |part: &Part| part.reader.names().join(", ");
     differ("the list of kept parameters", kept(a), kept(b))
 }
@@ -202,11 +206,12 @@ fn write(folder: &Folder, parts: Vec<Part>) -> Result<Overview, Failure> {
     let draws = austerity_io::run::merge(&readers, folder.draws(), &created)?;
     let first = chains.keys().next().map_or(0, |&number| u32::try_from(number).unwrap_or(u32::MAX));
     let count = u32::try_from(chains.len()).unwrap_or(u32::MAX);
-    run.settings = Settings { chains: count, first_chain: first, draws: draws as u64, ..run.settings };
+    run.plan.settings =
+        Settings { chains: count, first_chain: first, draws: draws as u64, ..run.plan.settings };
     (run.request.shape.chains, run.request.shape.first_chain) = (Some(count), Some(first));
     (run.version, run.created, run.merged) = (env!("CARGO_PKG_VERSION").into(), created, merged);
     saved.checkpoint.chains = chains.into_values().collect();
-    saved.checkpoint.settings = run.settings.clone();
+    saved.checkpoint.settings = run.plan.settings.clone();
     checkpoint::write(folder.checkpoint(), &saved)?;
     if let Some(pairs) = pairs {
         let bytes = std::fs::read(&pairs)

@@ -8,7 +8,8 @@
 //! | `about` | model, success class, reference levels and priors in words |
 //! | `scales` | coefficients of standardised columns |
 //! | `summaries` | one summary per parameter, in bounded memory |
-//! | `overview` | all that can be said of a run: summaries, costs, verdict, sentences |
+//! | `overview` | all that can be said of a run: summaries, costs, verdict |
+//! | `sentences` | the same for people |
 //! | `summary`, `page`, `predict`, `merge`, `verify` | the commands |
 
 pub(crate) mod about;
@@ -21,18 +22,16 @@ mod overview;
 pub mod page;
 pub mod predict;
 mod scales;
+mod sentences;
 mod summaries;
 pub mod summary;
 mod tails;
 pub mod verify;
 
-pub(crate) use folder::{
-    DataRecord, DecisionRecord, FORMAT, Folder, ModelRecord, PriorRecord, RunFile, Saved, Standing,
-    TailRecord,
-};
+pub(crate) use folder::{FORMAT, Folder, RunFile, Saved, Standing};
 pub(crate) use fresh::Fresh;
 pub use overview::Overview;
-pub(crate) use overview::large;
+pub(crate) use sentences::large;
 
 /// The columns that new rows must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +46,7 @@ pub struct NewColumns {
 
 /// The columns that new rows must have to be predicted by the run at `run`.
 pub fn columns(run: &std::path::Path) -> Result<NewColumns, crate::output::Failure> {
-    let recipe = Folder::new(run).read_run()?.recipe;
+    let recipe = Folder::new(run).read_run()?.plan.recipe;
     let features = recipe.terms.iter().map(|term| term.column().to_owned()).collect();
     Ok(NewColumns { features, offset: recipe.offset, trials: recipe.trials })
 }

@@ -9,6 +9,7 @@ use austerity_io::seal;
 
 use super::{Folder, Overview, RunFile, about, checks};
 use crate::fit::decide;
+use crate::fit::plan::words;
 use crate::output::{Failure, json, say};
 use crate::report::{ParameterDraws, PlannedTest, Report, Verdict, page};
 use crate::request::{Common, Dialect};
@@ -56,7 +57,7 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
             ParameterDraws { name, chains: thinned.values.iter().map(column).collect() }
         })
         .collect();
-    let rows = run.data.rows as f64;
+    let rows = run.plan.data.rows as f64;
     // Of a trusted run, the reader does what is to be done next.
     let sentences = if overview.verdict.trusted() { overview.findings() } else { overview.sentences() };
     let used = statistic(&reader, "data_used", &thinned.draws)?;
@@ -67,9 +68,9 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
     let title = shown.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
     Ok(Report {
         title,
-        about: about::lines(run),
+        about: about::lines(&run.plan),
         checks: checks::of(overview).iter().map(checks::Check::cells).collect(),
-        meaning: about::meaning(run),
+        meaning: about::meaning(&run.plan),
         verdict: if overview.verdict.trusted() { Verdict::Trusted } else { Verdict::Untrusted },
         sentences,
         summary: overview.summary.clone(),
@@ -91,9 +92,9 @@ fn statistic(reader: &DrawsReader, name: &str, draws: &[usize]) -> Result<Vec<Ve
 
 /// The test of the run, with κ = √N·sd of its decisions.
 fn planned(run: &RunFile, reader: &DrawsReader, draws: &[usize]) -> Result<Option<PlannedTest>, Failure> {
-    let RuleSettings::Sequential(settings) = &run.settings.rule else { return Ok(None) };
-    let plan = TestPlan::of_settings(settings, run.data.rows)?;
-    let root = (run.data.rows as f64).sqrt();
+    let RuleSettings::Sequential(settings) = &run.plan.settings.rule else { return Ok(None) };
+    let plan = TestPlan::of_settings(settings, run.plan.data.rows)?;
+    let root = (run.plan.data.rows as f64).sqrt();
     let kappas = statistic(reader, "mu_sd", draws)?
         .into_iter()
         .flatten()
@@ -105,28 +106,32 @@ fn planned(run: &RunFile, reader: &DrawsReader, draws: &[usize]) -> Result<Optio
 
 fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, String)>)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
-    let s = &run.settings;
+    let s = &run.plan.settings;
     let mut data = vec![
-        pair("file", run.data.file.display().to_string()),
-        pair("rows", run.data.rows.to_string()),
-        pair("response", run.recipe.response.clone()),
+        pair("file", run.plan.data.file.display().to_string()),
+        pair("rows", run.plan.data.rows.to_string()),
+        pair("response", run.plan.recipe.response.clone()),
     ];
-    data.extend(about::success(run).map(|class| pair("success", class)));
+    data.extend(about::success(&run.plan).map(|class| pair("success", class)));
     data.extend(
-        about::references(&run.recipe)
+        about::references(&run.plan.recipe)
             .into_iter()
             .map(|(column, level)| pair(&format!("reference level of {column}"), level)),
     );
-    data.extend([pair("fingerprint", run.data.fingerprint.clone())]);
-    data.extend(run.data.remarks.iter().map(|remark| pair("noticed", remark.clone())));
-    let mut model = vec![pair("family", run.model.family.words())];
+    data.extend([pair("fingerprint", run.plan.data.fingerprint.clone())]);
+    data.extend(run.plan.remarks().into_iter().map(|remark| pair("noticed", remark)));
+    let mut model = vec![pair("family", run.plan.model.family.words())];
     model.extend(
-        run.model.priors.iter().map(|p| pair(&format!("prior of {}", p.parameter), about::rounded(&p.prior))),
+        run.plan
+            .model
+            .priors
+            .iter()
+            .map(|p| pair(&format!("prior of {}", p.parameter), about::rounded(&p.prior))),
     );
     let decision = vec![
         pair("rule", decide::words(&s.rule)),
-        pair("why", run.decision.reason.clone()),
-        pair("tolerance", run.decision.tolerance.to_string()),
+        pair("why", words::why(&run.plan)),
+        pair("tolerance", run.plan.decision.tolerance.to_string()),
         pair("audited share", s.audit.to_string()),
     ];
     let length = vec![
@@ -139,7 +144,7 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
         pair("ended", overview.saved.ended.clone().unwrap_or_else(|| "still running, or killed".into())),
     ];
     let mut decision = decision;
-    if let Some(plan) = &run.budget {
+    if let Some(plan) = &run.plan.budget {
         decision.push(pair("budget", plan.sentence()));
         decision.extend(plan.words().into_iter().map(|words| pair("stretch", words)));
     }
@@ -147,7 +152,7 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
         ("Data".into(), data),
         ("Model".into(), model),
         ("Decision".into(), decision),
-        ("Proposal".into(), vec![pair("proposal", run.proposal.clone())]),
+        ("Proposal".into(), vec![pair("proposal", run.plan.proposal.clone())]),
         ("Length".into(), length),
     ]
 }

@@ -9,7 +9,7 @@ use austerity_glm::check::tails::{TailCheck, compare};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
-use super::TailRecord;
+use crate::fit::plan::TailRecord;
 
 /// A tail and what the draws say of it.
 pub(crate) struct TailFinding {

@@ -278,7 +278,7 @@ fn pairs(folder: &Folder, run: &RunFile, found: &mut Verified) {
 
 /// The data, where they are a store.
 fn data(run: &RunFile, threads: usize, found: &mut Verified) -> Result<(), Failure> {
-    let (file, sum) = (&run.data.file, &run.data.checksum);
+    let (file, sum) = (&run.plan.data.file, &run.plan.data.checksum);
     if sum.is_empty() {
         return Ok(());
     }

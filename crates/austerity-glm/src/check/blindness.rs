@@ -33,6 +33,7 @@
 
 use austerity::error::{Result, setting};
 use austerity::rule::Looks;
+use serde::{Deserialize, Serialize};
 
 /// E of the squared difference of h³ at two states, in units of lev⁶: 2·15.
 const CUBES: f64 = 30.0;
@@ -84,7 +85,7 @@ impl Default for SurrogateSettings {
 }
 
 /// What a batch misses against what it believes, at the worst look.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blindness {
     /// The look, in rows.
     pub look: usize,
@@ -109,7 +110,7 @@ impl Blindness {
 }
 
 /// A certainty stratum: the rows with the largest scores, always read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stratum {
     /// K.
     pub rows: usize,

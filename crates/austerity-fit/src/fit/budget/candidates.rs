@@ -10,17 +10,21 @@
 use std::time::Instant;
 
 use crate::budget::{Effort, Estimates, Offer, Prices, noise_bias, noise_inflation, plan, spread_at, walks};
+use austerity::model::Mode;
 use austerity::proposal::{Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Chain, ChainCheckpoint, Settings};
-use austerity_glm::glm::expansion::ExpansionReport;
 use austerity_glm::proposal::RegressionProposal;
 
-use super::super::choose::{Chooser, Chosen};
-use super::super::decide::{Decided, Wanted};
-use super::super::proposal::{INDEPENDENT, ProposalChoice};
+use super::super::begin::Planner;
+use super::super::choose::Chosen;
+use super::super::decide::Decided;
+use super::super::options;
+use super::super::plan::Why;
+use super::super::proposal::{Candidates, INDEPENDENT, ProposalChoice};
 use super::super::sink::Stored;
+use super::super::surrogate::SurrogateReport;
 use super::{Budget, BudgetPlan, Candidate, Unit, terms, too_small};
 use crate::model::Sampled;
 use crate::output::Failure;
@@ -52,7 +56,7 @@ pub(in super::super) struct Residuals<'a, M, P> {
     pub(in super::super) model: &'a M,
     pub(in super::super) proposal: &'a P,
     pub(in super::super) decided: &'a Decided,
-    pub(in super::super) report: &'a ExpansionReport,
+    pub(in super::super) report: &'a SurrogateReport,
     /// Independent draws that an accepted step is worth.
     pub(in super::super) worth: f64,
     /// Whether candidates are (nearly) independent draws or come from steps reversible for the surrogate: then errors of decisions leave the surrogate's posterior at
@@ -69,7 +73,8 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
     settings: &Settings,
 ) -> Result<(Vec<Candidate>, Estimates), Failure> {
     let Residuals { decided, report, worth, .. } = question;
-    let rows = report.rows as f64;
+    let rows = report.rows() as f64;
+    let missed = report.missed().map_or(0.0, |(missed, _)| missed);
     let seconds = budget.unit == Unit::Seconds;
     let exact = RuleSettings::Exact { law: decided.rule.law().uncompensated() };
     let scan = question.pilot(budget, &exact, FIRST_STEPS, settings.seed)?;
@@ -103,7 +108,7 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
         let audit = if seconds && audits > AUDITS * budget.left() { 0.0 } else { decided.audit };
         let set_up = if audit > 0.0 && seconds { audits } else { 0.0 };
         for tau in TOLERANCES {
-            let noise = tau.min(seen.first_error()).hypot((report.missed / BOUND).min(tau));
+            let noise = tau.min(seen.first_error()).hypot((missed / BOUND).min(tau));
             let block_evaluations = (2.0 * ratio * read(tau)).clamp(2.0 * FIRST_LOOK, 2.0 * rows);
             let worst = noise_inflation(noise);
             let inflation = if question.transition {
@@ -194,16 +199,6 @@ impl<M: Sampled, P: Stored> Residuals<'_, M, P> {
     }
 }
 
-/// What a plan on the rows themselves rests on.
-pub(in super::super) struct Rows<'a> {
-    pub(in super::super) budget: &'a Budget,
-    pub(in super::super) wanted: &'a Wanted,
-    pub(in super::super) typed: ProposalChoice,
-    /// Distance of the starts from the mode, in posterior sds.
-    pub(in super::super) distance: f64,
-    pub(in super::super) typed_warmup: bool,
-}
-
 /// A proposal with the rules that go with it.
 struct Way {
     /// Length of steps; `None` for independent draws.
@@ -214,13 +209,50 @@ struct Way {
 /// Proposal, rule and plan where there is no surrogate.
 pub(in super::super) fn on_rows<M: Sampled>(
     model: &M,
-    chooser: &mut Chooser<'_>,
-    question: &Rows<'_>,
-    settings: &mut Settings,
-) -> Result<(Chosen, BudgetPlan), Failure> {
-    let Rows { budget, wanted, typed, distance, typed_warmup } = *question;
-    let dimension = model.names().len();
-    let (acceptance, price) = pilot(model, chooser, budget)?;
+    planner: &mut Planner<'_>,
+    budget: &Budget,
+) -> Result<Chosen, Failure> {
+    let mut settings = options::settings(planner.request)?;
+    // Distance of the starts from the mode, in posterior sds.
+    let distance = planner.start.hurried.unwrap_or(0.0);
+    let typed_warmup = planner.request.shape.warmup.is_some();
+    let (acceptance, price) = pilot(model, planner, budget)?;
+    let ways = ways(model, planner, budget, acceptance)?;
+    let estimates = Estimates::new(
+        terms(&settings, budget.unit, distance),
+        Prices { overhead: 1.0, block: price, scan: price },
+    );
+    let all: Vec<Candidate> = ways.iter().map(|way| way.candidate.clone()).collect();
+    let each: Vec<Offer> = all.iter().map(|candidate| candidate.setting).collect();
+    let chains = settings.chains;
+    let none = || too_small(budget, &all, &estimates, chains);
+    let best = plan(&each, &[], &estimates, budget.left()).setting.ok_or_else(none)?;
+    let scale = ways[best].scale;
+    let candidates = ways.into_iter().filter(|way| way.scale == scale).map(|way| way.candidate).collect();
+    let Some(plan) = BudgetPlan::begin(budget, (candidates, estimates), &mut settings, typed_warmup) else {
+        return Err(none());
+    };
+    let candidate = plan.candidate(0).clone();
+    let (proposal, words) = proposal(scale, &planner.start.mode, candidate.acceptance)?;
+    let worth = candidate.setting.worth;
+    let decided = Decided {
+        rule: candidate.rule,
+        audit: candidate.audit,
+        prediction: candidate.prediction,
+        reason: Why::LeastRisk { ways: all.len() },
+    };
+    let candidates = Candidates { stored: proposal.into(), words, worth };
+    Ok(Chosen { budget: Some(plan), ..Chosen::of(candidates, decided, settings) })
+}
+
+/// The proposals to choose from, each with its rules, where this share of independent draws is accepted.
+fn ways<M: Sampled>(
+    model: &M,
+    planner: &Planner<'_>,
+    budget: &Budget,
+    acceptance: f64,
+) -> Result<Vec<Way>, Failure> {
+    let (typed, dimension) = (planner.proposal(), model.names().len());
     let overhead =
         if budget.unit == Unit::Seconds { STEP + PAIR * (dimension * dimension) as f64 } else { 0.0 };
     let mut ways = Vec::new();
@@ -241,8 +273,9 @@ pub(in super::super) fn on_rows<M: Sampled>(
         let short = budget.unit == Unit::Seconds && budget.left() < SHORT;
         let effort = if short { Effort::Little } else { Effort::Full };
         let scales = if typed == ProposalChoice::Auto { &SCALES[..] } else { &[1.0] };
-        for walk in walks((model.len(), dimension), scales, wanted.block_rows(), effort)? {
-            let audit = walk.prediction.map_or(0.0, |prediction| wanted.audited(prediction.data_share));
+        for walk in walks((model.len(), dimension), scales, planner.wanted.block_rows(), effort)? {
+            let audit =
+                walk.prediction.map_or(0.0, |prediction| planner.wanted.audited(prediction.data_share));
             let setting = Offer { overhead, ..walk.setting };
             let (rule, acceptance, prediction) = (walk.rule, walk.acceptance, walk.prediction);
             let worst = setting.inflation;
@@ -250,44 +283,21 @@ pub(in super::super) fn on_rows<M: Sampled>(
             ways.push(Way { scale: Some(walk.scale), candidate });
         }
     }
-    let estimates = Estimates::new(
-        terms(settings, budget.unit, distance),
-        Prices { overhead: 1.0, block: price, scan: price },
-    );
-    let all: Vec<Candidate> = ways.iter().map(|way| way.candidate.clone()).collect();
-    let each: Vec<Offer> = all.iter().map(|candidate| candidate.setting).collect();
-    let chains = settings.chains;
-    let none = || too_small(budget, &all, &estimates, chains);
-    let best = plan(&each, &[], &estimates, budget.left()).setting.ok_or_else(none)?;
-    let scale = ways[best].scale;
-    let candidates = ways.into_iter().filter(|way| way.scale == scale).map(|way| way.candidate).collect();
-    let Some(plan) = BudgetPlan::begin(budget, candidates, estimates, settings, typed_warmup) else {
-        return Err(none());
-    };
-    let candidate = plan.candidate(0).clone();
-    let (proposal, proposal_words) = proposal(scale, chooser, candidate.acceptance)?;
-    let worth = candidate.setting.worth;
-    let decided = Decided {
-        rule: candidate.rule,
-        audit: candidate.audit,
-        prediction: candidate.prediction,
-        reason: format!("of {} rules and lengths of steps the one with the least predicted risk", all.len()),
-    };
-    Ok((Chosen { proposal: proposal.into(), proposal_words, decided, pairs: None, worth }, plan))
+    Ok(ways)
 }
 
 /// The proposal, and how to call it.
 fn proposal(
     scale: Option<f64>,
-    chooser: &Chooser<'_>,
+    mode: &Mode,
     acceptance: f64,
 ) -> Result<(RegressionProposal, String), Failure> {
-    let Some(scale) = scale else { return ProposalChoice::Laplace.build(chooser.mode) };
+    let Some(scale) = scale else { return ProposalChoice::Laplace.build(mode) };
     if scale == 1.0 {
-        return ProposalChoice::Adaptive.build(chooser.mode);
+        return ProposalChoice::Adaptive.build(mode);
     }
-    let scaled: Vec<f64> = chooser.mode.covariance.iter().map(|value| scale * scale * value).collect();
-    let walk = RandomWalk::for_posterior(chooser.mode.state.len(), &scaled)?;
+    let scaled: Vec<f64> = mode.covariance.iter().map(|value| scale * scale * value).collect();
+    let walk = RandomWalk::for_posterior(mode.state.len(), &scaled)?;
     let words = format!(
         "random walk shaped by the curvature at the mode, steps {scale} times as long as they are best for exact decisions, \
          adapting during warm-up"
@@ -296,13 +306,14 @@ fn proposal(
 }
 
 /// Share of independent draws that are accepted, and what a likelihood evaluation costs.
-fn pilot<M: Sampled>(model: &M, chooser: &mut Chooser<'_>, budget: &Budget) -> Result<(f64, f64), Failure> {
-    let draws: RegressionProposal = Laplace::new(&chooser.mode.state, &chooser.mode.covariance)?.into();
+fn pilot<M: Sampled>(model: &M, planner: &mut Planner<'_>, budget: &Budget) -> Result<(f64, f64), Failure> {
+    let draws: RegressionProposal =
+        Laplace::new(&planner.start.mode.state, &planner.start.mode.covariance)?.into();
     let counted = budget.unit == Unit::Evaluations;
     let mut steps = if counted { MOST_STEPS } else { FIRST_STEPS };
     loop {
         let begun = Instant::now();
-        let seen = chooser.pilot(model, &draws, steps)?;
+        let seen = planner.pilot(model, &draws, steps)?;
         let each = begun.elapsed().as_secs_f64() / steps as f64;
         let affordable = (PILOT * budget.left() / each) as usize;
         if counted || steps > FIRST_STEPS || affordable <= 2 * FIRST_STEPS {

@@ -26,7 +26,7 @@ fn planned(all: f64) -> (BudgetPlan, Settings) {
         Prices { overhead: 1.0, block: 1.0, scan: 1.0 },
     );
     let candidates = vec![candidate(1000.0, 1.0), candidate(100.0, 1.1)];
-    let plan = BudgetPlan::begin(&counted(all), candidates, estimates, &mut settings, false).unwrap();
+    let plan = BudgetPlan::begin(&counted(all), (candidates, estimates), &mut settings, false).unwrap();
     (plan, settings)
 }
 
@@ -87,8 +87,7 @@ fn a_budget_that_is_added_ends_the_last_stretch_soon() {
     assert_eq!(plan.all, 6.4e6);
     let nothing = BudgetPlan::begin(
         &counted(10.0),
-        plan.candidates.clone(),
-        plan.estimates,
+        (plan.candidates.clone(), plan.estimates),
         &mut settings.clone(),
         true,
     );

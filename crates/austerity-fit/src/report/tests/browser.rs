@@ -104,16 +104,17 @@ fn a_browser_shows_the_page_on_a_desk_on_a_phone_and_on_paper() {
     let Some(studio) = Studio::open("report-page") else { return };
     let text = page(&report());
     let charts = text.matches("role=\"img\"").count() as f64;
-    let desk = studio.look("desk", &text, PROBE, (1280, 3400), &[]);
+    let desk = studio.look("desk", (&text, PROBE), (1280, 3400), &[]);
     check(&desk, charts);
     assert_eq!((desk.number("inner"), desk.number("columns")), (1280.0, 3.0));
     assert_eq!(desk.number("dots"), 5.0, "four coefficients and the intercept: {}", desk.0);
     let views = [desk.get("shown"), desk.get("switched")];
     assert!(views == ["false,true", "true,false"] || views == ["true,false", "false,true"], "{views:?}");
-    let phone = studio.look("phone", &text, PROBE, (390, 7400), &[]);
+    let phone = studio.look("phone", (&text, PROBE), (390, 7400), &[]);
     check(&phone, charts);
     assert_eq!((phone.number("inner"), phone.number("columns")), (390.0, 1.0));
-    let dark = studio.look("dark", &text, PROBE, (1280, 3400), &["--blink-settings=preferredColorScheme=0"]);
+    let dark =
+        studio.look("dark", (&text, PROBE), (1280, 3400), &["--blink-settings=preferredColorScheme=0"]);
     check(&dark, charts);
     assert_ne!(dark.get("ground"), desk.get("ground"), "dark mode has a ground of its own");
     assert!((2..6).contains(&studio.print("paper", &text)));
@@ -131,11 +132,11 @@ fn a_browser_folds_many_parameters_and_prints_them_all() {
     let draws: Vec<_> = names.iter().zip(0..).map(|(name, index)| (name.as_str(), draws(index))).collect();
     let report = of_draws(&draws);
     let text = page(&report);
-    let found = studio.look("many-phone", &text, PROBE, (390, 3000), &[]);
+    let found = studio.look("many-phone", (&text, PROBE), (390, 3000), &[]);
     assert_eq!((found.number("charts"), found.number("hidden")), (40.0 * 3.0, 16.0 * 3.0), "{}", found.0);
     assert_eq!((found.get("problems"), found.number("wide")), ("none", 0.0));
     assert!(found.number("scroll") <= found.number("inner"));
-    let _ = studio.look("many-desk", &text, PROBE, (1280, 3000), &[]);
+    let _ = studio.look("many-desk", (&text, PROBE), (1280, 3000), &[]);
     // Four cards a page at the most: all forty need ten pages, the 24 in view do not.
     let pages = studio.print("many-paper", &text);
     assert!((10..20).contains(&pages), "{pages} pages");
@@ -148,7 +149,7 @@ fn the_probe_sees_what_is_broken() {
     let faults = "<div style=\"width:2000px\">wide</div><script>not_a_function();</script>\
                   <img alt=\"\" src=\"missing.png\"/></body>";
     let text = page(&of_draws(&[("θ", vec![wave; 2])])).replacen("</body>", faults, 1);
-    let found = studio.look("broken", &text, PROBE, (390, 800), &[]);
+    let found = studio.look("broken", (&text, PROBE), (390, 800), &[]);
     let problems = found.get("problems");
     assert!(problems.contains("not_a_function") && problems.contains("policy img-src"), "{problems}");
     assert!(found.number("wide") >= 1.0 && found.number("scroll") > found.number("inner"), "{}", found.0);

@@ -90,8 +90,13 @@ impl Studio {
 
     /// Shows a page, with the probe and without, in a frame of the given size; keeps the picture.
     #[must_use]
-    pub(crate) fn look(&self, name: &str, page: &str, probe: &str, size: (u32, u32), more: &[&str]) -> Found {
-        let (width, height) = size;
+    pub(crate) fn look(
+        &self,
+        name: &str,
+        (page, probe): (&str, &str),
+        (width, height): (u32, u32),
+        more: &[&str],
+    ) -> Found {
         let framed = |text: String, kind: &str| {
             let (inner, outer) = (format!("{name}-{kind}.html"), format!("{name}-{kind}-frame.html"));
             let style = format!("width:{width}px;height:{height}px;border:0;display:block");

@@ -37,8 +37,8 @@ impl Draws {
         let shown = folder.path().display();
         let reader = folder.reader()?;
         let names = reader.names();
-        let family = run.model.family;
-        let wanted = run.recipe.coefficient_names();
+        let family = run.plan.model.family;
+        let wanted = run.plan.recipe.coefficient_names();
         let mut needed = wanted.clone();
         needed.extend(family.extra().iter().map(|extra| extra.name.to_owned()));
         let place = |name: &String| names.iter().position(|known| known == name);
@@ -61,21 +61,20 @@ impl Draws {
         for chain in &thinned.values {
             for draw in chain.chunks_exact(names.len().max(1)) {
                 let mut row: Vec<f64> = places.iter().map(|&place| draw[place]).collect();
-                if !run.model.standardize {
+                if !run.plan.model.standardize {
                     // The draws of such a run are on the scale of the design, which differs where its store was standardised.
-                    run.recipe.to_original(&mut row[..wanted.len()]);
+                    run.plan.recipe.to_original(&mut row[..wanted.len()]);
                 }
                 rows.push(row);
             }
         }
-        Self::new(&rows, wanted.len(), run.recipe.intercept, family, seed)
+        Self::new(&rows, (wanted.len(), run.plan.recipe.intercept), family, seed)
     }
 
-    /// From whole draws: the coefficients, then the extra parameters.
+    /// From whole draws: so many coefficients, the intercept first where there is one, then the extra parameters.
     pub(super) fn new(
         rows: &[Vec<f64>],
-        coefficients: usize,
-        intercept: bool,
+        (coefficients, intercept): (usize, bool),
         family: Family,
         seed: u64,
     ) -> Result<Self, Failure> {

@@ -55,7 +55,7 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
     let mut remarks = Vec::new();
     let outcome = match task.predict(true) {
         // The response is never needed: what is wrong with it only costs the scores.
-        Err(Failure::File(error)) if error.column() == Some(run.recipe.response.as_str()) => {
+        Err(Failure::File(error)) if error.column() == Some(run.plan.recipe.response.as_str()) => {
             remarks.push(format!("not scored: {error}"));
             task.predict(false)?
         }
@@ -98,7 +98,7 @@ fn probability(interval: f64) -> Result<(), Refusal> {
 /// A run that can predict.
 fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
     let run = folder.read_run()?;
-    if run.model.family == Family::Own { Err(crate::model::own()) } else { Ok(run) }
+    if run.plan.model.family == Family::Own { Err(crate::model::own()) } else { Ok(run) }
 }
 
 /// Predictions for rows in memory: their names and columns.
@@ -112,8 +112,8 @@ pub fn table(
     let folder = Folder::new(run);
     let run = predictable(&folder)?;
     let draws = Draws::read(&folder, &run, most_draws, seed)?;
-    let family = run.model.family;
-    let new = NewRows::new(rows, &run.recipe, family.kind(), false);
+    let family = run.plan.model.family;
+    let new = NewRows::new(rows, &run.plan.recipe, family.kind(), false);
     let predictor = Predictor::new(
         family,
         &draws,
@@ -172,7 +172,7 @@ impl Task<'_> {
         };
         let opening = OpenOptions { threads: Some(threads), ..OpenOptions::default() };
         let source = open_with(&self.options.data, &opening)?;
-        let (family, recipe) = (self.run.model.family, &self.run.recipe);
+        let (family, recipe) = (self.run.plan.model.family, &self.run.plan.recipe);
         let new = NewRows::new(&source, recipe, family.kind(), scored);
         let probability = family.kind() == ResponseKind::CountOfTrials && !new.has_trials();
         let predictor = Predictor::new(family, self.draws, self.options.interval, probability);

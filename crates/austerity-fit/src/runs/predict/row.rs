@@ -196,7 +196,7 @@ impl Row<'_> {
             made[5] = if predictor.family.kind() == ResponseKind::Binary && chance > CANCELLED {
                 chance.ln()
             } else {
-                log_density(law, draws, eta, (y, trials), scratch)
+                log_density(law, (draws, &*eta), (y, trials), scratch)
             };
         }
         if predictor.is_predictive() {
@@ -214,8 +214,7 @@ impl Row<'_> {
 /// log of the average density of y.
 fn log_density(
     law: &impl Law,
-    draws: &Draws,
-    eta: &[f64],
+    (draws, eta): (&Draws, &[f64]),
     (y, trials): (f64, f64),
     scratch: &mut [f64],
 ) -> f64 {

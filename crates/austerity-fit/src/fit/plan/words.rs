@@ -1,0 +1,197 @@
+//! The plan of a new run in words: data, model, priors, proposal, rule with its reason, length, memory and disk.
+
+use austerity::rule::RuleSettings;
+use austerity::run::UNBOUNDED;
+
+use super::{Expected, Origin, Plan, Threshold, Why, Without};
+use crate::fit::budget::BudgetPlan;
+use crate::fit::decide;
+use crate::fit::progress::duration;
+use crate::fit::wide::WideRecord;
+use crate::report::count;
+use crate::request::Dialect;
+use crate::runs::about;
+
+/// Estimates of seconds below this are not worth a word.
+const SHORT: f64 = 2.0;
+
+/// How long the chains will take, where that is worth a word.
+pub(crate) fn takes(plan: &Plan) -> Option<String> {
+    let seconds = plan.expected?.seconds.filter(|seconds| *seconds >= SHORT)?;
+    Some(format!("about {}", duration(seconds)))
+}
+
+impl Plan {
+    /// What would be done and why, for people, with the rows that a decision should read and the time of the chains.
+    #[must_use]
+    pub fn words(&self, dialect: Dialect) -> String {
+        let Some(Expected { rows, seconds, .. }) = self.expected else { return of(self, dialect) };
+        let all = count(self.data.rows as f64);
+        let rows = rows.map(|rows| match rows {
+            0.0 => "Expected per decision: no rows are read.".to_owned(),
+            rows if rows < self.data.rows as f64 && self.surrogate.is_some() => {
+                format!(
+                    "Expected per decision: at most about {} of the {all} rows are read.",
+                    count(rows.ceil())
+                )
+            }
+            rows => {
+                format!("Expected per decision: about {} of the {all} rows are read.", count(rows.ceil()))
+            }
+        });
+        let time = match seconds {
+            Some(seconds) if takes(self).is_none() => {
+                Some(format!("Time: about {seconds:.1} s for the chains, at the pace of the first steps."))
+            }
+            Some(_) => None,
+            None if self.wide.is_some() => None,
+            None => Some("Time: until the limit you set.".to_owned()),
+        };
+        let more = rows.into_iter().chain(time);
+        let last = "Nothing was written and nothing was drawn.".to_owned();
+        std::iter::once(of(self, dialect)).chain(more).chain([last]).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What will be done and why.
+pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
+    let settings = &plan.settings;
+    let mut lines = vec![format!(
+        "{}: {} rows, {} parameters; {}.",
+        plan.data.file.display(),
+        count(plan.data.rows as f64),
+        plan.model.parameters,
+        plan.model.family.words()
+    )];
+    lines.extend(plan.remarks().iter().map(|remark| format!("• {remark}")));
+    lines.extend(about::coding(plan));
+    let fatal = plan.model.hazards.iter().filter(|hazard| hazard.is_fatal());
+    lines.extend(fatal.map(|hazard| format!("• {hazard}")));
+    lines.extend(about::priors(&plan.model.priors, plan.model.family));
+    lines.push(format!("Proposal: {}.", plan.proposal));
+    lines.push(format!("Accept/reject rule: {}.", decide::words(&settings.rule)));
+    lines.push(format!("  Why: {}.", why(plan)));
+    lines.extend(plan.budget.as_ref().map(BudgetPlan::sentence));
+    if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &plan.decision.prediction) {
+        lines.push(format!(
+            "  Expected: mean error of the acceptance probability {:.4}, {:.0} % of the data per decision, posterior sds {}; \
+             {:.2} % of the decisions are audited on all rows.",
+            p.error,
+            100.0 * p.data_share,
+            p.sd_inflation.map_or("unknown".to_owned(), |ratio| format!("× {ratio:.3}")),
+            100.0 * settings.audit
+        ));
+    }
+    let draws = if settings.draws >= UNBOUNDED {
+        "draws until the limit you set".to_owned()
+    } else {
+        format!("{} draws", count(settings.draws as f64))
+    };
+    lines.push(format!(
+        "Length: {}, {} warm-up steps and {draws} each, seed {}.",
+        if settings.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", settings.chains) },
+        count(settings.warmup as f64),
+        settings.seed
+    ));
+    if let Some(takes) = takes(plan) {
+        lines.push(format!("Time: {takes}, at the pace of the first steps."));
+    }
+    lines.extend(plan.wide.as_ref().map(WideRecord::sentence));
+    if let Some(storage) = plan.storage.as_ref().filter(|_| settings.record_every > 1) {
+        lines.push(storage.sentence(settings.record_every, Some(settings.draws), dialect));
+    }
+    lines.extend(plan.expected.as_ref().map(|expected| size(plan, expected)));
+    lines.iter().map(|line| austerity_io::text::printable(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Why this rule decides.
+pub(crate) fn why(plan: &Plan) -> String {
+    let report = || plan.surrogate.as_ref().map_or(String::new(), |record| record.report.sentence());
+    match &plan.decision.reason {
+        Why::Asked => "exact decisions, as asked for".into(),
+        Why::AskedOnResiduals => "exact decisions on all residuals, as asked for".into(),
+        Why::SumsOfSquares => "exact decisions from sums of squares and products: no row is read".into(),
+        Why::Contradicted => "exact decisions, since audits contradicted a test".into(),
+        Why::FarFromNormal => "exact decisions: the posterior is far from normal".into(),
+        Why::NoMoves => "exact decisions: the pilot met no move that a test could decide".into(),
+        Why::IndependentDraws { acceptance, steps } => format!(
+            "exact decisions: {:.0} % of the independent draws are accepted, so each is worth about {steps:.0} random-walk steps; a test saves \
+             little on moves that long",
+            100.0 * acceptance
+        ),
+        Why::Bounds { asked: true } => format!("exact decisions by bounds, as asked for; {}", report()),
+        Why::Bounds { asked: false } => {
+            format!("exact decisions by bounds, since audits contradicted a test; {}", report())
+        }
+        Why::Residuals => report(),
+        Why::Test { origin, threshold } => format!("{}{}", origin_words(origin), threshold_words(*threshold)),
+        Why::ExactByDesign { finding } => finding.clone(),
+        Why::LeastRisk { ways } => {
+            format!("of {ways} rules and lengths of steps the one with the least predicted risk")
+        }
+        Why::TooWide => too_wide(plan),
+        Why::UnsafeResiduals => {
+            "exact decisions on all rows, since residuals of a surrogate cannot be sampled safely".into()
+        }
+        Why::Told(words) => words.clone(),
+    }
+}
+
+fn origin_words(origin: &Origin) -> String {
+    match origin {
+        Origin::Asked => "the test that was asked for".into(),
+        Origin::Designed(finding) => format!("designed: {finding}"),
+        Origin::Cheapest(finding) => finding.clone(),
+    }
+}
+
+fn threshold_words(threshold: Threshold) -> String {
+    match threshold {
+        Threshold::AsGiven => String::new(),
+        Threshold::Compensated(lambda) => format!(", its threshold compensated by λ = {lambda:.3}"),
+        Threshold::NoLambda => {
+            ", not compensated (no λ exists: the noise of its first look is too large)".into()
+        }
+    }
+}
+
+fn too_wide(plan: &Plan) -> String {
+    let rows = count(plan.data.rows as f64);
+    let Some([standard_error, share, spread]) = plan.wide.as_ref().and_then(|wide| wide.residuals) else {
+        return "exact decisions on all rows".into();
+    };
+    format!(
+        "exact decisions on all rows, since {} coefficients are too many for a test on residuals of {rows} rows: it would read {:.0} % of them, its log ratio would have a standard error of \
+         {standard_error:.1} after 64 rows, and the residuals of independent draws differ by {spread:.1} (sd)",
+        plan.model.parameters,
+        100.0 * share
+    )
+}
+
+/// Why there is no surrogate, where there is a reason beyond the options.
+pub(crate) fn without(why: &Without) -> Option<String> {
+    match why {
+        Without::Unasked => None,
+        Without::Failed(error) => Some(error.clone()),
+        Without::Blind(report) => Some(report.sentence()),
+        Without::Dear => {
+            Some("its residuals are so large here that decisions about the rows themselves cost less".into())
+        }
+        Without::Skewed { parameter, off } => Some(format!(
+            "two standard deviations from the mode of {parameter} its log density would be off by {off:.1}; the data are too few, or events too rare"
+        )),
+    }
+}
+
+/// Memory and disk.
+fn size(plan: &Plan, expected: &Expected) -> String {
+    let mega = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let Expected { resident, data, disk, .. } = *expected;
+    let data = if plan.data.mapped {
+        format!("{} of data mapped from disk through the system's cache", mega(data))
+    } else {
+        format!("{} of it data", mega(data))
+    };
+    let most = if plan.settings.draws >= UNBOUNDED { "at most" } else { "about" };
+    format!("Memory: {} resident, {data}. Disk: {most} {}.", mega(resident), mega(disk))
+}
