@@ -170,6 +170,9 @@ pub(super) fn numbers(request: &Request, names: &[String]) -> Result<usize, Fail
     Ok(each * request.shape.chains.unwrap_or(4) as usize)
 }
 
+/// One state per chain, or one for all.
+type Starts = Vec<Vec<f64>>;
+
 /// What is known of a run before it is planned.
 pub(super) struct Planner<'a> {
     pub(super) request: &'a Request,
@@ -254,7 +257,7 @@ impl Planner<'_> {
         model: &'m M,
         settings: &Settings,
         proposal: &P,
-    ) -> Result<(MetropolisSampler<'m, M, P>, Vec<Vec<f64>>), Failure> {
+    ) -> Result<(MetropolisSampler<'m, M, P>, Starts), Failure> {
         let chains = settings.first_chain..settings.first_chain + settings.chains;
         let starts = starts(&self.start, settings.seed, chains)?;
         match Sampler::new(model, settings, proposal, &starts) {

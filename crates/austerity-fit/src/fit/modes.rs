@@ -66,7 +66,7 @@ impl Modes {
     pub(super) fn of<M: Regression>(family: Family, model: &M, mode: &Mode, width: f64) -> Self {
         let priors = model.priors();
         Self::proved(family, priors, mode)
-            .unwrap_or_else(|| Self::search(family, (model, model), mode, width, Vec::new()))
+            .unwrap_or_else(|| Self::search((model, model), mode, &family.typical(width), Vec::new()))
     }
 
     /// Looks for others on few rows, then on all.
@@ -80,14 +80,14 @@ impl Modes {
             return Ok(proved);
         }
         let (few, starts) = model.dispersed(mode)?;
-        Ok(Self::search(family, (model, &few), mode, width, starts))
+        Ok(Self::search((model, &few), mode, &family.typical(width), starts))
     }
 
+    /// Climbs from dispersed starts on few rows, then on all. `extra` are usual values of the parameters of the likelihood.
     fn search<M: Regression>(
-        family: Family,
         (model, few): (&M, &M),
         mode: &Mode,
-        width: f64,
+        extra: &[f64],
         more: Vec<Vec<f64>>,
     ) -> Self {
         let priors = model.priors();
@@ -95,10 +95,9 @@ impl Modes {
         let likelihood = few.with_priors(flat).and_then(|model| find_mode(&model, &mode.state)).ok();
         // Seeded by nothing that a user chooses: the same data have the same modes.
         let mut rng = stream(0, 0, Role::Start);
-        let extra = family.typical(width);
         let likelihood = likelihood.as_ref().map(|mode| &mode.state[..]);
         let mut starts = more;
-        starts.extend(dispersed_starts(priors, mode, likelihood, &extra, &mut rng));
+        starts.extend(dispersed_starts(priors, mode, likelihood, extra, &mut rng));
         let near = find_mode(few, &mode.state).ok();
         let known = usize::from(near.is_some());
         let found = distinct_modes(few, near.into_iter().collect(), &starts);

@@ -142,6 +142,18 @@ impl FindMode<'_> {
         starts.iter().find_map(|start| find_mode(model, start).ok())
     }
 
+    /// What to do about a mode that was not found.
+    fn no_mode(&self, error: &austerity::Error, flat: bool) -> Failure {
+        let why = if flat && self.family.kind() == ResponseKind::Binary {
+            format!("with a flat prior this happens when the data are separable; {PROPER}")
+        } else if flat {
+            format!("a flat prior leaves open what the data do not tell; {PROPER}")
+        } else {
+            "look for columns that repeat each other or differ wildly in scale, or use a tighter prior".into()
+        };
+        Failure::Usage(format!("the posterior has no mode that could be found: {error}; {why}"))
+    }
+
     /// Where a search begins: at 0; with an unknown σ at the mean and the spread of the response, far from which the likelihood of Student noise is
     /// all but flat.
     fn first(&self, parameters: usize) -> Vec<f64> {
@@ -178,21 +190,12 @@ impl FindMode<'_> {
                 )));
             }
         }
-        let mode = found.map_err(|error| {
-            if exact {
-                return Failure::Usage(format!(
-                    "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; use fewer \
-                     columns, or give sigma a prior that keeps it above 0, such as log-normal:0,1"
-                ));
-            }
-            let why = if flat && self.family.kind() == ResponseKind::Binary {
-                format!("with a flat prior this happens when the data are separable; {PROPER}")
-            } else if flat {
-                format!("a flat prior leaves open what the data do not tell; {PROPER}")
-            } else {
-                "look for columns that repeat each other or differ wildly in scale, or use a tighter prior".into()
-            };
-            Failure::Usage(format!("the posterior has no mode that could be found: {error}; {why}"))
+        let mode = found.map_err(|error| match exact {
+            true => Failure::Usage(format!(
+                "{width} parameters and {rows} rows: every row can be hit exactly, so nothing keeps sigma from 0; use fewer \
+                 columns, or give sigma a prior that keeps it above 0, such as log-normal:0,1"
+            )),
+            false => self.no_mode(&error, flat),
         })?;
         let modes = modes(&mode)?;
         let mode = modes.weighed.first().map_or(mode, |first| first.mode.clone());
