@@ -31,7 +31,7 @@ use crate::request::LengthOptions;
 
 pub(super) use candidates::{Residuals, on_residuals, on_rows, rows_serve};
 pub(super) use hurry::{Hurried, hurry};
-pub(super) use spend::{follow, stretch};
+pub(super) use spend::{follow, limit};
 use words::least_budget;
 pub(super) use words::too_small;
 

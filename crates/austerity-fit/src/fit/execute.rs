@@ -61,7 +61,10 @@ impl Keeping {
 
     /// Settings until the next change of rule or thinning, after `draw` draws of the shortest chain.
     pub(super) fn leg(&self, plan: &Plan, draw: u64, budget: Option<&Budget>) -> Settings {
-        let mut settings = budget::stretch(plan, draw, budget);
+        let mut settings = plan.settings.clone();
+        if let Some(planned) = &plan.budget {
+            budget::limit(&mut settings, planned, draw, budget);
+        }
         if let (None, Some(left)) = (budget, self.left())
             && settings.limits.seconds.is_some()
         {

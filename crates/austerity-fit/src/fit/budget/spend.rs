@@ -15,10 +15,13 @@ use crate::budget as spending;
 /// A stretch that takes so many times as long as was planned is cut short.
 const PATIENCE: f64 = 1.5;
 
-/// Settings of the stretch of a run at `draw`: its end, and the time that is left.
-pub(in super::super) fn stretch(plan: &Plan, draw: u64, budget: Option<&Budget>) -> Settings {
-    let mut settings = plan.settings.clone();
-    let Some(plan) = &plan.budget else { return settings };
+/// Limits settings to the stretch of a plan at `draw`: its end, and the time that is left.
+pub(in super::super) fn limit(
+    settings: &mut Settings,
+    plan: &BudgetPlan,
+    draw: u64,
+    budget: Option<&Budget>,
+) {
     let at = plan.at(draw);
     let followed = plan.stretches.get(at + 1).map(|next| next.from);
     let end = match budget {
@@ -27,9 +30,8 @@ pub(in super::super) fn stretch(plan: &Plan, draw: u64, budget: Option<&Budget>)
     };
     settings.draws = settings.draws.min(end);
     if let Some(budget) = budget {
-        clock(&mut settings, budget);
+        clock(settings, budget);
     }
-    settings
 }
 
 /// The time that is left becomes the limit, or, of a stretch that ends after some draws, what it may take.
