@@ -57,13 +57,14 @@ fn a_browser_shows_an_experiment_and_the_index_on_a_desk_and_on_a_phone() {
         (Verdict::Unclear, format!("<b> & {}", "0.123456789 at ε = 0.05, ".repeat(20)));
     let (figures, checks) = (outcome.sections.len() as f64, outcome.checks().count() as f64);
     let page = experiment(&outcome, Size::Quick, 12.3);
-    let desk = studio.look("desk", &page, PROBE, (1280, 1600), &[]);
+    let desk = studio.look("desk", (&page, PROBE), (1280, 1600), &[]);
     check(&desk, figures, checks);
     assert_eq!(desk.number("columns"), 2.0, "figure and claims stand side by side: {}", desk.0);
-    let phone = studio.look("phone", &page, PROBE, (390, 3600), &[]);
+    let phone = studio.look("phone", (&page, PROBE), (390, 3600), &[]);
     check(&phone, figures, checks);
     assert_eq!(phone.number("columns"), 1.0, "{}", phone.0);
-    let dark = studio.look("dark", &page, PROBE, (1280, 1600), &["--blink-settings=preferredColorScheme=0"]);
+    let dark =
+        studio.look("dark", (&page, PROBE), (1280, 1600), &["--blink-settings=preferredColorScheme=0"]);
     check(&dark, figures, checks);
     assert_ne!(dark.get("ground"), desk.get("ground"), "dark mode has a ground of its own");
 
@@ -73,7 +74,7 @@ fn a_browser_shows_an_experiment_and_the_index_on_a_desk_and_on_a_phone() {
     });
     let list = index(&[result.clone(), result]);
     for (name, size) in [("index-desk", (1280, 1600)), ("index-phone", (390, 3600))] {
-        check(&studio.look(name, &list, PROBE, size, &[]), 0.0, 2.0 * checks.len() as f64);
+        check(&studio.look(name, (&list, PROBE), size, &[]), 0.0, 2.0 * checks.len() as f64);
     }
 }
 
@@ -82,7 +83,7 @@ fn the_probe_sees_what_is_broken() {
     let Some(studio) = Studio::open("reproduce-pages") else { return };
     let faults = "<div style=\"width:2000px\">wide</div><script>not_a_function();</script></body>";
     let page = index(&[]).replacen("</body>", faults, 1);
-    let found = studio.look("broken", &page, PROBE, (390, 800), &[]);
+    let found = studio.look("broken", (&page, PROBE), (390, 800), &[]);
     assert!(found.get("problems").contains("not_a_function"), "{}", found.0);
     assert!(found.number("wide") >= 1.0 && found.number("scroll") > found.number("inner"), "{}", found.0);
 }
