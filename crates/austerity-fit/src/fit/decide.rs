@@ -13,7 +13,6 @@
 
 use austerity::design::{Pairs, Prediction, Steps, choice, choose, compensation, predict};
 use austerity::rule;
-use austerity::rule::bound::Base;
 use austerity::rule::{Bound, Guard, Law, Looks, RuleSettings, SequentialSettings, Statistic, audit};
 
 use super::healing::Care;
@@ -332,45 +331,5 @@ impl Wanted {
         let design = search.best.as_ref().unwrap_or(&search.nearest);
         let settings = design.candidate.settings(Statistic::Student, self.plain_law(), self.block_rows);
         Ok((settings, Origin::Designed(search.verdict())))
-    }
-}
-
-/// A test in words.
-pub(crate) fn words(rule: &RuleSettings) -> String {
-    match rule {
-        RuleSettings::Exact { law: Law::Metropolis } => "exact Metropolis–Hastings".into(),
-        RuleSettings::Exact { law } => format!("exact Metropolis–Hastings, threshold {}", law_words(*law)),
-        RuleSettings::Certified { .. } => {
-            "certified: exact; rows are read only where bounds cannot decide".into()
-        }
-        RuleSettings::Own(own) => format!("a rule of your own, {}", own.name()),
-        RuleSettings::Sequential(test) => {
-            let looks = match &test.looks {
-                Looks::Growing { first, growth } if *growth == 1.0 => format!("looks every {first} rows"),
-                Looks::Growing { first, growth } => format!("first look {first} rows, then × {growth}"),
-                other => format!("looks {other:?}"),
-            };
-            let base = match test.bound.base {
-                Base::Epsilon(epsilon) => format!("ε = {epsilon:.4}"),
-                Base::Critical(critical) => format!("G0 = {critical:.3}"),
-            };
-            let guard = if test.guard.is_some() { "guard on" } else { "no guard" };
-            let stop = test.stop_at.map_or(String::new(), |tau| {
-                format!(", stops once the standard error of the log ratio is below τ = {tau}")
-            });
-            format!(
-                "sequential test: {looks}, {base}, threshold {}, blocks of {} rows, {guard}{stop}",
-                law_words(test.law),
-                test.block_rows
-            )
-        }
-    }
-}
-
-fn law_words(law: Law) -> String {
-    match law {
-        Law::Metropolis => "plain".into(),
-        Law::Logistic => "logistic".into(),
-        Law::Compensated { lambda } => format!("compensated by λ = {lambda:.3}"),
     }
 }

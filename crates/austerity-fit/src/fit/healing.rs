@@ -21,8 +21,8 @@ use austerity::rule::RuleSettings;
 use austerity::run::{Checkpoint, Contradiction, Tally, UNBOUNDED};
 use serde::{Deserialize, Serialize};
 
-use super::decide::{self, Wanted};
-use super::plan::Plan;
+use super::decide::Wanted;
+use super::plan::{Plan, words};
 use super::{Asked, Goal, Host, begin};
 use crate::model::Family;
 use crate::output::Failure;
@@ -175,7 +175,7 @@ pub(super) fn diagnose(run: &RunFile, saved: &Saved, begun: Instant) -> Option<H
         run.plan.surrogate.is_some(),
         run.plan.model.family.has_bounds(),
     )?;
-    Some(Healed { given_up: decide::words(&run.plan.settings.rule), why, care, pending: true })
+    Some(Healed { given_up: words::rule(&run.plan.settings.rule), why, care, pending: true })
 }
 
 /// Records that the setting of a run is given up; its draws are worth nothing from here.

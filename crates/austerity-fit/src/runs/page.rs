@@ -8,7 +8,6 @@ use austerity_io::run::DrawsReader;
 use austerity_io::seal;
 
 use super::{Folder, Overview, RunFile, about, checks};
-use crate::fit::decide;
 use crate::fit::plan::words;
 use crate::output::{Failure, json, say};
 use crate::report::{ParameterDraws, PlannedTest, Report, Verdict, page};
@@ -129,7 +128,7 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
             .map(|p| pair(&format!("prior of {}", p.parameter), about::rounded(&p.prior))),
     );
     let decision = vec![
-        pair("rule", decide::words(&s.rule)),
+        pair("rule", words::rule(&s.rule)),
         pair("why", words::why(&run.plan)),
         pair("tolerance", run.plan.decision.tolerance.to_string()),
         pair("audited share", s.audit.to_string()),

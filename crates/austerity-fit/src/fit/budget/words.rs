@@ -52,7 +52,7 @@ impl BudgetPlan {
     /// One line per stretch.
     pub(crate) fn words(&self) -> Vec<String> {
         let words = |stretch: &Stretch| {
-            let rule = super::super::decide::words(&self.candidates[stretch.candidate].rule);
+            let rule = super::super::plan::words::rule(&self.candidates[stretch.candidate].rule);
             format!("from draw {}, after {}: {rule}", stretch.from, amount(self.unit, stretch.spent))
         };
         self.stretches.iter().map(words).collect()

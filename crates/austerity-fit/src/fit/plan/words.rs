@@ -1,11 +1,11 @@
 //! The plan of a new run in words: data, model, priors, proposal, rule with its reason, length, memory and disk.
 
-use austerity::rule::RuleSettings;
+use austerity::rule::bound::Base;
+use austerity::rule::{Law, Looks, RuleSettings};
 use austerity::run::UNBOUNDED;
 
 use super::{Expected, Origin, Plan, Threshold, Why, Without};
 use crate::fit::budget::BudgetPlan;
-use crate::fit::decide;
 use crate::fit::progress::duration;
 use crate::fit::wide::WideRecord;
 use crate::report::count;
@@ -69,7 +69,7 @@ pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
     lines.extend(fatal.map(|hazard| format!("• {hazard}")));
     lines.extend(about::priors(&plan.model.priors, plan.model.family));
     lines.push(format!("Proposal: {}.", plan.proposal));
-    lines.push(format!("Accept/reject rule: {}.", decide::words(&settings.rule)));
+    lines.push(format!("Accept/reject rule: {}.", rule(&settings.rule)));
     lines.push(format!("  Why: {}.", why(plan)));
     lines.extend(plan.budget.as_ref().map(BudgetPlan::sentence));
     if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &plan.decision.prediction) {
@@ -166,6 +166,46 @@ fn too_wide(plan: &Plan) -> String {
         plan.model.parameters,
         100.0 * share
     )
+}
+
+/// An accept/reject rule.
+pub(crate) fn rule(rule: &RuleSettings) -> String {
+    match rule {
+        RuleSettings::Exact { law: Law::Metropolis } => "exact Metropolis–Hastings".into(),
+        RuleSettings::Exact { law } => format!("exact Metropolis–Hastings, threshold {}", law_words(*law)),
+        RuleSettings::Certified { .. } => {
+            "certified: exact; rows are read only where bounds cannot decide".into()
+        }
+        RuleSettings::Own(own) => format!("a rule of your own, {}", own.name()),
+        RuleSettings::Sequential(test) => {
+            let looks = match &test.looks {
+                Looks::Growing { first, growth } if *growth == 1.0 => format!("looks every {first} rows"),
+                Looks::Growing { first, growth } => format!("first look {first} rows, then × {growth}"),
+                other => format!("looks {other:?}"),
+            };
+            let base = match test.bound.base {
+                Base::Epsilon(epsilon) => format!("ε = {epsilon:.4}"),
+                Base::Critical(critical) => format!("G0 = {critical:.3}"),
+            };
+            let guard = if test.guard.is_some() { "guard on" } else { "no guard" };
+            let stop = test.stop_at.map_or(String::new(), |tau| {
+                format!(", stops once the standard error of the log ratio is below τ = {tau}")
+            });
+            format!(
+                "sequential test: {looks}, {base}, threshold {}, blocks of {} rows, {guard}{stop}",
+                law_words(test.law),
+                test.block_rows
+            )
+        }
+    }
+}
+
+fn law_words(law: Law) -> String {
+    match law {
+        Law::Metropolis => "plain".into(),
+        Law::Logistic => "logistic".into(),
+        Law::Compensated { lambda } => format!("compensated by λ = {lambda:.3}"),
+    }
 }
 
 /// Why there is no surrogate, where there is a reason beyond the options.
