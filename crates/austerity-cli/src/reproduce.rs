@@ -36,8 +36,10 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
             }
         };
         let control = interrupt::control();
-        let context =
-            Context::new(size, common.seed(), common.threads, data.clone(), &cache, control, &observer);
+        let context = Context::new(size, common.seed(), &cache, &observer)
+            .threads(common.threads)
+            .data(data.clone())
+            .stopped_by(control);
         let outcome = (experiment.run)(&context).map_err(Failure::other)?;
         let seconds = start.elapsed().as_secs_f64();
         write::write(&options.out, experiment.name, &outcome, &context, seconds).map_err(Failure::other)?;

@@ -47,13 +47,12 @@ fn stored<T: DeserializeOwned>(path: &std::path::Path, wanted: &Value) -> Option
 mod tests {
     use super::*;
     use crate::context::{Size, Stage};
-    use austerity::run::Control;
 
     #[test]
     fn a_truth_is_computed_once_per_settings() {
         let folder = std::env::temp_dir().join(format!("austerity-truth-{}", std::process::id()));
         let observer = |_: &Stage| {};
-        let context = Context::new(Size::Quick, 1, 1, Vec::new(), &folder, Control::new(), &observer);
+        let context = Context::new(Size::Quick, 1, &folder, &observer).threads(1);
         let value = vec![0.1 + 0.2, 1e-300, -7.0];
         let compute = || Ok(value.clone());
         let settings = json!({"steps": 5, "scale": 0.1});

@@ -62,22 +62,33 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// A context that looks for data in the directories `data`, in that order, keeps ground truths in `cache`, ends when `control` is
-    /// stopped and tells `observer` how far it is.
-    pub fn new(
-        size: Size,
-        seed: u64,
-        threads: usize,
-        data: Vec<PathBuf>,
-        cache: &Path,
-        control: Control,
-        observer: &'a (dyn Fn(&Stage) + Sync),
-    ) -> Self {
+    /// A context that keeps ground truths in `cache` and tells `observer` how far it is. It has no data sets, and as many threads as the
+    /// machine.
+    pub fn new(size: Size, seed: u64, cache: &Path, observer: &'a (dyn Fn(&Stage) + Sync)) -> Self {
+        let (data, cache, control) = (Vec::new(), cache.into(), Control::new());
+        Self { size, seed, threads: 0, data, cache, control, observer, start: Instant::now() }.threads(0)
+    }
+
+    /// This context with so many threads; 0 for as many as the machine has.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             given => given,
         };
-        Self { size, seed, threads, data, cache: cache.into(), control, observer, start: Instant::now() }
+        Self { threads, ..self }
+    }
+
+    /// This context with data sets that are looked for in the directories `data`, in that order.
+    #[must_use]
+    pub fn data(self, data: Vec<PathBuf>) -> Self {
+        Self { data, ..self }
+    }
+
+    /// This context, which ends when `control` is stopped.
+    #[must_use]
+    pub fn stopped_by(self, control: Control) -> Self {
+        Self { control, ..self }
     }
 
     /// A data set, where it can be had.
@@ -122,8 +133,9 @@ mod tests {
             |stage: &Stage| told.lock().unwrap().push((stage.doing.to_owned(), stage.remaining.is_some()));
         let control = Control::new();
         let folder = std::env::temp_dir();
-        let context =
-            Context::new(Size::Quick, 1, 0, vec![folder.clone()], &folder, control.clone(), &observer);
+        let context = Context::new(Size::Quick, 1, &folder, &observer)
+            .data(vec![folder.clone()])
+            .stopped_by(control.clone());
         assert!(context.threads > 0 && context.dataset("no such file").is_none());
         context.stage("first", 0.0).unwrap();
         context.stage("second", 0.5).unwrap();

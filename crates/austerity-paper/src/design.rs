@@ -260,13 +260,12 @@ fn data_checks(tested: &[Tested]) -> Vec<Check> {
 pub(crate) mod tests {
     use super::*;
     use crate::context::{Size, Stage};
-    use austerity::run::Control;
 
     /// A tiny run on a stand-in.
     pub(crate) fn tiny() -> Outcome {
         let cache = std::env::temp_dir().join(format!("austerity-design-{}", std::process::id()));
         let observer = |_: &Stage| {};
-        let context = Context::new(Size::Quick, 3, 2, Vec::new(), &cache, Control::new(), &observer);
+        let context = Context::new(Size::Quick, 3, &cache, &observer).threads(2);
         let sizes = Sizes { rows: 4_000, truth_steps: 1_000, chains: 1, seconds: 0.0 };
         let outcome = run_with(&context, &Plan { sizes, targets: vec![0.02, 0.1], pairs: 20 }).unwrap();
         std::fs::remove_dir_all(&cache).unwrap();

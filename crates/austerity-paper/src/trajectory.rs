@@ -57,17 +57,25 @@ pub struct Trajectory {
     pub seconds: f64,
 }
 
-/// Runs `kernel` from `state` (steps are numbered from `streams.step()` on) and keeps the means of `width` test functions that
+/// A chain that is followed; its steps are numbered from `streams.step()` on.
+pub struct Following<'a, K: Kernel> {
+    /// What makes its steps.
+    pub kernel: &'a mut K,
+    /// The state it is at.
+    pub state: &'a mut K::State,
+    /// Its randomness.
+    pub streams: &'a mut Streams,
+}
+
+/// Runs a chain and keeps the means of `width` test functions that
 /// `observe` writes.
 pub fn follow<K: Kernel>(
     context: &Context,
-    kernel: &mut K,
-    state: &mut K::State,
-    streams: &mut Streams,
-    grid: &Grid,
-    width: usize,
+    chain: Following<'_, K>,
+    (grid, width): (&Grid, usize),
     mut observe: impl FnMut(&K::State, &mut [f64]),
 ) -> Result<Trajectory> {
+    let Following { kernel, state, streams } = chain;
     let mut counters = Counters::default();
     let mut checkpoints = Vec::with_capacity(grid.seconds.len());
     let (mut sums, mut value) = (vec![0.0; width], vec![0.0; width]);

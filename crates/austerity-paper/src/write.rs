@@ -90,14 +90,13 @@ mod tests {
     use super::*;
     use crate::context::{Size, Stage};
     use crate::outcome::{Check, Section};
-    use austerity::run::Control;
     use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 
     #[test]
     fn a_folder_holds_all_that_was_found() {
         let folder = std::env::temp_dir().join(format!("austerity-write-{}", std::process::id()));
         let observer = |_: &Stage| {};
-        let context = Context::new(Size::Quick, 1, 1, Vec::new(), &folder, Control::new(), &observer);
+        let context = Context::new(Size::Quick, 1, &folder, &observer).threads(1);
         let curve = Curve { label: "a".into(), points: vec![(0.0, 1.0), (1.0, 2.0)] };
         let axes = || Axis::new("x", Scale::Linear);
         let figure =

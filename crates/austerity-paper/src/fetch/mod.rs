@@ -170,7 +170,10 @@ pub fn fetch(set: DataSet, options: &Options, watch: &mut dyn FnMut(&Event)) -> 
         .sources()
         .iter()
         .zip(&expected)
-        .map(|(source, sum)| obtain::obtain(set, source, sum.as_deref(), options, watch))
+        .map(|(source, sum)| {
+            let wanted = obtain::Wanted { source, expected: sum.as_deref() };
+            obtain::obtain(set, wanted, options, watch)
+        })
         .collect::<Result<_>>()?;
     watch(&Event::Preparing);
     let paths: Vec<&std::path::Path> = sources.iter().map(|source| source.path.as_path()).collect();

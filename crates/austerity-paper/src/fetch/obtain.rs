@@ -18,14 +18,26 @@ pub(crate) struct Obtained {
     pub(crate) entry: SourceEntry,
 }
 
-/// Finds or downloads a source and checks it; `expected` is `None` where nothing is known.
+/// A source, and its checksum where it is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) expected: Option<&'a str>,
+}
+
+/// Where downloads are kept.
+fn downloads(options: &Options) -> PathBuf {
+    options.out.join("downloads")
+}
+
+/// Finds or downloads a source and checks it.
 pub(crate) fn obtain(
     set: DataSet,
-    source: &Source,
-    expected: Option<&str>,
+    wanted: Wanted<'_>,
     options: &Options,
     watch: &mut dyn FnMut(&Event),
 ) -> Result<Obtained> {
+    let Wanted { source, expected } = wanted;
     if let Some(Origin::Folder(folder)) = &options.from {
         let path = source
             .served
@@ -39,16 +51,16 @@ pub(crate) fn obtain(
                 names: source.served.iter().map(|&name| name.into()).collect(),
             });
         };
-        let entry = judge(&path, source, expected, &path.display().to_string(), watch)?;
+        let entry = judge(&path, wanted, &path.display().to_string(), watch)?;
         return Ok(Obtained { path, entry });
     }
-    let folder = options.out.join("downloads");
+    let folder = downloads(options);
     std::fs::create_dir_all(&folder).map_err(Error::io("make", &folder))?;
     // Without a checksum nothing says that a file left here is the one that is asked for now.
     if expected.is_some() {
         let kept = source.served.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
         for path in kept {
-            if let Ok(entry) = judge(&path, source, expected, &path.display().to_string(), watch) {
+            if let Ok(entry) = judge(&path, wanted, &path.display().to_string(), watch) {
                 watch(&Event::Kept { file: name_of(&path) });
                 return Ok(Obtained { path, entry });
             }
@@ -56,7 +68,7 @@ pub(crate) fn obtain(
     }
     let mut failures = Vec::new();
     for url in addresses(set, source, options) {
-        match from_address(&url, &folder, source, expected, options, watch) {
+        match from_address(&url, wanted, options, watch) {
             Ok(obtained) => return Ok(obtained),
             // What the network cannot mend.
             Err(error @ (Error::Io { .. } | Error::Setting(_))) => return Err(error),
@@ -93,22 +105,20 @@ fn addresses(set: DataSet, source: &Source, options: &Options) -> Vec<String> {
 
 fn from_address(
     url: &str,
-    folder: &Path,
-    source: &Source,
-    expected: Option<&str>,
+    wanted: Wanted<'_>,
     options: &Options,
     watch: &mut dyn FnMut(&Event),
 ) -> Result<Obtained> {
-    let path = folder.join(url.rsplit('/').next().unwrap_or(source.name));
-    let resumed = download(url, &path, expected.is_some(), options, watch)?;
-    let mut judged = judge(&path, source, expected, url, watch);
+    let path = downloads(options).join(url.rsplit('/').next().unwrap_or(wanted.source.name));
+    let resumed = download(url, &path, wanted.expected.is_some(), options, watch)?;
+    let mut judged = judge(&path, wanted, url, watch);
     if let (Err(error), true) = (&judged, resumed) {
         watch(&Event::Again {
             problem: format!("the resumed file is wrong ({error}): downloading all of it"),
         });
         remove(&path)?;
         download(url, &path, false, options, watch)?;
-        judged = judge(&path, source, expected, url, watch);
+        judged = judge(&path, wanted, url, watch);
     }
     match judged {
         Ok(entry) => Ok(Obtained { path, entry }),
@@ -124,13 +134,8 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 /// Unpacks a file and compares its checksum.
-fn judge(
-    path: &Path,
-    source: &Source,
-    expected: Option<&str>,
-    from: &str,
-    watch: &mut dyn FnMut(&Event),
-) -> Result<SourceEntry> {
+fn judge(path: &Path, wanted: Wanted<'_>, from: &str, watch: &mut dyn FnMut(&Event)) -> Result<SourceEntry> {
+    let Wanted { source, expected } = wanted;
     watch(&Event::Checking { file: name_of(path) });
     let damaged =
         |error: std::io::Error| Error::damaged(path, format!("from {from} cannot be unpacked: {error}"));

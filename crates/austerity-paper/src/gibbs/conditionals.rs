@@ -51,7 +51,7 @@ pub(super) fn measure(context: &Context, plan: &Plan, field: &Field) -> Result<V
         let table = table(plan, epsilon)?;
         all.extend(parallel::each(context.threads, &places, |index, place| {
             let chain = (number * places.len() + index) as u32;
-            one(context, plan, field, place, epsilon, &table, chain)
+            one(context, plan, &Trial { field, place, epsilon, table: &table, chain })
         })?);
     }
     Ok(all)
@@ -92,15 +92,17 @@ fn places(context: &Context, plan: &Plan, field: &Field) -> Result<Vec<Place>> {
     Ok(found.into_iter().flatten().collect())
 }
 
-fn one(
-    context: &Context,
-    plan: &Plan,
-    field: &Field,
-    place: &Place,
+/// A conditional under a test.
+struct Trial<'a> {
+    field: &'a Field,
+    place: &'a Place,
     epsilon: f64,
-    table: &ErrorTable,
+    table: &'a ErrorTable,
     chain: u32,
-) -> Result<Measured> {
+}
+
+fn one(context: &Context, plan: &Plan, trial: &Trial<'_>) -> Result<Measured> {
+    let &Trial { field, place, epsilon, table, chain } = trial;
     let mut rule = Sequential::new(&plan.letter(epsilon), plan.factors())?;
     let mut order = BlockOrder::new(plan.factors(), 1, context.seed, chain)?;
     let mut neighbourhood = Neighbourhood::default();

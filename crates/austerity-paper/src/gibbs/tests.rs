@@ -10,7 +10,7 @@ use crate::outcome::Cell;
 fn a_tiny_run_has_every_figure_table_and_check() {
     let folder = std::env::temp_dir().join(format!("austerity-gibbs-{}", std::process::id()));
     let observer = |_: &Stage| {};
-    let context = Context::new(Size::Quick, 3, 2, Vec::new(), &folder, Control::new(), &observer);
+    let context = Context::new(Size::Quick, 3, &folder, &observer).threads(2);
     let outcome = carry_out(&context, Plan::tiny()).unwrap();
     let figures: Vec<&str> = outcome.sections.iter().map(|s| s.figure.as_ref().unwrap().0.as_str()).collect();
     let names =
@@ -50,6 +50,6 @@ fn an_interrupted_run_says_so() {
     let observer = |_: &Stage| {};
     let control = Control::new();
     control.stop();
-    let context = Context::new(Size::Quick, 3, 1, Vec::new(), &folder, control, &observer);
+    let context = Context::new(Size::Quick, 3, &folder, &observer).threads(1).stopped_by(control);
     assert!(matches!(carry_out(&context, Plan::tiny()), Err(crate::error::Error::Interrupted)));
 }

@@ -28,7 +28,7 @@ use crate::curves::{Point, risk_curve};
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::parallel;
-use crate::trajectory::{Grid, Trajectory, follow};
+use crate::trajectory::{Following, Grid, Trajectory, follow};
 
 use problem::{PAPER_ROWS, Problem, SOURCES};
 use stationary::Stationary;
@@ -163,7 +163,8 @@ fn one_chain(
     let mut streams = Streams::new(context.seed, chain);
     let every = if epsilon == 0.0 { 1 } else { 4 };
     let grid = Grid::geometric(sizes.seconds / 40.0, sizes.seconds, 28, every);
-    follow(context, &mut kernel, &mut state, &mut streams, &grid, 2, |state, out| {
+    let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
+    follow(context, chain, (&grid, 2), |state, out| {
         let distance = amari_distance(SOURCES, state, &problem.mixing).unwrap_or(f64::NAN);
         out.copy_from_slice(&[distance, distance * distance]);
     })

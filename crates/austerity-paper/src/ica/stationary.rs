@@ -134,7 +134,7 @@ fn compute(context: &Context, problem: &Problem, steps: usize) -> Result<Station
     let chains: Vec<u32> = (0..context.threads as u32).collect();
     let each = (steps / chains.len()).max(20);
     let runs = parallel::each(context.threads, &chains, |_, &chain| {
-        run(context, problem, &mode, &widths, each, chain)
+        run(context, problem, (&mode, &widths), (each, chain))
     })?;
     let skipped = (BURN_IN * each as f64) as usize;
     let kept: Vec<Vec<f64>> = runs.iter().map(|run| run.distances[skipped..].to_vec()).collect();
@@ -170,10 +170,8 @@ struct Run {
 fn run(
     context: &Context,
     problem: &Problem,
-    start: &[f64],
-    widths: &[f64],
-    steps: usize,
-    chain: u32,
+    (start, widths): (&[f64], &[f64]),
+    (steps, chain): (usize, u32),
 ) -> Result<Run> {
     let model = &problem.model;
     let scale = 2.38 / (PLANES.len() as f64).sqrt();

@@ -2,14 +2,13 @@
 
 use super::*;
 use crate::context::{Size, Stage};
-use austerity::run::Control;
 
 /// A run of a second or two on a stand-in: every figure, table and check is there, and every number that must be finite is.
 #[test]
 fn a_tiny_run_is_complete() {
     let cache = std::env::temp_dir().join(format!("austerity-ica-{}", std::process::id()));
     let observer = |_: &Stage| {};
-    let context = Context::new(Size::Quick, 3, 2, Vec::new(), &cache, Control::new(), &observer);
+    let context = Context::new(Size::Quick, 3, &cache, &observer).threads(2);
     let sizes = Sizes { rows: 4_000, truth_steps: 2_000, chains: 3, seconds: 0.05 };
     let outcome = run_with(&context, sizes).unwrap();
     assert!(outcome.about[0].contains("stand-ins"), "{}", outcome.about[0]);
@@ -48,7 +47,7 @@ fn on_demand_at_full_size() {
     let observer = |_: &Stage| {};
     for run in [run, crate::design::run] {
         let start = std::time::Instant::now();
-        let context = Context::new(size, 1, 0, data.clone(), &cache, Control::new(), &observer);
+        let context = Context::new(size, 1, &cache, &observer).data(data.clone());
         let outcome = run(&context).unwrap();
         println!("{} ({:.0} s)\n{}", outcome.title, start.elapsed().as_secs_f64(), outcome.about.join("\n"));
         for check in outcome.checks() {

@@ -198,7 +198,7 @@ pub(super) fn run<M: BatchGradient>(
         match method.epsilon {
             None => {
                 let kernel = Uncorrected::new(proposal, &start);
-                watch(context, target, kernel, |kernel| kernel.proposal().candidate, number, length.steps)
+                watch(context, target, (kernel, |kernel| kernel.proposal().candidate), (number, length.steps))
             }
             Some(epsilon) => {
                 // Algorithm 1; a test that must not err reads everything.
@@ -210,7 +210,7 @@ pub(super) fn run<M: BatchGradient>(
                 };
                 let order = BlockOrder::new(rows, rule.block_rows(), context.seed, number)?;
                 let kernel = Metropolis::new(&target.model, proposal, rule.build(rows)?, order, &start)?;
-                watch(context, target, kernel, |kernel| kernel.proposal().candidate, number, length.steps)
+                watch(context, target, (kernel, |kernel| kernel.proposal().candidate), (number, length.steps))
             }
         }
     })?;
@@ -222,10 +222,8 @@ pub(super) fn run<M: BatchGradient>(
 fn watch<M, K: Kernel<State = Vec<f64>>>(
     context: &Context,
     target: &Target<M>,
-    mut kernel: K,
-    candidate: impl Fn(&K) -> f64,
-    number: u32,
-    steps: u64,
+    (mut kernel, candidate): (K, fn(&K) -> f64),
+    (number, steps): (u32, u64),
 ) -> Result<Record> {
     let mut record = Record::default();
     let mut draws = Vec::with_capacity((steps / THIN) as usize);

@@ -1,7 +1,5 @@
 //! A tiny run has every figure, table and claim, and finite numbers.
 
-use austerity::run::Control;
-
 use super::*;
 use crate::context::Stage;
 use crate::outcome::Cell;
@@ -10,7 +8,7 @@ use crate::outcome::Cell;
 fn a_tiny_run_has_all_parts() {
     let folder = std::env::temp_dir();
     let observer = |_: &Stage| {};
-    let context = Context::new(Size::Quick, 1, 1, Vec::new(), &folder, Control::new(), &observer);
+    let context = Context::new(Size::Quick, 1, &folder, &observer).threads(1);
     let length = Length { chains: 3, steps: 600 };
     let outcome = planned(&context, Plan { toy: length, other: length, rows: 1000, data_sets: 2 }).unwrap();
     let figures: Vec<&str> =

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::curves::{Point, risk_curve};
 use crate::error::Result;
 use crate::parallel;
-use crate::trajectory::{Checkpoint, Grid, Trajectory, follow};
+use crate::trajectory::{Checkpoint, Following, Grid, Trajectory, follow};
 
 /// Times at which chains are looked at: each √2 of the one before, so that half the time is among them.
 const TIMES: usize = 21;
@@ -148,7 +148,8 @@ fn one(
     let ratio = 2f64.powf(1.0 / PER_DOUBLING as f64);
     let grid = Grid::geometric(plan.seconds / ratio.powi(TIMES as i32 - 1), plan.seconds, TIMES, plan.every);
     let (points, dimension) = (problem.points.len(), problem.dimension());
-    follow(context, &mut kernel, &mut state, &mut streams, &grid, points + 2 * dimension, |state, out| {
+    let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
+    follow(context, chain, (&grid, points + 2 * dimension), |state, out| {
         let (predictions, moments) = out.split_at_mut(points);
         problem.points.predict(state, predictions);
         let (first, second) = moments.split_at_mut(dimension);

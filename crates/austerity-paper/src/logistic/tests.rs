@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use austerity::run::Control;
-
 use super::*;
 use crate::context::Stage;
 use crate::outcome::Cell;
@@ -13,7 +11,7 @@ use crate::outcome::Cell;
 fn a_small_run_has_every_figure_table_and_claim() {
     let folder = std::env::temp_dir().join(format!("austerity-logistic-{}", std::process::id()));
     let observer = |stage: &Stage| assert!((0.0..=1.0).contains(&stage.done));
-    let context = Context::new(Size::Quick, 3, 2, Vec::new(), &folder, Control::new(), &observer);
+    let context = Context::new(Size::Quick, 3, &folder, &observer).threads(2);
     let problem = Problem::generate(700, 30, 6, 3).unwrap();
     let plan = Plan { seconds: 0.02, chains: 3, every: 2, first_look: 64, truth: (3, 100, 200) };
     let outcome = run_on(&context, &problem, &plan).unwrap();
@@ -61,7 +59,7 @@ fn a_small_run_has_every_figure_table_and_claim() {
 fn the_truth_is_about_the_posterior_asked_for() {
     let folder = std::env::temp_dir().join(format!("austerity-logistic-truth-{}", std::process::id()));
     let observer = |_: &Stage| {};
-    let context = Context::new(Size::Quick, 5, 2, Vec::new(), &folder, Control::new(), &observer);
+    let context = Context::new(Size::Quick, 5, &folder, &observer).threads(2);
     let problem = Problem::generate(2000, 25, 4, 5).unwrap();
     let plan = Plan { seconds: 0.01, chains: 2, every: 1, first_look: 64, truth: (4, 200, 500) };
     let truth = Truth::find(&context, &problem, &plan).unwrap();

@@ -16,7 +16,7 @@ use crate::context::{Context, Size};
 use crate::curves::{Point, risk_curve};
 use crate::error::{Error, Result};
 use crate::parallel;
-use crate::trajectory::{Grid, Trajectory, follow};
+use crate::trajectory::{Following, Grid, Trajectory, follow};
 
 /// How much is done on one data set.
 #[derive(Clone, Debug, Serialize)]
@@ -374,7 +374,8 @@ fn group(
     let runs = parallel::each(context.threads, &numbers, |_, &number| {
         let (mut kernel, mut state, mut streams) = chain(problem, epsilon, start, context.seed, number)?;
         let see = |state: &Selection, out: &mut [f64]| observe(problem, state, out);
-        let seen = follow(context, &mut kernel, &mut state, &mut streams, &grid, width(problem), see)?;
+        let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
+        let seen = follow(context, chain, (&grid, width(problem)), see)?;
         Ok::<_, Error>((seen, kernel.phases))
     })?;
     let mut phases: Vec<Phase> = Vec::new();

@@ -17,8 +17,9 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-fn check(problem: &Problem, name: &str, claim: &str, wanted: &str, measured: String, holds: bool) -> Check {
-    Check::new(format!("{} {name}", problem.name.replace('_', "-")), claim, wanted, measured, holds)
+/// The name of a check on one of several data sets.
+fn named(problem: &Problem, name: &str) -> String {
+    format!("{} {name}", problem.name.replace('_', "-"))
 }
 
 /// Risk and speed.
@@ -62,7 +63,7 @@ pub(super) fn risk(problem: &Problem, found: &Found) -> Vec<Check> {
             String::new()
         };
         checks.push(
-            check(problem, "lowest risk", claim, wanted, measured, difference < 0.0)
+            Check::new(named(problem, "lowest risk"), claim, wanted, measured, difference < 0.0)
                 .clear_if(difference.abs() > 2.0 * error)
                 .remark(remark),
         );
@@ -74,9 +75,8 @@ pub(super) fn risk(problem: &Problem, found: &Found) -> Vec<Check> {
     };
     let measured = found.groups[1..].iter().map(words).collect::<Vec<_>>().join("; ");
     checks.push(
-        check(
-            problem,
-            "speed",
+        Check::new(
+ named(problem, "speed"),
             "with fewer data per decision more samples are drawn in the same time (section 3)",
             "more steps per CPU second than the exact chain at every ε",
             format!("exact: {exact:.0} steps per CPU second; {measured}"),
@@ -109,18 +109,16 @@ fn acceptance(problem: &Problem, found: &Found) -> [Check; 3] {
     let (first, last) = (both(&early), both(&late));
     let rates =
         format!("exact chain: {} in the first 127 steps, {} at the end", percent(first), percent(last));
-    let fall = check(
-        problem,
-        "births and deaths fade",
+    let fall = Check::new(
+        named(problem, "births and deaths fade"),
         "the acceptance of birth and death moves dies down once a good model is found",
         "at the end at most half of what it was in the first 127 steps",
         rates.clone(),
         last <= 0.5 * first,
     );
     let in_numbers = (0.1..=0.4).contains(&first) && (0.01..=0.04).contains(&last);
-    let numbers = check(
-        problem,
-        "births and deaths in numbers",
+    let numbers = Check::new(
+        named(problem, "births and deaths in numbers"),
         "it starts off at about 20 % and dies down to about 2 %",
         "10–40 % at first, 1–4 % at the end",
         rates,
@@ -130,9 +128,8 @@ fn acceptance(problem: &Problem, found: &Found) -> [Check; 3] {
     .remark(OTHER_DATA);
     let update = late.acceptance(JumpMove::Update);
     let kept = (0.35..=0.65).contains(&update);
-    let updates = check(
-        problem,
-        "updates",
+    let updates = Check::new(
+        named(problem, "updates"),
         "the acceptance of update moves is kept at about 50 %",
         "35–65 % at the end",
         format!("exact chain: {}", percent(update)),
@@ -174,9 +171,8 @@ fn starts(problem: &Problem, found: &Found) -> [Check; 3] {
         found.truth_from_mode.size()
     );
     [
-        check(
-            problem,
-            "from one feature",
+        Check::new(
+ named(problem, "from one feature"),
             "started with one feature the chains learn models with around 12 features and an error of about 15 %",
             "exact chain: 9–15 features, 13–17 %",
             from_one,
@@ -184,9 +180,8 @@ fn starts(problem: &Problem, found: &Found) -> [Check; 3] {
         )
         .clear_if(small)
         .remark(OTHER_DATA),
-        check(
-            problem,
-            "from the mode",
+        Check::new(
+ named(problem, "from the mode"),
             "started with all features at the MAP they learn models with around 45 features and an error of about 10 %",
             "exact chain: 40–50 features, 8–12 %",
             from_mode,
@@ -194,9 +189,8 @@ fn starts(problem: &Problem, found: &Found) -> [Check; 3] {
         )
         .clear_if(large)
         .remark(OTHER_DATA),
-        check(
-            problem,
-            "local minima",
+        Check::new(
+ named(problem, "local minima"),
             "both the exact and the approximate algorithm end where their start has put them",
             "sizes differ by more than four standard errors and one feature, for both",
             gaps,
@@ -245,9 +239,8 @@ pub(super) fn inclusion(problem: &Problem, found: &Found) -> Vec<Check> {
             b[worst]
         );
         let holds = root <= f64::max(0.05, 2.0 * noise);
-        check(
-            problem,
-            name,
+        Check::new(
+            named(problem, name),
             "initialised with the same values, the approximate and the exact algorithm give similar results",
             "root mean square difference within .05 or twice the noise between chains",
             measured,

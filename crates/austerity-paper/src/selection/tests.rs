@@ -2,14 +2,13 @@
 
 use super::*;
 use crate::context::{Size, Stage};
-use austerity::run::Control;
 
 /// A tiny run on generated data: every figure, table and claim is there, and the numbers are numbers.
 #[test]
 fn a_tiny_run_has_everything() {
     let folder = std::env::temp_dir().join(format!("austerity-selection-{}", std::process::id()));
     let observer = |_: &Stage| {};
-    let context = Context::new(Size::Quick, 3, 2, Vec::new(), &folder, Control::new(), &observer);
+    let context = Context::new(Size::Quick, 3, &folder, &observer).threads(2);
     let problem = data::stand_in(4000, 3).unwrap();
     let plan =
         Plan { chains: 3, seconds: 0.05, truth_chains: 2, truth_steps: 4000, ..Plan::small(Size::Quick) };

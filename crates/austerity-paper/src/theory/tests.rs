@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use austerity::run::Control;
-
 use super::*;
 use crate::{Size, Stage, Verdict};
 
@@ -21,7 +19,7 @@ const TINY: Scale = Scale {
 fn tiny(data: Vec<PathBuf>) -> Outcome {
     let observer = |_: &Stage| {};
     let folder = std::env::temp_dir();
-    let context = Context::new(Size::Quick, 1, 2, data, &folder, Control::new(), &observer);
+    let context = Context::new(Size::Quick, 1, &folder, &observer).threads(2).data(data);
     simulate(&context, &TINY).unwrap()
 }
 

@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
     let pieces: Vec<u32> = (0..context.threads as u32).collect();
     let each = scale.walks.div_ceil(pieces.len());
     let walks: Vec<Vec<f64>> = parallel::each(context.threads, &pieces, |_, &piece| {
-        Ok::<_, Error>(simulate(pair, &looks, &roots, each, context.seed, piece))
+        Ok::<_, Error>(simulate(pair, (&looks, &roots), each, (context.seed, piece)))
     })?
     .concat();
 
@@ -105,11 +105,9 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
 /// Walks of z at the looks.
 fn simulate(
     pair: &Pair,
-    looks: &[usize],
-    roots: &[f64],
+    (looks, roots): (&[usize], &[f64]),
     count: usize,
-    seed: u64,
-    piece: u32,
+    (seed, piece): (u64, u32),
 ) -> Vec<Vec<f64>> {
     let mut values: Vec<f64> = pair.values.iter().map(|value| (value - pair.mean) / pair.sd).collect();
     let rows = values.len();
