@@ -39,20 +39,21 @@ impl Trouble {
 /// What Python hands over: the two functions, the number of rows, the names of the parameters, the seed of the order.
 pub(crate) type Given = (Py<PyAny>, Py<PyAny>, usize, Vec<String>, u64);
 
-/// Python functions and what they are about.
-pub(crate) struct Functions {
+/// Python functions and what they are about; `D` knows their derivatives, where they have some.
+pub(crate) struct Functions<D = ()> {
     log_likelihood: Py<PyAny>,
     log_prior: Py<PyAny>,
     names: Vec<String>,
     /// Where each row of the storage stands in the user's data.
     pub(crate) order: Vec<u32>,
     pub(crate) trouble: Trouble,
+    pub(crate) derivatives: D,
 }
 
-impl Functions {
-    pub(crate) fn new((log_likelihood, log_prior, rows, names, seed): Given) -> Self {
+impl<D> Functions<D> {
+    pub(crate) fn new((log_likelihood, log_prior, rows, names, seed): Given, derivatives: D) -> Self {
         let order = storage_order(rows, Some(seed));
-        Self { log_likelihood, log_prior, names, order, trouble: Trouble::default() }
+        Self { log_likelihood, log_prior, names, order, trouble: Trouble::default(), derivatives }
     }
 }
 
@@ -164,7 +165,7 @@ fn wrong(what: &str, value: &Bound<'_, PyAny>, expected: usize) -> PyErr {
     ))
 }
 
-impl Likelihoods for Functions {
+impl<D: Sync> Likelihoods for Functions<D> {
     type Memory = Arrays;
 
     fn rows(&self) -> usize {

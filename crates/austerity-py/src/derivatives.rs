@@ -15,12 +15,12 @@ use std::sync::{PoisonError, RwLock};
 
 use austerity::population::Batch;
 use austerity::{Error, Result};
-use austerity_glm::own::{Derivatives, Likelihoods};
+use austerity_glm::own::Derivatives;
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods as _};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::callback::{Arrays, Functions, Trouble, numbers};
+use crate::callback::{Functions, numbers};
 
 /// Bytes of the derivatives of all rows beyond which there is no surrogate.
 const MOST_BYTES: usize = 4 << 30;
@@ -73,71 +73,38 @@ impl Rows {
     }
 }
 
-/// Functions with derivatives.
-pub(crate) struct Differentiable {
-    functions: Functions,
-    derivatives: Py<PyAny>,
+/// A Python object that knows derivatives, and those of all rows once they have been asked for.
+pub(crate) struct Known {
+    object: Py<PyAny>,
     rows: RwLock<Option<Rows>>,
 }
 
-impl Differentiable {
-    pub(crate) fn new(functions: Functions, derivatives: Py<PyAny>) -> Self {
-        Self { functions, derivatives, rows: RwLock::new(None) }
+impl Known {
+    pub(crate) fn new(object: Py<PyAny>) -> Self {
+        Self { object, rows: RwLock::new(None) }
     }
+}
 
-    pub(crate) fn trouble(&self) -> Trouble {
-        self.functions.trouble.clone()
-    }
-
+impl Functions<Known> {
     /// Calls a method; an exception ends the run.
     fn ask<T>(
         &self,
         what: &str,
         ask: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Result<T> {
-        Python::attach(|py| ask(py, self.derivatives.bind(py)))
-            .map_err(|error| self.functions.trouble.keep(what, error))
+        Python::attach(|py| ask(py, self.derivatives.object.bind(py)))
+            .map_err(|error| self.trouble.keep(what, error))
     }
 
     fn with_rows<T>(&self, state: &[f64], use_them: impl FnOnce(&Rows) -> T) -> Option<T> {
-        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.derivatives.rows.read().unwrap_or_else(PoisonError::into_inner);
         rows.as_ref().filter(|rows| rows.centre == state).map(use_them)
     }
 }
 
-impl Likelihoods for Differentiable {
-    type Memory = Arrays;
-
-    fn rows(&self) -> usize {
-        self.functions.rows()
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.functions.names()
-    }
-
-    fn log_prior(&self, state: &[f64]) -> Result<f64> {
-        self.functions.log_prior(state)
-    }
-
-    fn log_likelihoods(
-        &self,
-        state: &[f64],
-        batch: Batch<'_>,
-        memory: &mut Arrays,
-        out: &mut [f64],
-    ) -> Result<()> {
-        self.functions.log_likelihoods(state, batch, memory, out)
-    }
-
-    fn original_row(&self, position: usize) -> usize {
-        self.functions.original_row(position)
-    }
-}
-
-impl Derivatives for Differentiable {
+impl Derivatives for Functions<Known> {
     fn prepare(&self, centre: &[f64]) -> Result<()> {
-        let (n, d) = (self.functions.order.len(), centre.len());
+        let (n, d) = (self.order.len(), centre.len());
         let bytes = n * (d + triangle(d)) * size_of::<f64>();
         if bytes > MOST_BYTES {
             return Err(Error::Setting {
@@ -150,9 +117,9 @@ impl Derivatives for Differentiable {
             });
         }
         // What an earlier centre left goes before the new one comes.
-        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.derivatives.rows.write().unwrap_or_else(PoisonError::into_inner) = None;
         let mut rows = Rows::new(centre, n);
-        for part in self.functions.order.chunks(chunk_rows(d)) {
+        for part in self.order.chunks(chunk_rows(d)) {
             self.ask("derivatives of rows", |py, object| {
                 let numbers = PyArray1::from_iter(py, part.iter().map(|&row| i64::from(row)));
                 let made = object.call_method1("rows", (PyArray1::from_slice(py, centre), numbers))?;
@@ -165,7 +132,7 @@ impl Derivatives for Differentiable {
                 Ok(())
             })?;
         }
-        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = Some(rows);
+        *self.derivatives.rows.write().unwrap_or_else(PoisonError::into_inner) = Some(rows);
         Ok(())
     }
 
@@ -205,7 +172,7 @@ impl Derivatives for Differentiable {
         }
         let mut own = vec![0.0; d];
         self.ask("gradient of the log-likelihood", |py, object| {
-            let rows = batch.ranges().flatten().map(|position| i64::from(self.functions.order[position]));
+            let rows = batch.ranges().flatten().map(|position| i64::from(self.order[position]));
             let rows = PyArray1::from_iter(py, rows);
             let made = object.call_method1("gradient", (PyArray1::from_slice(py, state), rows))?;
             numbers("the gradient of the log-likelihood", &made, &mut own)

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::callback::{Functions, Given, Trouble};
-use crate::derivatives::Differentiable;
+use crate::derivatives::Known;
 use crate::error::exception;
 use crate::native::{Compiled, Native};
 use crate::reading::{Said, said};
@@ -331,7 +331,7 @@ pub(crate) fn fit_functions(
     dry: bool,
 ) -> PyResult<Handle> {
     let request = request(options)?;
-    let functions = Functions::new(given);
+    let functions = Functions::new(given, ());
     Handle::start(request, functions.trouble.clone(), move |request, host| {
         let model = austerity_glm::own::from_batches(functions)?;
         match dry {
@@ -351,8 +351,8 @@ pub(crate) fn fit_derivatives(
 ) -> PyResult<Handle> {
     let request = request(options)?;
     let (given, derivatives) = both;
-    let functions = Differentiable::new(Functions::new(given), derivatives);
-    Handle::start(request, functions.trouble(), move |request, host| {
+    let functions = Functions::new(given, Known::new(derivatives));
+    Handle::start(request, functions.trouble.clone(), move |request, host| {
         let model = austerity_glm::own::from_batches(functions)?;
         match dry {
             true => Done::plan(fitting::plan_expandable(&model, own(&beginning), request, host)),

@@ -38,7 +38,7 @@ pub(crate) struct Native {
 
 impl Native {
     pub(crate) fn new((likelihood, data, prior, given): Compiled<'_>) -> PyResult<Self> {
-        let functions = Functions::new(given);
+        let functions = Functions::new(given, ());
         if likelihood == 0 {
             return Err(PyValueError::new_err(
                 "the address of log_likelihood is 0; give the address of a compiled function",
