@@ -7,12 +7,15 @@
 //! α + x̄'β is the linear predictor of an average row. A prior for it means the same whatever the origin of the columns: a column `year`
 //! needs no centring. States keep α itself. (Gelman, Jakulin, Pittau & Su 2008 centre columns for the same reason.)
 //!
+//! Models, modes and expansions ask a prior for five things, all of a whole state: [`Priors::log_density`], [`Priors::add_gradient`],
+//! [`Priors::add_hessian`], [`Priors::change`] along one parameter and its [`Priors::tail`] there. Single priors are for those who print, check or draw from them.
+//!
 //! Cost: d evaluations, and d more multiplications where x̄ is not 0.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::Prior;
+use crate::{PowerTail, Prior};
 use austerity::dot::dot;
 use austerity::error::{Error, Result};
 use austerity::model::check_length;
@@ -130,6 +133,12 @@ impl Priors {
             }
             _ => own,
         }
+    }
+
+    /// How the density falls along one parameter far out, where it falls like a power.
+    #[must_use]
+    pub fn tail(&self, parameter: usize) -> Option<PowerTail> {
+        self.each.get(parameter).and_then(PowerTail::of)
     }
 
     /// Adds the gradient of the log density.

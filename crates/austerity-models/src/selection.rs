@@ -34,7 +34,7 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 
-use austerity::error::{Error, Result};
+use austerity::error::{Error, Result, setting};
 use austerity::model::{Access, Fingerprint, Model, Parameters};
 use austerity_glm::glm::Blocks;
 use austerity_glm::simd::{self, Level};
@@ -102,6 +102,13 @@ impl VariableSelection {
     pub fn from_store(store: Store, prior: SelectionPrior) -> Result<Self> {
         store.check_kind("variable selection", ResponseKind::Binary)?;
         let description = store.description();
+        if description.layout().factors > 0 {
+            return Err(setting(
+                "columns of variable selection",
+                "levels of a factor",
+                "numbers, one column each",
+            ));
+        }
         Ok(Self {
             transform: description.columns.iter().map(|c| (c.transform.shift, c.transform.scale)).collect(),
             side_constant: description.side_constant(),

@@ -1,7 +1,8 @@
 //! Block-columnar storage: `[block][column][32]` in f32, one block one contiguous run of memory.
 //!
 //! A block holds 32 rows. Its columns lie one after the other, 128 bytes each, aligned to cache lines: first the
-//! stored columns x̃ = (x − shift)/scale, then the side columns that the family needs (response, trials, offset,
+//! dense columns x̃ = (x − shift)/scale, then the factor columns (the place of a row's level in the table of levels, as the
+//! bits of a u32, see [`super::predictor`]), then the side columns that the family needs (response, trials, offset,
 //! weight), see [`crate::data::sides`]. A look that reads random blocks so reads whole runs, and a dot product
 //! reads straight through. Rows missing from the last block are zero in every column. The intercept is not stored: it is
 //! the initial value of the accumulators.
@@ -9,7 +10,7 @@
 //! The memory is a vector or anything else that lends lines, such as a memory map ([`Memory`]). A [`View`] borrows it
 //! once, so that the loops over blocks pay nothing for that freedom.
 //!
-//! Cost: 4 bytes per row and column, 4 per row and side column. Do not use for sparse data: zeros are stored.
+//! Cost: 4 bytes per row and column, 4 per row and factor or side column. Do not use for sparse data: zeros are stored.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,8 +32,12 @@ pub const ZERO: Line = Line([0.0; 16]);
 /// Where the side columns of a block are, counted in columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Stored columns.
+    /// Dense columns.
     pub columns: usize,
+    /// Factor columns, which follow them.
+    pub factors: usize,
+    /// Levels of all factors that have a coefficient.
+    pub levels: usize,
     /// Column of the response.
     pub response: usize,
     /// Column of the binomial trials.
@@ -57,7 +62,37 @@ impl Layout {
             })
         };
         let (trials, offset, weight) = (side(trials), side(offset), side(weight));
-        Self { columns, response: columns, trials, offset, weight, width }
+        Self { columns, factors: 0, levels: 0, response: columns, trials, offset, weight, width }
+    }
+
+    /// The same with so many factor columns after the dense ones, and so many levels with a coefficient in all of them.
+    #[must_use]
+    pub fn with_factors(self, factors: usize, levels: usize) -> Self {
+        let moved = |place: Option<usize>| place.map(|place| place + factors);
+        Self {
+            factors: self.factors + factors,
+            levels: self.levels + levels,
+            response: self.response + factors,
+            trials: moved(self.trials),
+            offset: moved(self.offset),
+            weight: moved(self.weight),
+            width: self.width + factors,
+            ..self
+        }
+    }
+
+    /// Entries of the table of levels: one without a coefficient, for reference levels, and one for every level.
+    #[must_use]
+    #[inline(always)]
+    pub fn table(&self) -> usize {
+        if self.factors == 0 { 0 } else { 1 + self.levels }
+    }
+
+    /// Coefficients in the order of the storage: dense columns, then the table of levels.
+    #[must_use]
+    #[inline(always)]
+    pub fn coefficients(&self) -> usize {
+        self.columns + self.table()
     }
 
     /// Cache lines in a block.
@@ -132,11 +167,12 @@ impl Blocks {
         (*self.memory).as_ref()
     }
 
-    /// A copy of some rows and columns, the side columns with them.
+    /// A copy of some rows and dense columns, the factor and side columns with them.
     pub(crate) fn gather(&self, positions: impl Iterator<Item = u32>, rows: usize, columns: &[u32]) -> Self {
         let from = &self.layout;
         let layout =
-            Layout::new(columns.len(), from.trials.is_some(), from.offset.is_some(), from.weight.is_some());
+            Layout::new(columns.len(), from.trials.is_some(), from.offset.is_some(), from.weight.is_some())
+                .with_factors(from.factors, from.levels);
         let places: Vec<usize> =
             columns.iter().map(|&j| j as usize).chain(from.columns..from.width).collect();
         let view = self.view();
@@ -155,7 +191,8 @@ impl Blocks {
     /// The same rows with other weights.
     pub(crate) fn weighted(&self, weights: &[f64]) -> Self {
         let from = self.layout;
-        let layout = Layout::new(from.columns, from.trials.is_some(), from.offset.is_some(), true);
+        let layout = Layout::new(from.columns, from.trials.is_some(), from.offset.is_some(), true)
+            .with_factors(from.factors, from.levels);
         let place = layout.width - 1;
         let mut lines = filled(self.count() * layout.lines(), ZERO);
         for (block, target) in lines.chunks_exact_mut(layout.lines()).enumerate() {

@@ -1,7 +1,7 @@
 //! Gradient and Hessian of the log posterior density.
 //!
 //! In the units of the storage, with z_i = (1, x̃_i), the log-likelihood has gradient Σ ℓ'(η_i)·z_i and Hessian
-//! Σ ℓ''(η_i)·z_i z_iᵀ; the linear map β ↦ (β_0 + Σ β_j·shift_j, β_j·scale_j) carries both to the user's columns.
+//! Σ ℓ''(η_i)·z_i z_iᵀ ([`super::predictor::products`]); the linear map β ↦ (β_0 + Σ β_j·shift_j, β_j·scale_j) carries both to the user's columns.
 //! Extra parameters add their own rows. Sums run in f32 over panels of 4 blocks (8 terms per lane), then in f64;
 //! the log density itself is summed in f64, row by row, from the f32 linear predictor, since optimisers
 //! compare its values.
@@ -13,9 +13,10 @@ use std::ops::Range;
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::blocks::{BLOCK, Line};
+use super::blocks::{BLOCK, Layout, Line};
 use super::kernel::{self, Pair, Rows};
-use super::tiles::{self, Tiles};
+use super::predictor;
+use super::predictor::products::{self, CrossProducts, PANEL, PanelLines, PanelOf};
 use super::{Family, Glm, Kernel as _, MOST_EXTRA};
 use crate::simd::{Lanes, lanes_sum};
 use austerity::error::{Error, Result};
@@ -24,27 +25,22 @@ use austerity::model::check_length;
 /// γ of a state.
 #[derive(Debug)]
 pub struct Predictor {
-    /// 0 and γ of every stored column, as [`kernel::dots`] takes them.
+    /// 0 and γ in the order of the storage, as [`predictor::of_one`] takes them.
     coefficients: Vec<[f32; 2]>,
     constant: f32,
     /// γ in f64, its constant last.
     pub(super) exact: Vec<f64>,
 }
 
-/// Blocks whose products are summed in f32.
-const PANEL: usize = 4;
-/// Hessian entries summed at a time.
-const GROUP: usize = 4;
-
-/// Sums over all rows, in the units of the storage; place 0 is the constant, place j + 1 column j.
+/// Sums over all rows, in the units of the storage; place 0 is the constant, and the order of the storage follows.
 #[derive(Debug)]
 pub struct Sums {
     pub(super) value: f64,
     /// Whether the value is wanted at all: it costs more than the gradient.
     pub(super) valued: bool,
     pub(super) gradient: Vec<f64>,
-    /// Lower triangle by rows; empty when not wanted.
-    pub(super) hessian: Vec<f64>,
+    /// Σ ℓ''·z zᵀ, when wanted.
+    pub(super) hessian: Option<CrossProducts>,
     /// Derivatives in η and each extra parameter.
     pub(super) cross: [Vec<f64>; MOST_EXTRA],
     /// First and second derivatives in the extra parameters.
@@ -53,13 +49,14 @@ pub struct Sums {
 }
 
 impl Sums {
-    pub(super) fn new(columns: usize, valued: bool, curved: bool) -> Self {
+    pub(super) fn new(layout: &Layout, valued: bool, curved: bool) -> Self {
+        let size = layout.coefficients() + 1;
         Self {
             value: 0.0,
             valued,
-            gradient: vec![0.0; columns + 1],
-            hessian: vec![0.0; if curved { (columns + 1) * (columns + 2) / 2 } else { 0 }],
-            cross: std::array::from_fn(|_| vec![0.0; columns + 1]),
+            gradient: vec![0.0; size],
+            hessian: curved.then(|| CrossProducts::new(layout)),
+            cross: std::array::from_fn(|_| vec![0.0; size]),
             slope: [0.0; MOST_EXTRA],
             curve: [[0.0; MOST_EXTRA]; MOST_EXTRA],
         }
@@ -68,7 +65,10 @@ impl Sums {
     /// Adds the sums over other rows.
     pub(super) fn add(&mut self, other: &Self) {
         self.value += other.value;
-        let pairs = [(&mut self.gradient, &other.gradient), (&mut self.hessian, &other.hessian)];
+        if let (Some(mine), Some(theirs)) = (&mut self.hessian, &other.hessian) {
+            mine.add(theirs);
+        }
+        let pairs = [(&mut self.gradient, &other.gradient)];
         let pairs = pairs.into_iter().chain(self.cross.iter_mut().zip(&other.cross));
         for (mine, theirs) in pairs {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
@@ -81,9 +81,9 @@ impl Sums {
 
 /// Derivatives of a panel, two vectors per block.
 struct Panel<S: Simd> {
-    first: [Lanes<S>; 2 * PANEL],
-    second: [Lanes<S>; 2 * PANEL],
-    cross: [[Lanes<S>; 2 * PANEL]; MOST_EXTRA],
+    first: PanelOf<S>,
+    second: PanelOf<S>,
+    cross: [PanelOf<S>; MOST_EXTRA],
 }
 
 /// Log posterior density at `state` (the prior alone unless `valued`); derivatives in the user's coefficients go to
@@ -101,7 +101,7 @@ pub(super) fn evaluate<F: Family>(
     if let Some(hessian) = &hessian {
         check_length("hessian", parameters * parameters, hessian.len())?;
     }
-    let mut sums = Sums::new(model.transform.len(), valued, hessian.is_some());
+    let mut sums = Sums::new(model.blocks().layout(), valued, hessian.is_some());
     let all = 0..model.blocks().count();
     (F::compiled().derivatives)(model, all, &stored(model, state), model.extra(state), &mut [], &mut sums)?;
     to_user(model, &sums, gradient, hessian.as_deref_mut());
@@ -120,7 +120,7 @@ pub(super) fn of_likelihood<F: Family>(
     gradient: &mut [f64],
     hessian: &mut [f64],
 ) -> Result<()> {
-    let mut sums = Sums::new(model.transform.len(), false, true);
+    let mut sums = Sums::new(model.blocks().layout(), false, true);
     let all = 0..model.blocks().count();
     (F::compiled().derivatives)(model, all, &stored(model, state), model.extra(state), &mut [], &mut sums)?;
     to_user(model, &sums, gradient, Some(hessian));
@@ -130,10 +130,10 @@ pub(super) fn of_likelihood<F: Family>(
 /// γ of a state, as the passes take it.
 pub(super) fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> Predictor {
     let exact = model.exact_predictor(state);
-    let columns = model.transform.len();
+    let size = model.coding.slots();
     Predictor {
-        coefficients: exact[..columns].iter().map(|&gamma| [0.0, gamma as f32]).collect(),
-        constant: exact[columns] as f32,
+        coefficients: exact[..size].iter().map(|&gamma| [0.0, gamma as f32]).collect(),
+        constant: exact[size] as f32,
         exact,
     }
 }
@@ -153,23 +153,16 @@ pub(super) fn to_user<F: Family>(
     gradient: &mut [f64],
     hessian: Option<&mut [f64]>,
 ) {
-    // Every coefficient moves the constant by .0 and the place .1 by .2.
-    let intercept = model.intercept.then_some((1.0, 0, 0.0));
-    let map: Vec<(f64, usize, f64)> = (intercept.into_iter())
-        .chain(model.transform.iter().enumerate().map(|(j, &(shift, scale))| (shift, j + 1, scale)))
-        .collect();
+    let map = model.coding.moves();
     let carried = |vector: &[f64], (u, place, v): (f64, usize, f64)| u * vector[0] + v * vector[place];
     for (slot, &entry) in gradient.iter_mut().zip(&map) {
         *slot = carried(&sums.gradient, entry);
     }
     let extras = F::EXTRA.len();
     gradient[map.len()..].copy_from_slice(&sums.slope[..extras]);
-    let Some(hessian) = hessian else { return };
+    let (Some(hessian), Some(products)) = (hessian, &sums.hessian) else { return };
     let size = model.parameters();
-    let entry = |a: usize, b: usize| {
-        let (a, b) = (a.max(b), a.min(b));
-        sums.hessian[a * (a + 1) / 2 + b]
-    };
+    let entry = |a: usize, b: usize| products.entry(a, b);
     for (i, &(u, p, v)) in map.iter().enumerate() {
         for (k, &(s, q, t)) in map.iter().enumerate() {
             hessian[i * size + k] =
@@ -199,11 +192,10 @@ pub(super) fn pass<S: Simd, F: Family>(
     sums: &mut Sums,
 ) -> Result<()> {
     let blocks = &model.blocks().view();
-    let stride = blocks.layout().lines();
+    let layout = blocks.layout();
+    let stride = layout.lines();
     let zero = [Lanes::splat(simd, 0.0); 2 * PANEL];
     let lines = &blocks.lines()[range.start * stride..range.end * stride];
-    let columns = coefficients.len();
-    let mut tiles = (columns >= tiles::MANY && !sums.hessian.is_empty()).then(|| Tiles::new(columns, PANEL));
     for (number, lines) in lines.chunks(PANEL * stride).enumerate() {
         let mut panel = Panel { first: zero, second: zero, cross: [zero; MOST_EXTRA] };
         for (k, block) in lines.chunks_exact(stride).enumerate() {
@@ -212,19 +204,13 @@ pub(super) fn pass<S: Simd, F: Family>(
             let kept = eta.get_mut(place * BLOCK..(place + 1) * BLOCK);
             fill(simd, model, block, (coefficients, *constant), extra, kept, (k, &mut panel, sums))?;
         }
-        accumulate(simd, lines, stride, &panel.first, &mut sums.gradient);
+        let lines = PanelLines { layout, lines };
+        products::add_sums(simd, lines, &panel.first, &mut sums.gradient);
         for (panel, sums) in panel.cross.iter().zip(&mut sums.cross).take(F::EXTRA.len()) {
-            accumulate(simd, lines, stride, panel, sums);
+            products::add_sums(simd, lines, panel, sums);
         }
-        if let Some(tiles) = &mut tiles {
-            let mut weights = [0.0; PANEL * BLOCK];
-            for (part, second) in weights.chunks_exact_mut(16).zip(&panel.second) {
-                second.store_slice(part);
-            }
-            let weights = &weights[..lines.len() / stride * BLOCK];
-            tiles.add(simd, lines, stride, columns, weights, &mut sums.hessian);
-        } else if !sums.hessian.is_empty() {
-            curvature(simd, lines, stride, &panel.second, columns, &mut sums.hessian);
+        if let Some(hessian) = &mut sums.hessian {
+            hessian.add_panel(simd, lines, &panel.second);
         }
     }
     Ok(())
@@ -247,8 +233,7 @@ fn fill<S: Simd, F: Family>(
         Some(place) => kernel::column(simd, lines, place),
         None => [Lanes::splat(simd, missing); 2],
     };
-    let (_, eta) =
-        kernel::dots::<S, false>(simd, lines, coefficients, [0.0, constant], kernel::Ahead::default());
+    let eta = predictor::of_one(simd, layout, lines, coefficients, constant);
     let offset = column(layout.offset, 0.0);
     let rows = Rows {
         eta: [eta[0] + offset[0], eta[1] + offset[1]],
@@ -302,74 +287,4 @@ fn fill<S: Simd, F: Family>(
         }
     }
     Ok(())
-}
-
-/// Σ factor·z over a panel.
-#[inline(always)]
-fn accumulate<S: Simd>(simd: S, lines: &[Line], stride: usize, factor: &[Lanes<S>], out: &mut [f64]) {
-    let mut total = Lanes::splat(simd, 0.0);
-    for &value in factor {
-        total += value;
-    }
-    out[0] += f64::from(total.reduce_sum());
-    for (j, out) in out[1..].iter_mut().enumerate() {
-        let mut sum = [Lanes::splat(simd, 0.0); 2];
-        for (block, factor) in lines.chunks_exact(stride).zip(factor.chunks_exact(2)) {
-            let x = kernel::column(simd, block, j);
-            sum = [x[0].mul_add(factor[0], sum[0]), x[1].mul_add(factor[1], sum[1])];
-        }
-        *out += f64::from((sum[0] + sum[1]).reduce_sum());
-    }
-}
-
-/// Σ second·z zᵀ over a panel, lower triangle by rows.
-#[inline(always)]
-fn curvature<S: Simd>(
-    simd: S,
-    lines: &[Line],
-    stride: usize,
-    second: &[Lanes<S>; 2 * PANEL],
-    columns: usize,
-    out: &mut [f64],
-) {
-    // Plain indices in the inner loops, as in `kernel::dots`.
-    let (pairs, _) = lines.as_chunks::<2>();
-    let width = stride / 2;
-    let count = (pairs.len() / width).min(PANEL);
-    let mut rest = out;
-    for a in 0..=columns {
-        let (row, after) = std::mem::take(&mut rest).split_at_mut(a + 1);
-        rest = after;
-        let mut product = *second;
-        if a > 0 {
-            for (block, product) in lines.chunks_exact(stride).zip(product.chunks_exact_mut(2)) {
-                let x = kernel::column(simd, block, a - 1);
-                product[0] *= x[0];
-                product[1] *= x[1];
-            }
-        }
-        let mut total = Lanes::splat(simd, 0.0);
-        for &value in &product {
-            total += value;
-        }
-        row[0] += f64::from(total.reduce_sum());
-        for (group, entries) in row[1..].chunks_mut(GROUP).enumerate() {
-            // A short last group repeats the last column; the repeats are not used.
-            let place = |c: usize| (group * GROUP + c).min(columns - 1);
-            let places: [usize; GROUP] = std::array::from_fn(place);
-            let mut sum = [Lanes::splat(simd, 0.0); GROUP];
-            for k in 0..count {
-                let block = &pairs[k * width..(k + 1) * width];
-                let (low, high) = (product[2 * k], product[2 * k + 1]);
-                for c in 0..GROUP {
-                    let x = &block[places[c]];
-                    sum[c] = Lanes::load_array_ref(simd, &x[0].0).mul_add(low, sum[c]);
-                    sum[c] = Lanes::load_array_ref(simd, &x[1].0).mul_add(high, sum[c]);
-                }
-            }
-            for (entry, sum) in entries.iter_mut().zip(sum) {
-                *entry += f64::from(sum.reduce_sum());
-            }
-        }
-    }
 }

@@ -40,7 +40,7 @@ impl<F: Family> Glm<F> {
         Ok((model, starts))
     }
 
-    /// Positions of the rows with the largest |x| in the units of the storage, the largest first.
+    /// Positions of the rows with the largest |x| in the units of the storage, levels apart, the largest first.
     fn heaviest(&self, number: usize) -> Vec<u32> {
         let blocks = self.blocks();
         let columns = blocks.layout().columns;
@@ -73,10 +73,9 @@ impl<F: Family> Glm<F> {
     fn residual(&self, state: &[f64], position: u32) -> (Vec<f64>, f64) {
         let (blocks, first) = (self.blocks(), usize::from(self.intercept));
         let value = |column: usize| f64::from(blocks.value(position as usize, column));
-        let mut x = vec![1.0; first + self.transform.len()];
-        for (j, &(shift, scale)) in self.transform.iter().enumerate() {
-            x[first + j] = shift + scale * value(j);
-        }
+        let mut x = vec![0.0; self.coefficients()];
+        x[..first].fill(1.0);
+        self.coding.row(blocks, position as usize, |number, value| x[first + number] = value);
         let eta = self.side_constant + x.iter().zip(state).map(|(x, s)| x * s).sum::<f64>();
         let offset = blocks.layout().offset.map_or(0.0, value);
         (x, value(blocks.layout().response) - eta - offset)

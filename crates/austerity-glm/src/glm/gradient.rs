@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::blocks::{BLOCK, Line};
+use super::blocks::{BLOCK, Layout, Line};
 use super::kernel::{self, Pair, Rows};
+use super::predictor::{self, levels};
 use super::{Family, Glm, Kernel as _};
 use crate::gradients::{At, BatchGradient, check_request};
 use crate::simd::{Lanes, lanes_sum};
@@ -21,15 +22,43 @@ const PANEL: usize = 4;
 /// Working memory of a gradient.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    /// 0 and γ of every stored column, as [`kernel::dots`] takes them.
+    /// 0 and γ in the order of the storage, as [`predictor::of_one`] takes them.
     pub(super) coefficients: Vec<[f32; 2]>,
     pub(super) constant: f32,
-    /// In the units of the storage: the constant, the columns, the extra parameter.
+    /// In the units of the storage: the constant, the coefficients, the extra parameters.
     pub(super) sums: Vec<f64>,
+}
+
+impl Workspace {
+    /// Takes in a state, given its coefficients, and empties the sums, with room for `extras` extra parameters.
+    pub(super) fn begin(
+        &mut self,
+        coding: &predictor::Coding,
+        start: f64,
+        coefficient: impl Fn(usize) -> f64,
+        extras: usize,
+    ) {
+        self.coefficients.clear();
+        self.coefficients.resize(coding.slots(), [0.0; 2]);
+        let coefficients = &mut self.coefficients;
+        let constant =
+            coding.place(start, coefficient, |slot, value| coefficients[slot] = [0.0, value as f32]);
+        self.constant = constant as f32;
+        self.sums.clear();
+        self.sums.resize(coding.slots() + 1 + extras, 0.0);
+    }
+
+    /// Adds the sums to the gradient of a state, whose extra parameters begin at `extra`.
+    pub(super) fn finish(&self, coding: &predictor::Coding, extra: usize, gradient: &mut [f64]) {
+        coding.add_gradient(&self.sums, gradient);
+        let more = &self.sums[coding.slots() + 1..];
+        gradient[extra..].iter_mut().zip(more).for_each(|(slot, sum)| *slot += sum);
+    }
 }
 
 /// Blocks waiting to be summed, each with the derivative of its rows in η.
 pub(super) struct Panel<'a, S: Simd> {
+    layout: &'a Layout,
     blocks: [&'a [Line]; PANEL],
     first: [Pair<S>; PANEL],
     count: usize,
@@ -37,8 +66,8 @@ pub(super) struct Panel<'a, S: Simd> {
 
 impl<'a, S: Simd> Panel<'a, S> {
     #[inline(always)]
-    pub(super) fn new(simd: S) -> Self {
-        Self { blocks: [&[]; PANEL], first: [[Lanes::splat(simd, 0.0); 2]; PANEL], count: 0 }
+    pub(super) fn new(simd: S, layout: &'a Layout) -> Self {
+        Self { layout, blocks: [&[]; PANEL], first: [[Lanes::splat(simd, 0.0); 2]; PANEL], count: 0 }
     }
 
     /// Takes a block; a full panel is added to `sums`.
@@ -62,13 +91,19 @@ impl<'a, S: Simd> Panel<'a, S> {
             total += pair[0] + pair[1];
         }
         sums[0] += f64::from(lanes_sum(total));
-        for (j, sum) in sums[1..].iter_mut().enumerate() {
+        let (dense, table) = sums[1..].split_at_mut(self.layout.columns);
+        for (j, sum) in dense.iter_mut().enumerate() {
             let mut part = [zero; 2];
             for (block, pair) in blocks.iter().zip(first) {
                 let x = kernel::column(simd, block, j);
                 part = [x[0].mul_add(pair[0], part[0]), x[1].mul_add(pair[1], part[1])];
             }
             *sum += f64::from(lanes_sum(part[0] + part[1]));
+        }
+        if self.layout.factors > 0 {
+            for (block, pair) in blocks.iter().zip(first) {
+                levels::scatter(self.layout, block, &kernel::array(*pair), table);
+            }
         }
         self.count = 0;
     }
@@ -101,7 +136,7 @@ pub(super) fn pass<S: Simd, F: Family>(
     let layout = view.layout();
     let zero = Lanes::splat(simd, 0.0);
     let (sums, extra_sum) = sums.split_at_mut(coefficients.len() + 1);
-    let mut panel = Panel::new(simd);
+    let mut panel = Panel::new(simd, layout);
     for range in batch.ranges().filter(|range| !range.is_empty()) {
         for index in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let lines = view.block(index);
@@ -109,9 +144,7 @@ pub(super) fn pass<S: Simd, F: Family>(
                 Some(place) => kernel::column(simd, lines, place),
                 None => [Lanes::splat(simd, missing); 2],
             };
-            let start = [0.0, *constant];
-            let (_, eta) =
-                kernel::dots::<S, false>(simd, lines, coefficients, start, kernel::Ahead::default());
+            let eta = predictor::of_one(simd, layout, lines, coefficients, *constant);
             let offset = column(layout.offset, 0.0);
             let rows = Rows {
                 eta: [eta[0] + offset[0], eta[1] + offset[1]],
@@ -145,30 +178,9 @@ impl<F: Family> BatchGradient for Glm<F> {
     fn add_gradient(&self, at: At<'_>, workspace: &mut Workspace, gradient: &mut [f64]) -> Result<()> {
         check_request(self, at, gradient)?;
         let At { state, batch } = at;
-        let (columns, first) = (self.transform.len(), usize::from(self.intercept));
-        let mut constant = self.side_constant + if self.intercept { state[0] } else { 0.0 };
-        workspace.coefficients.clear();
-        for (&(shift, scale), &beta) in self.transform.iter().zip(&state[first..]) {
-            constant += beta * shift;
-            workspace.coefficients.push([0.0, (beta * scale) as f32]);
-        }
-        workspace.constant = constant as f32;
-        workspace.sums.clear();
-        workspace.sums.resize(columns + 1 + F::EXTRA.len(), 0.0);
-        (F::compiled().batch_gradient)(self, batch, &state[first + columns..], workspace);
-        // Every coefficient moves the constant by its column's shift and the column by its scale.
-        let sums = &workspace.sums;
-        if self.intercept {
-            gradient[0] += sums[0];
-        }
-        for ((slot, &(shift, scale)), sum) in
-            gradient[first..].iter_mut().zip(&self.transform).zip(&sums[1..])
-        {
-            *slot += shift * sums[0] + scale * sum;
-        }
-        for (slot, sum) in gradient[first + columns..].iter_mut().zip(&sums[columns + 1..]) {
-            *slot += sum;
-        }
+        workspace.begin(&self.coding, self.side_constant, |i| state[i], F::EXTRA.len());
+        (F::compiled().batch_gradient)(self, batch, self.extra(state), workspace);
+        workspace.finish(&self.coding, self.coefficients(), gradient);
         Ok(())
     }
 

@@ -1,8 +1,6 @@
 //! The hot loops: log-likelihood differences of blocks of 32 rows, and their moments.
 //!
-//! For a block, η = x·γ and δ = x·Δγ are two chains of multiply-adds over the columns, in storage order and
-//! starting from the constant: the same chain whether a dot product runs alone or beside the other, so that an η
-//! from a cache equals a fresh one to the last bit. γ is rounded to f32 in [`DITHERS`] ways that blocks take in
+//! For a block, η = x·γ and δ = x·Δγ are two linear predictors ([`super::predictor`]). γ is rounded to f32 in [`DITHERS`] ways that blocks take in
 //! turn and whose mean is γ to 2 more bits: one rounding for all would move the state by a fixed 1e-8, which N rows add
 //! up to √N·1e-8 in the log ratio, while all other roundings differ from row to row and average out. The family turns (η, δ) into l without subtracting two
 //! log-likelihoods; the power sums of the numbers of up to 16 blocks are formed in f32, lane by lane, about the
@@ -26,7 +24,8 @@ use super::blocks::{BLOCK, Layout, Line, View};
 use super::family::{Family, Kernel as _, Step};
 use super::list::List;
 use super::precise::ExactMove;
-use crate::simd::{Lanes, prefetch_at, prefetch_far};
+use super::predictor::{self, Ahead, Rounding};
+use crate::simd::Lanes;
 use austerity::error::Result;
 use austerity::population::{Moments, merge_checked};
 
@@ -65,7 +64,7 @@ pub fn dithered(value: f64, dither: usize) -> f32 {
 /// A move in the units of the storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a, P> {
-    /// γ_j and Δγ_j of every stored column, one list after the other for every rounding of γ.
+    /// γ and Δγ of every stored coefficient, one list after the other for every rounding of γ.
     pub coefficients: &'a [[f32; 2]],
     /// Constant part of η and of δ, for every rounding.
     pub constants: [[f32; 2]; DITHERS],
@@ -73,15 +72,6 @@ pub struct Move<'a, P> {
     pub step: P,
     /// The same in f64, where that is needed.
     pub exact: Option<ExactMove<'a>>,
-}
-
-/// Blocks that are read soon.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ahead<'a> {
-    /// The next one: every line is asked for.
-    pub next: &'a [Line],
-    /// One further on: a line here and there, which starts the hardware's own prefetching of its pages.
-    pub far: &'a [Line],
 }
 
 /// Data of at most this many bytes are taken to stay in the second-level cache: prefetching would only cost.
@@ -107,128 +97,15 @@ pub fn column<S: Simd>(simd: S, lines: &[Line], column: usize) -> Pair<S> {
     [Lanes::load_array_ref(simd, &lines[0].0), Lanes::load_array_ref(simd, &lines[1].0)]
 }
 
-/// Asks for a line of a far block now and then, and for more at first, where the hardware learns the direction.
-#[inline(always)]
-fn announce(far: &[Line]) {
-    for line in (2..8.min(far.len())).step_by(2) {
-        prefetch_far(far, line);
-    }
-    for line in (0..far.len()).step_by(8) {
-        prefetch_far(far, line);
-    }
-}
-
-/// η and δ of a block, without offset; δ alone (and zeros for η) unless `ETA`. Prefetches `ahead` on the way.
-#[inline(always)]
-pub fn dots<S: Simd, const ETA: bool>(
-    simd: S,
-    lines: &[Line],
-    coefficients: &[[f32; 2]],
-    constant: [f32; 2],
-    ahead: Ahead<'_>,
-) -> (Pair<S>, Pair<S>) {
-    let mut eta = [Lanes::splat(simd, constant[0]); 2];
-    let mut delta = [Lanes::splat(simd, constant[1]); 2];
-    announce(ahead.far);
-    // Plain indices: zipped iterators compiled to a loop that kept its state in memory.
-    let columns = coefficients.len();
-    let (pairs, _) = lines[..2 * columns].as_chunks::<2>();
-    let columns = columns.min(pairs.len());
-    let fetch = !ahead.next.is_empty();
-    for j in 0..columns {
-        if fetch {
-            prefetch_at(ahead.next, 2 * j);
-            prefetch_at(ahead.next, 2 * j + 1);
-        }
-        let low = Lanes::load_array_ref(simd, &pairs[j][0].0);
-        let high = Lanes::load_array_ref(simd, &pairs[j][1].0);
-        let [g, d] = coefficients[j];
-        if ETA {
-            let g = Lanes::splat(simd, g);
-            eta[0] = low.mul_add(g, eta[0]);
-            eta[1] = high.mul_add(g, eta[1]);
-        }
-        let d = Lanes::splat(simd, d);
-        delta[0] = low.mul_add(d, delta[0]);
-        delta[1] = high.mul_add(d, delta[1]);
-    }
-    for line in 2 * columns..ahead.next.len() {
-        prefetch_at(ahead.next, line);
-    }
-    (eta, delta)
-}
-
-/// [`dots`] of two blocks at once, to the same bits: eight chains of multiply-adds hide the latency that four cannot.
-#[inline(always)]
-pub(super) fn dots_of_two<S: Simd, const ETA: bool>(
-    simd: S,
-    lines: [&[Line]; 2],
-    [first, second]: [Rounding<'_>; 2],
-    ahead: [Ahead<'_>; 2],
-) -> [(Pair<S>, Pair<S>); 2] {
-    if S::f32s::LEN < 16 {
-        // Too few registers for sixteen accumulators of half a block or less.
-        return [
-            dots::<S, ETA>(simd, lines[0], first.0, first.1, ahead[0]),
-            dots::<S, ETA>(simd, lines[1], second.0, second.1, ahead[1]),
-        ];
-    }
-    // Plain variables and indices: arrays and closures compiled to a loop that kept its state in memory.
-    let (first_constant, second_constant) = (first.1, second.1);
-    let (mut e0, mut e2) = (Lanes::splat(simd, first_constant[0]), Lanes::splat(simd, second_constant[0]));
-    let (mut d0, mut d2) = (Lanes::splat(simd, first_constant[1]), Lanes::splat(simd, second_constant[1]));
-    let (mut e1, mut e3, mut d1, mut d3) = (e0, e2, d0, d2);
-    announce(ahead[0].far);
-    announce(ahead[1].far);
-    let columns = first.0.len();
-    let (first, second) = (first.0, &second.0[..columns]);
-    let (low, _) = lines[0][..2 * columns].as_chunks::<2>();
-    let (high, _) = lines[1][..2 * columns].as_chunks::<2>();
-    let (low, high) = (&low[..columns], &high[..columns]);
-    let fetch = !ahead[0].next.is_empty();
-    for j in 0..columns {
-        if fetch {
-            prefetch_at(ahead[0].next, 2 * j);
-            prefetch_at(ahead[0].next, 2 * j + 1);
-            prefetch_at(ahead[1].next, 2 * j);
-            prefetch_at(ahead[1].next, 2 * j + 1);
-        }
-        let x0 = Lanes::load_array_ref(simd, &low[j][0].0);
-        let x1 = Lanes::load_array_ref(simd, &low[j][1].0);
-        let x2 = Lanes::load_array_ref(simd, &high[j][0].0);
-        let x3 = Lanes::load_array_ref(simd, &high[j][1].0);
-        if ETA {
-            let g = Lanes::splat(simd, first[j][0]);
-            e0 = x0.mul_add(g, e0);
-            e1 = x1.mul_add(g, e1);
-            let g = Lanes::splat(simd, second[j][0]);
-            e2 = x2.mul_add(g, e2);
-            e3 = x3.mul_add(g, e3);
-        }
-        // Δγ is the same in every rounding.
-        let d = Lanes::splat(simd, first[j][1]);
-        d0 = x0.mul_add(d, d0);
-        d1 = x1.mul_add(d, d1);
-        d2 = x2.mul_add(d, d2);
-        d3 = x3.mul_add(d, d3);
-    }
-    for ahead in ahead {
-        for line in 2 * columns..ahead.next.len() {
-            prefetch_at(ahead.next, line);
-        }
-    }
-    [([e0, e1], [d0, d1]), ([e2, e3], [d2, d3])]
-}
-
-/// γ and Δγ of every column, and the constants, in one rounding.
-pub(super) type Rounding<'a> = (&'a [[f32; 2]], [f32; 2]);
-
 impl<P> Move<'_, P> {
     /// γ and Δγ, and the constants, of the rounding that `block` takes.
     #[inline(always)]
     fn rounding(&self, block: usize) -> Rounding<'_> {
-        let (dither, columns) = (block % DITHERS, self.coefficients.len() / DITHERS);
-        (&self.coefficients[dither * columns..][..columns], self.constants[dither])
+        let (dither, size) = (block % DITHERS, self.coefficients.len() / DITHERS);
+        Rounding {
+            coefficients: &self.coefficients[dither * size..][..size],
+            constants: self.constants[dither],
+        }
     }
 }
 
@@ -406,9 +283,9 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         let more = blocks.block(other);
         let roundings = [task.rounding(block), task.rounding(other)];
         let [(eta, delta), (other_eta, other_delta)] = if MODE == eta::CACHED {
-            dots_of_two::<S, false>(simd, [lines, more], roundings, ahead)
+            predictor::of_two_blocks::<S, false>(simd, layout, [lines, more], roundings, ahead)
         } else {
-            dots_of_two::<S, true>(simd, [lines, more], roundings, ahead)
+            predictor::of_two_blocks::<S, true>(simd, layout, [lines, more], roundings, ahead)
         };
         let row = rows::<S, F, MODE>(simd, layout, lines, eta, &mut cache[place(block)]);
         let other_row = rows::<S, F, MODE>(simd, layout, more, other_eta, &mut cache[place(other)]);
@@ -451,8 +328,9 @@ pub(super) fn values_of<S: Simd, F: Family>(
         #[inline(always)]
         || {
             let (layout, lines) = (blocks.layout(), blocks.block(block));
-            let (coefficients, constant) = task.rounding(block);
-            let (eta, delta) = dots::<S, true>(simd, lines, coefficients, constant, Ahead::default());
+            let rounding = task.rounding(block);
+            let (eta, delta) =
+                predictor::of_block::<S, true>(simd, layout, lines, rounding, Ahead::default());
             let rows = rows::<S, F, { eta::FRESH }>(simd, layout, lines, eta, &mut []);
             let values = fast::<S, F>(simd, layout, &task.step, lines, &rows, delta);
             (exact::<S, F>(layout, &task.step, lines, values, &rows, delta), array(rows.eta))

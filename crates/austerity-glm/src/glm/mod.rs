@@ -14,6 +14,7 @@
 //! | [`probit`] | Bernoulli responses and successes out of trials, probit link |
 //! | `counts` | quantiles of counts |
 //! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
+//! | [`predictor`] | the linear predictor: dense columns and factor columns |
 //! | [`kernel`] | the hot loops over blocks |
 //! | [`compiled`] | those loops as plain functions, compiled once with their family |
 //! | `batch`, `rows`, [`list`] | moments of sixteen blocks at once; single rows; which blocks to read |
@@ -56,6 +57,7 @@ pub mod negative_binomial;
 pub mod number;
 pub mod poisson;
 pub mod precise;
+pub mod predictor;
 pub mod probit;
 pub mod ratio;
 pub mod remainder;
@@ -86,6 +88,7 @@ pub use kernel::{Displaced, Pair, Rows};
 pub use logistic::Logistic;
 pub use negative_binomial::NegativeBinomial;
 pub use poisson::Poisson;
+pub use predictor::Coding;
 pub use probit::{BinomialProbit, Probit};
 pub use ratio::{Ratio, Scratch};
 pub use student::Student;
@@ -107,8 +110,8 @@ pub struct Derivatives<S: Simd> {
 pub struct Glm<F: Family> {
     family: F,
     store: Store,
-    /// Shift and scale of every column.
-    transform: Vec<(f64, f64)>,
+    /// How states become coefficients of the storage.
+    coding: Coding,
     /// What the centred side columns leave to the constant of the linear predictor.
     side_constant: f64,
     intercept: bool,
@@ -155,7 +158,7 @@ impl<F: Family> Glm<F> {
         names.extend(F::EXTRA.iter().map(|extra| extra.name.into()));
         Ok(Self {
             family,
-            transform: description.columns.iter().map(|c| (c.transform.shift, c.transform.scale)).collect(),
+            coding: Coding::new(description),
             side_constant: description.side_constant(),
             intercept: description.intercept,
             names,
@@ -215,21 +218,22 @@ impl<F: Family> Glm<F> {
         Ok(Self { store: self.store.subset(positions, weights), ..self.clone() })
     }
 
-    /// γ of every stored column and its constant, last, of a state.
+    /// γ in the order of the storage and its constant, last, of a state.
     fn exact_predictor(&self, state: &[f64]) -> Vec<f64> {
-        let mut constant = self.side_constant + if self.intercept { state[0] } else { 0.0 };
-        let mut gamma = Vec::with_capacity(self.transform.len() + 1);
-        for (&(shift, scale), &beta) in self.transform.iter().zip(&state[usize::from(self.intercept)..]) {
-            constant += beta * shift;
-            gamma.push(beta * scale);
-        }
-        gamma.push(constant);
+        let size = self.coding.slots();
+        let mut gamma = vec![0.0; size + 1];
+        gamma[size] = self.coding.place(self.side_constant, |i| state[i], |slot, value| gamma[slot] = value);
         gamma
+    }
+
+    /// Number of coefficients, the intercept included.
+    fn coefficients(&self) -> usize {
+        usize::from(self.intercept) + self.coding.len()
     }
 
     /// The extra parameters of a state.
     fn extra<'a>(&self, state: &'a [f64]) -> &'a [f64] {
-        &state[usize::from(self.intercept) + self.transform.len()..]
+        &state[self.coefficients()..]
     }
 
     /// Where a storage position stood in the user's data.

@@ -16,10 +16,13 @@
 
 use std::ops::Range;
 
-use super::blocks::{BLOCK, Line, View};
+use super::blocks::{BLOCK, Layout, Line, View};
 use super::derivative::Sums;
 use super::expansion::certain::{CertainRows, Displacement, Slopes};
 use super::list::List;
+use super::predictor::coding::add_exact;
+use super::predictor::levels;
+use super::predictor::products::WideBlock;
 use super::{Family, Glm, Kernel as _, MOST_EXTRA, Step};
 use crate::{ResponseKind, Store};
 use austerity::error::{Error, Result};
@@ -90,7 +93,7 @@ fn scale(store: &Store, column: usize) -> f64 {
     if found > 0.0 { found } else { store.response_sd().max(f64::MIN_POSITIVE) }
 }
 
-/// A move in f64, in the units of the storage: γ and Δγ of every column, the constants last.
+/// A move in f64: γ and Δγ in the order of the storage, the constants last.
 #[derive(Clone, Copy, Debug)]
 pub struct ExactMove<'a> {
     /// γ.
@@ -104,16 +107,12 @@ fn value(lines: &[Line], place: usize, i: usize) -> f64 {
     f64::from(lines[2 * place + i / 16].0[i % 16])
 }
 
-/// Adds x·γ of the 32 rows of a block to `out`.
-#[inline]
-pub(super) fn add_products(lines: &[Line], coefficients: &[f64], out: &mut [f64; BLOCK]) {
-    for (pair, &coefficient) in lines.as_chunks::<2>().0.iter().zip(coefficients) {
-        if coefficient == 0.0 {
-            continue;
-        }
-        let values = pair[0].0.iter().chain(&pair[1].0);
-        out.iter_mut().zip(values).for_each(|(slot, &x)| *slot += coefficient * f64::from(x));
-    }
+/// η of the 32 rows of a block, without offset; `gamma` is in the order of the storage, its constant last.
+pub(crate) fn predictor(layout: &Layout, lines: &[Line], gamma: &[f64]) -> [f64; BLOCK] {
+    let (&constant, coefficients) = gamma.split_last().unwrap_or((&0.0, &[]));
+    let mut out = [constant; BLOCK];
+    add_exact(layout, lines, coefficients, &mut out);
+    out
 }
 
 /// The weighted differences of the 32 rows of a block.
@@ -124,10 +123,7 @@ pub(super) fn values_of<F: Family>(
     block: usize,
 ) -> [f64; BLOCK] {
     let (layout, lines) = (blocks.layout(), blocks.block(block));
-    let columns = layout.columns;
-    let (mut eta, mut delta) = ([task.from[columns]; BLOCK], [task.change[columns]; BLOCK]);
-    add_products(lines, &task.from[..columns], &mut eta);
-    add_products(lines, &task.change[..columns], &mut delta);
+    let (eta, delta) = (predictor(layout, lines, task.from), predictor(layout, lines, task.change));
     std::array::from_fn(|i| {
         let side = |place: Option<usize>, missing: f64| place.map_or(missing, |p| value(lines, p, i));
         let weight = side(layout.weight, 1.0);
@@ -165,17 +161,11 @@ pub(super) fn derivatives<F: Family>(
 ) -> Result<()> {
     let view = model.blocks().view();
     let layout = view.layout();
-    let columns = layout.columns;
-    // The constant, then the columns.
-    let mut wide = vec![[1.0; BLOCK]; columns + 1];
+    let mut wide = WideBlock::new(layout);
     for (place, block) in range.enumerate() {
         let lines = view.block(block);
-        let mut eta = [predictor[columns]; BLOCK];
-        add_products(lines, &predictor[..columns], &mut eta);
-        for (column, pair) in wide[1..].iter_mut().zip(lines.as_chunks::<2>().0) {
-            let values = pair[0].0.iter().chain(&pair[1].0);
-            column.iter_mut().zip(values).for_each(|(slot, &x)| *slot = f64::from(x));
-        }
+        let mut eta = self::predictor(layout, lines, predictor);
+        wide.fill(lines);
         let (mut first, mut second) = ([0.0; BLOCK], [0.0; BLOCK]);
         let mut cross = [[0.0; BLOCK]; MOST_EXTRA];
         for i in 0..view.rows_in(block) {
@@ -207,21 +197,12 @@ pub(super) fn derivatives<F: Family>(
         if let Some(kept) = kept.get_mut(place * BLOCK..(place + 1) * BLOCK) {
             kept.iter_mut().zip(&eta).for_each(|(slot, &eta)| *slot = eta as f32);
         }
-        let dot = |a: &[f64; BLOCK], b: &[f64; BLOCK]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-        for (j, column) in wide.iter().enumerate() {
-            sums.gradient[j] += dot(column, &first);
-            for (sums, cross) in sums.cross.iter_mut().zip(&cross).take(F::EXTRA.len()) {
-                sums[j] += dot(column, cross);
-            }
+        wide.add_sums(layout, lines, &first, &mut sums.gradient);
+        for (sums, cross) in sums.cross.iter_mut().zip(&cross).take(F::EXTRA.len()) {
+            wide.add_sums(layout, lines, cross, sums);
         }
-        if !sums.hessian.is_empty() {
-            let mut entries = sums.hessian.iter_mut();
-            for a in 0..=columns {
-                let product: [f64; BLOCK] = std::array::from_fn(|i| wide[a][i] * second[i]);
-                for (column, entry) in wide[..=a].iter().zip(&mut entries) {
-                    *entry += dot(column, &product);
-                }
-            }
+        if let Some(products) = &mut sums.hessian {
+            products.add_wide(layout, lines, &wide, &second);
         }
     }
     Ok(())
@@ -240,10 +221,13 @@ pub(super) fn certain<F: Family>(
     for block in 0..view.count() {
         let (lines, used) = (view.block(block), stratum.columns_of(block));
         let mut delta = [displacement.exact_constant; BLOCK];
+        let (dense, table) = displacement.exact.split_at(layout.columns);
         for &j in used {
-            let j = j as usize;
-            add_products(&lines[2 * j..2 * j + 2], &displacement.exact[j..=j], &mut delta);
+            let (pair, coefficient) = (&lines[2 * j as usize..][..2], dense[j as usize]);
+            let values = pair[0].0.iter().chain(&pair[1].0);
+            delta.iter_mut().zip(values).for_each(|(slot, &x)| *slot += coefficient * f64::from(x));
         }
+        levels::gather(layout, lines, table, &mut delta);
         let centre = &stratum.exact_eta()[block * BLOCK..][..BLOCK];
         let mut first = [0.0; BLOCK];
         for i in 0..view.rows_in(block) {
@@ -265,6 +249,7 @@ pub(super) fn certain<F: Family>(
             }
         }
         let Some(slopes) = &mut slopes else { continue };
+        levels::scatter(layout, lines, &first, &mut slopes.levels);
         for &j in used {
             let pair = &lines[2 * j as usize..][..2];
             let sums = &mut slopes.columns[j as usize];
@@ -280,12 +265,11 @@ pub(super) fn certain<F: Family>(
 /// η of the rows of `model` at `state`, filled up to whole blocks.
 pub(super) fn predictors<F: Family>(model: &Glm<F>, state: &[f64]) -> Vec<f64> {
     let view = model.blocks().view();
-    let (predictor, columns) = (model.exact_predictor(state), view.layout().columns);
+    let gamma = model.exact_predictor(state);
     let mut all = Vec::with_capacity(view.count() * BLOCK);
     for block in 0..view.count() {
         let lines = view.block(block);
-        let mut eta = [predictor[columns]; BLOCK];
-        add_products(lines, &predictor[..columns], &mut eta);
+        let mut eta = predictor(view.layout(), lines, &gamma);
         if let Some(place) = view.layout().offset {
             eta.iter_mut().enumerate().for_each(|(i, eta)| *eta += value(lines, place, i));
         }

@@ -53,24 +53,24 @@ struct Kept {
 
 impl Scratch {
     pub(super) fn new(blocks: &Blocks, scan: bool) -> Self {
-        let columns = blocks.layout().columns;
+        let size = blocks.layout().coefficients();
         Self {
-            exact: vec![0.0; columns + 1],
-            change: vec![0.0; columns + 1],
-            coefficients: vec![[0.0; 2]; columns * DITHERS],
+            exact: vec![0.0; size + 1],
+            change: vec![0.0; size + 1],
+            coefficients: vec![[0.0; 2]; size * DITHERS],
             constants: [[0.0; 2]; DITHERS],
             cache: scan.then(|| Kept {
                 eta: filled(blocks.count() * BLOCK, 0.0),
-                exact: vec![0.0; columns + 1],
+                exact: vec![0.0; size + 1],
                 valid: false,
             }),
         }
     }
 
     pub(super) fn bytes(blocks: &Blocks, scan: bool) -> usize {
-        let columns = blocks.layout().columns;
-        let cache = blocks.count() * BLOCK * 4 + (columns + 1) * 8;
-        (columns + 1) * 8 * (2 + DITHERS) + if scan { cache } else { 0 }
+        let size = blocks.layout().coefficients();
+        let cache = blocks.count() * BLOCK * 4 + (size + 1) * 8;
+        (size + 1) * 8 * (2 + DITHERS) + if scan { cache } else { 0 }
     }
 }
 
@@ -99,31 +99,25 @@ impl<'a, F: Family> Ratio<'a, F> {
         if let Err(error) = fits {
             return Self { model, step: Err(error), scratch, cached: false };
         }
-        let first = usize::from(model.intercept);
-        let mut constant = model.side_constant;
-        let mut change = 0.0;
-        if model.intercept {
-            constant += from[0];
-            change += to[0] - from[0];
-        }
-        let columns = model.transform.len();
-        for (j, &(shift, scale)) in model.transform.iter().enumerate() {
-            let beta = from[first + j];
-            let difference = to[first + j] - beta;
-            constant += beta * shift;
-            change += difference * shift;
-            scratch.exact[j] = beta * scale;
-            scratch.change[j] = difference * scale;
-            let moved = (difference * scale).clamp(-1e30, 1e30) as f32;
-            for dither in 0..DITHERS {
-                scratch.coefficients[dither * columns + j] = [dithered(beta * scale, dither), moved];
-            }
-        }
-        scratch.exact[columns] = constant;
-        scratch.change[columns] = change;
+        let size = model.coding.slots();
+        let Scratch { exact, change: changes, coefficients, .. } = &mut *scratch;
+        let change = model.coding.place(0.0, |i| to[i] - from[i], |slot, value| changes[slot] = value);
+        let constant = model.coding.place(
+            model.side_constant,
+            |i| from[i],
+            |slot, value| {
+                exact[slot] = value;
+                let moved = changes[slot].clamp(-1e30, 1e30) as f32;
+                for dither in 0..DITHERS {
+                    coefficients[dither * size + slot] = [dithered(value, dither), moved];
+                }
+            },
+        );
+        scratch.exact[size] = constant;
+        scratch.change[size] = change;
         let change = change.clamp(-1e30, 1e30) as f32;
         scratch.constants = std::array::from_fn(|dither| [dithered(constant, dither), change]);
-        let extra = first + model.transform.len();
+        let extra = model.coefficients();
         let cached = scratch.cache.as_ref().is_some_and(|cache| cache.holds(&scratch.exact));
         Self {
             model,

@@ -14,8 +14,9 @@ use fearless_simd::{Simd, prelude::*};
 use super::batch::{Batch, PAIRS};
 use super::blocks::{BLOCK, View};
 use super::family::{Expanded, Family, Kernel as _, MOST_EXTRA};
-use super::kernel::{Ahead, NEAR, Pair, Rows, array, column, dots, dots_of_two, weighted};
+use super::kernel::{NEAR, Pair, Rows, array, column, weighted};
 use super::list::List;
+use super::predictor::{self, Ahead, Rounding};
 use crate::simd::Lanes;
 use austerity::error::Result;
 use austerity::population::{Moments, merge_checked};
@@ -26,7 +27,7 @@ pub type Changes = [[f64; MOST_EXTRA]; 2];
 /// A move in the units of the storage.
 #[derive(Debug)]
 pub struct Task<'a, F: Family> {
-    /// θ − θ̂ and θ' − θ̂ of every stored column.
+    /// θ − θ̂ and θ' − θ̂ in the order of the storage.
     pub coefficients: &'a [[f32; 2]],
     /// Their constant parts.
     pub constants: [f32; 2],
@@ -177,8 +178,9 @@ pub fn summarize<S: Simd, F: Family>(
             ahead = upcoming.map(|block| Ahead { next: memory(block), far: &[] });
         }
         let lines = [blocks.block(block), blocks.block(other)];
-        let rounding = (task.coefficients, task.constants);
-        let dots = dots_of_two::<S, true>(simd, lines, [rounding; 2], ahead);
+        let rounding = Rounding { coefficients: task.coefficients, constants: task.constants };
+        let layout = blocks.layout();
+        let dots = predictor::of_two_blocks::<S, true>(simd, layout, lines, [rounding; 2], ahead);
         let values = fast(simd, blocks, task, block, dots[0]);
         let others = fast(simd, blocks, task, other, dots[1]);
         let whole = blocks.rows_in(block) == BLOCK && blocks.rows_in(other) == BLOCK;
@@ -208,9 +210,9 @@ pub(super) fn values_of<S: Simd, F: Family>(
     simd.vectorize(
         #[inline(always)]
         || {
-            let lines = blocks.block(block);
-            let (from, to) =
-                dots::<S, true>(simd, lines, task.coefficients, task.constants, Ahead::default());
+            let (layout, lines) = (blocks.layout(), blocks.block(block));
+            let rounding = Rounding { coefficients: task.coefficients, constants: task.constants };
+            let (from, to) = predictor::of_block::<S, true>(simd, layout, lines, rounding, Ahead::default());
             if let Some(values) = fast(simd, blocks, task, block, (from, to)).map(array)
                 && values.iter().all(|r| r.is_finite())
             {

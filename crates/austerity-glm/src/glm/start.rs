@@ -8,25 +8,18 @@ use fearless_simd::Simd;
 
 use super::blocks::BLOCK;
 use super::logistic::within;
-use super::{Family, Glm, kernel};
+use super::{Family, Glm, kernel, precise, predictor};
 use austerity::error::{Error, Result};
 
 /// Refuses a state at which the log-likelihood of some row is −∞ or NaN.
 pub(super) fn check<F: Family>(model: &Glm<F>, state: &[f64]) -> Result<()> {
-    let first = usize::from(model.intercept);
-    let (coefficients, extra) = state[first..].split_at(model.transform.len());
-    let mut constant = model.side_constant + if model.intercept { state[0] } else { 0.0 };
-    let mut exact = Vec::with_capacity(coefficients.len());
-    for (&(shift, scale), &beta) in model.transform.iter().zip(coefficients) {
-        constant += beta * shift;
-        exact.push(beta * scale);
-    }
+    let (exact, extra, size) = (model.exact_predictor(state), model.extra(state), model.coding.slots());
     let rounded = |value: f64| value.clamp(-1e30, 1e30) as f32;
-    let gamma: Vec<[f32; 2]> = exact.iter().map(|&g| [0.0, rounded(g)]).collect();
+    let gamma: Vec<[f32; 2]> = exact[..size].iter().map(|&g| [0.0, rounded(g)]).collect();
     let limit = model.family.finite_within(extra);
-    let unsafe_blocks = (F::compiled().beyond)(model, &gamma, rounded(constant), limit);
+    let unsafe_blocks = (F::compiled().beyond)(model, &gamma, rounded(exact[size]), limit);
     for block in unsafe_blocks {
-        rows(model, block, &exact, constant, extra)?;
+        rows(model, block, &exact, extra)?;
     }
     Ok(())
 }
@@ -44,8 +37,7 @@ pub(super) fn beyond<S: Simd, F: Family>(
     let mut found = Vec::new();
     for block in 0..blocks.count() {
         let lines = blocks.block(block);
-        let (_, mut eta) =
-            kernel::dots::<S, false>(simd, lines, gamma, [0.0, constant], kernel::Ahead::default());
+        let mut eta = predictor::of_one(simd, blocks.layout(), lines, gamma, constant);
         if let Some(place) = blocks.layout().offset {
             let offset = kernel::column(simd, lines, place);
             eta = [eta[0] + offset[0], eta[1] + offset[1]];
@@ -58,17 +50,17 @@ pub(super) fn beyond<S: Simd, F: Family>(
 }
 
 /// Refuses the first impossible row of `block`.
-fn rows<F: Family>(model: &Glm<F>, block: usize, gamma: &[f64], constant: f64, extra: &[f64]) -> Result<()> {
+fn rows<F: Family>(model: &Glm<F>, block: usize, gamma: &[f64], extra: &[f64]) -> Result<()> {
     let blocks = model.blocks().view();
     let (layout, lines) = (blocks.layout(), blocks.block(block));
+    let etas = precise::predictor(layout, lines, gamma);
     for i in 0..blocks.rows_in(block) {
         let value = |place: usize| f64::from(lines[2 * place + i / 16].0[i % 16]);
         let side = |place: Option<usize>, missing: f64| place.map_or(missing, value);
         if side(layout.weight, 1.0) == 0.0 {
             continue;
         }
-        let products = gamma.iter().enumerate().map(|(j, g)| g * value(j));
-        let eta = constant + side(layout.offset, 0.0) + products.sum::<f64>();
+        let eta = etas[i] + side(layout.offset, 0.0);
         let trials = side(layout.trials, 0.0);
         let density = model.family.log_likelihood(extra, eta, value(layout.response), trials);
         if !density.is_finite() {

@@ -18,7 +18,7 @@ const ACROSS: usize = 32;
 const DOWN: usize = 6;
 
 /// A panel laid out for tiles.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tiles {
     /// z of 32 columns, row after row, strip after strip.
     strips: Vec<[[f32; 16]; 2]>,

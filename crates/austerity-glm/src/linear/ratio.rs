@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::Linear;
-use crate::glm::blocks::BLOCK;
 use crate::{CheckedData, Store};
 use austerity::dot::dot;
 use austerity::error::{Error, Result, setting};
@@ -73,11 +72,10 @@ impl Rows {
                 weights.as_ref().map_or(1.0, |w| w[position])
             }
             Self::Stored(store) => {
-                let blocks = store.blocks().view();
-                let (lines, i) = (blocks.block(position / BLOCK), position % BLOCK);
-                let value = |column: usize| f64::from(lines[2 * column + i / 16].0[i % 16]);
-                // The response follows the columns.
-                row.iter_mut().enumerate().for_each(|(column, out)| *out = value(column));
+                let (blocks, columns) = (store.blocks(), row.len() - 1);
+                let value = |column: usize| f64::from(blocks.value(position, column));
+                store.read(position, &mut row[..columns]);
+                row[columns] = value(blocks.layout().response);
                 blocks.layout().weight.map_or(1.0, value)
             }
         }

@@ -3,16 +3,22 @@
 //! The normal equations G·φ = X'Wy of centred and scaled columns are solved by Cholesky, refined once with the
 //! slope that the first solution leaves (iterative refinement, Golub & Van Loan 2013, §3.5.3), or, when columns
 //! repeat each other, by the eigenvectors of the well-determined directions. The slope that remains is kept, so
-//! that no accuracy of the sums depends on that of the solution. Cost: N·d²/2 multiply-adds and two passes more.
+//! that no accuracy of the sums depends on that of the solution. Cost: N·d²/2 multiply-adds and two passes more; levels of a factor
+//! cost what one column costs ([`crate::glm::predictor::products`]).
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::glm::blocks::BLOCK;
+use crate::glm::blocks::{BLOCK, Line};
+use crate::glm::precise::predictor;
+use crate::glm::predictor::products::{CrossProducts, WideBlock};
 use crate::{CheckedData, Store};
 use austerity::dot::dot;
 
 /// Rows summed before their sums join the total: keeps rounding at about (256 + N/256) units.
 const CHUNK: usize = 256;
+
+/// Takes a block: its lines, the same in f64, and the weights and targets of its rows.
+type VisitBlock<'a> = dyn FnMut(&[Line], &WideBlock, [[f64; BLOCK]; 2]) + 'a;
 
 /// Sums over all rows, in the coordinates φ = (constant, scaled coefficients…) of the centred columns.
 #[derive(Clone, Debug)]
@@ -50,6 +56,9 @@ impl Statistics {
 
     /// Of stored rows.
     pub(super) fn of_store(store: &Store) -> Self {
+        if store.blocks().layout().factors > 0 {
+            return Self::of_factors(store);
+        }
         let (blocks, description) = (store.blocks().view(), store.description());
         let (layout, k) = (blocks.layout(), description.columns.len() + 1);
         let stored = |column: usize, position: usize| {
@@ -65,6 +74,56 @@ impl Statistics {
             _ if c == k + 1 => weight(position),
             _ => stored(c - 1, position),
         })
+    }
+
+    /// Of stored rows with factor columns, whose products are sums by level.
+    fn of_factors(store: &Store) -> Self {
+        let (view, description) = (store.blocks().view(), store.description());
+        let (layout, k) = (view.layout(), description.columns.len() + 1);
+        // Places of (1, columns) in the order of the storage, after the constant.
+        let places: Vec<usize> =
+            [0].into_iter().chain(description.slots().iter().map(|slot| 1 + slot)).collect();
+        let mut wide = WideBlock::new(layout);
+        // Visits every block with the weights of its rows and y − offset − level.
+        let mut each_block = |visit: &mut VisitBlock<'_>| {
+            for block in 0..view.count() {
+                let (lines, rows) = (view.block(block), view.rows_in(block));
+                let value = |place: usize, i: usize| f64::from(lines[2 * place + i / 16].0[i % 16]);
+                let weight = |i: usize| layout.weight.map_or(1.0, |place| value(place, i));
+                let weights = std::array::from_fn(|i| if i < rows { weight(i) } else { 0.0 });
+                wide.fill(lines);
+                visit(lines, &wide, [weights, std::array::from_fn(|i| value(layout.response, i))]);
+            }
+        };
+        let (mut products, mut weight) = (CrossProducts::new(layout), 0.0);
+        let mut sums = vec![0.0; layout.coefficients() + 1];
+        each_block(&mut |lines, wide, [weights, target]| {
+            products.add_wide(layout, lines, wide, &weights);
+            wide.add_sums(layout, lines, &std::array::from_fn(|i| weights[i] * target[i]), &mut sums);
+            weight += weights.iter().sum::<f64>();
+        });
+        let gram: Vec<f64> = (0..k * k).map(|at| products.entry(places[at / k], places[at % k])).collect();
+        let in_order = |sums: &[f64]| -> Vec<f64> { places.iter().map(|&place| sums[place]).collect() };
+        let (mut centre, mut slope, mut least) = (vec![0.0; k], in_order(&sums), 0.0);
+        let solve = pseudo_solver(&gram, k);
+        for _ in 0..2 {
+            centre.iter_mut().zip(solve(&slope)).for_each(|(c, step)| *c += step);
+            // In the order of the storage, the constant last.
+            let mut gamma = vec![0.0; layout.coefficients() + 1];
+            places[1..].iter().zip(&centre[1..]).for_each(|(&place, &c)| gamma[place - 1] = c);
+            gamma[layout.coefficients()] = centre[0];
+            sums.fill(0.0);
+            least = 0.0;
+            each_block(&mut |lines, wide, [weights, target]| {
+                let eta = predictor(layout, lines, &gamma);
+                let residual: [f64; BLOCK] = std::array::from_fn(|i| target[i] - eta[i]);
+                let pull = std::array::from_fn(|i| weights[i] * residual[i]);
+                wide.add_sums(layout, lines, &pull, &mut sums);
+                least += pull.iter().zip(&residual).map(|(pull, residual)| pull * residual).sum::<f64>();
+            });
+            slope = in_order(&sums);
+        }
+        Self { rows: store.rows(), weight, level: description.response_shift, gram, centre, slope, least }
     }
 
     /// `value(c, i)` of row i: 1 for c = 0, the scaled columns, y − offset − level for c = k, the weight for c = k + 1.

@@ -4,13 +4,17 @@
 //! then says what is stored of each value, refuses what carries no information, and in the second pass watches what
 //! single precision loses. Nothing of size N is kept.
 
-use super::{Description, Order, StoredColumn};
+use super::{Description, Order, StoredColumn, layout_of, slots_of};
 use crate::data::scale::{Rounding, Transform};
 use crate::data::summary::ColumnSummary;
 use crate::data::{SidePlan, Sides, check_duplicates, check_names, check_not_empty, transform_of};
 use crate::glm::blocks::Layout;
+use crate::glm::predictor::levels;
 use austerity::error::Result;
 use austerity::model::{check_length, check_rows};
+
+/// How levels are stored.
+const LEVEL: Transform = Transform { shift: 0.0, scale: 1.0 };
 
 /// The plan of a store.
 #[derive(Clone, Debug)]
@@ -69,6 +73,7 @@ impl Blueprint {
             sd: 0.0,
             mean: None,
             half_range: None,
+            factor: None,
         };
         let columns =
             (0..columns).map(|j| Planned { column: unnamed(j), fingerprint: None, rounding: None }).collect();
@@ -78,8 +83,23 @@ impl Blueprint {
 
     /// Decides how column number `column` is stored; refuses values that are not finite and constant columns.
     pub fn plan(&mut self, column: usize, name: &str, summary: &ColumnSummary) -> Result<()> {
-        self.columns[column] = Planned::new(name, summary, self.sides.rows, self.intercept)?;
+        let factor = self.columns[column].column.factor;
+        let mut planned = Planned::new(name, summary, self.sides.rows, self.intercept)?;
+        if factor.is_some() {
+            planned.column = StoredColumn { factor, transform: LEVEL, ..planned.column };
+            planned.rounding = None;
+        }
+        self.columns[column] = planned;
         Ok(())
+    }
+
+    /// Makes the columns `levels`, which stand for the levels of one feature, a factor: rows store the place of their level instead of a
+    /// number for each of them. To be said before the first row is stored.
+    pub fn make_factor(&mut self, levels: std::ops::Range<usize>) {
+        let next = self.columns.iter().filter_map(|planned| planned.column.factor).max();
+        for planned in &mut self.columns[levels] {
+            planned.column.factor = Some(next.map_or(0, |last| last + 1));
+        }
     }
 
     /// As [`Blueprint::plan`], of a plan made elsewhere.
@@ -126,7 +146,31 @@ impl Blueprint {
     /// Where the columns of a block are.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::new(self.columns.len(), self.sides.trials, self.sides.offset, self.sides.weights)
+        let sides = [self.sides.trials, self.sides.offset, self.sides.weights];
+        layout_of(self.columns.iter().map(|planned| &planned.column), sides)
+    }
+
+    /// Where the coefficient of every column stands in the order of the storage.
+    pub(super) fn slots(&self) -> Vec<usize> {
+        slots_of(self.columns.iter().map(|planned| &planned.column))
+    }
+
+    /// What rows store of the levels of a factor, given the columns of its codes: the place in a block, and the value of every code. `None`
+    /// where the columns are stored one by one.
+    #[must_use]
+    pub fn factor(&self, columns: &[Option<usize>]) -> Option<(usize, Vec<f32>)> {
+        let number = columns.iter().flatten().find_map(|&column| self.columns[column].column.factor)?;
+        let (layout, slots) = (self.layout(), self.slots());
+        let place = |column: &Option<usize>| column.map_or(0, |column| slots[column] - layout.columns);
+        let values = columns.iter().map(|column| levels::stored(place(column) as u32)).collect();
+        Some((layout.columns + number, values))
+    }
+
+    /// The place in a block of a column that is stored as it is.
+    #[must_use]
+    pub fn place(&self, column: usize) -> usize {
+        let before = &self.columns[..column];
+        column - before.iter().filter(|planned| planned.column.factor.is_some()).count()
     }
 
     /// How a column is stored.

@@ -203,7 +203,7 @@ impl StoreBuilder {
         for (column, ShuffledColumn { planned, values }) in columns {
             check_length("rows of the store", self.blueprint.rows(), values.len())?;
             self.blueprint.set(column, planned);
-            stored.push((column, values));
+            stored.push((self.blueprint.place(column), values));
         }
         self.put_columns(&stored);
         stored.into_iter().for_each(|(_, values)| self.spare.give(values));
@@ -217,7 +217,7 @@ impl StoreBuilder {
         }
     }
 
-    /// Writes columns that are in the order of the storage.
+    /// Writes columns that are in the order of the storage to their places in the blocks.
     fn put_columns(&mut self, columns: &[(usize, Vec<f32>)]) {
         self.prepare();
         for (number, block) in self.lines.chunks_exact_mut(self.layout.lines()).enumerate() {
@@ -236,7 +236,7 @@ impl StoreBuilder {
     pub fn fill(&mut self, column: usize, first: usize, values: &[f64]) -> Result<()> {
         self.piece(first, values.len())?;
         self.blueprint.observe(column, values);
-        let transform = self.blueprint.transform(column);
+        let (transform, column) = (self.blueprint.transform(column), self.blueprint.place(column));
         let (lines, places) = (&mut self.lines, self.places.as_deref());
         for (at, &value) in values.iter().enumerate() {
             put(lines, &self.layout, place(places, first + at), column, transform.stored(value));
@@ -246,17 +246,23 @@ impl StoreBuilder {
     }
 
     /// Stores 0/1 columns of levels: the row of code c is 1 in column `columns[c]`, when there is one, and 0 in the
-    /// others of `columns`.
+    /// others of `columns`. Of a factor ([`Blueprint::make_factor`]) the place of the row's level is stored instead.
     pub fn fill_levels(&mut self, columns: &[Option<usize>], first: usize, codes: &[u32]) -> Result<()> {
+        if let Some((column, values)) = self.blueprint.factor(columns) {
+            return self.fill_factor(column, &values, (first, codes));
+        }
         self.piece(first, codes.len())?;
         let stored = |column: usize, value: f64| self.blueprint.transform(column).stored(value);
-        let ones: Vec<Option<(usize, f32)>> =
-            columns.iter().map(|column| column.map(|column| (column, stored(column, 1.0)))).collect();
+        let place_of = |column: usize| self.blueprint.place(column);
+        let ones: Vec<Option<(usize, f32)>> = columns
+            .iter()
+            .map(|column| column.map(|column| (place_of(column), stored(column, 1.0))))
+            .collect();
         // The memory is zero already, and so are the zeros of rare columns.
         let zeros: Vec<(usize, f32)> = columns
             .iter()
             .flatten()
-            .map(|&column| (column, stored(column, 0.0)))
+            .map(|&column| (place_of(column), stored(column, 0.0)))
             .filter(|&(_, zero)| zero != 0.0)
             .collect();
         let (lines, places) = (&mut self.lines, self.places.as_deref());
@@ -269,7 +275,27 @@ impl StoreBuilder {
                 put(lines, &self.layout, position, column, one);
             }
         }
-        columns.iter().flatten().for_each(|&column| self.filled[column] += codes.len());
+        let places: Vec<usize> =
+            columns.iter().flatten().map(|&column| self.blueprint.place(column)).collect();
+        places.into_iter().for_each(|place| self.filled[place] += codes.len());
+        Ok(())
+    }
+
+    /// Stores a factor in its place of the blocks, given what is stored of every code.
+    fn fill_factor(&mut self, column: usize, values: &[f32], (first, codes): (usize, &[u32])) -> Result<()> {
+        let stored = |&code: &u32| values.get(code as usize).copied().unwrap_or(0.0);
+        if codes.len() == self.blueprint.rows() {
+            let stored: Vec<f32> = codes.iter().map(stored).collect();
+            let ordered = self.shuffler().in_order(&stored);
+            self.put_columns(&[(column, ordered)]);
+            return Ok(());
+        }
+        self.piece(first, codes.len())?;
+        let (lines, places) = (&mut self.lines, self.places.as_deref());
+        for (at, code) in codes.iter().enumerate() {
+            put(lines, &self.layout, place(places, first + at), column, stored(code));
+        }
+        self.filled[column] += codes.len();
         Ok(())
     }
 
@@ -314,16 +340,18 @@ impl StoreBuilder {
         Ok(())
     }
 
-    /// Leaves columns out, as if they had never been there. `gone` is in ascending order.
+    /// Leaves columns out that are no levels of a factor, as if they had never been there. `gone` is in ascending order.
     pub fn remove(&mut self, gone: &[usize]) {
         if gone.is_empty() {
             return;
         }
         self.prepare();
         let old = self.layout;
+        let places: Vec<usize> = gone.iter().map(|&column| self.blueprint.place(column)).collect();
         self.blueprint.remove(gone);
         self.layout = self.blueprint.layout();
-        let kept: Vec<usize> = (0..old.width).filter(|column| gone.binary_search(column).is_err()).collect();
+        let kept: Vec<usize> =
+            (0..old.width).filter(|column| places.binary_search(column).is_err()).collect();
         for block in 0..self.lines.len() / old.lines() {
             for (to, &from) in kept.iter().enumerate() {
                 let (from, to) = (block * old.lines() + 2 * from, block * self.layout.lines() + 2 * to);
@@ -346,7 +374,7 @@ impl StoreBuilder {
         let words = description.fingerprint_words();
         description.fingerprint =
             austerity::model::fingerprint(blocks.sample().chain(words.bytes().map(u32::from)));
-        Ok(Store { description: Arc::new(description), blocks, list: None, mapped: false })
+        Ok(Store::made(description, blocks, None, false))
     }
 }
 

@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::data::Transform;
 use crate::data::summary::ColumnSummary;
 use crate::default_priors::{ColumnFacts, ResponseFacts, ResponseRow, default_priors};
-use crate::glm::blocks::{Blocks, Layout, Memory};
+use crate::glm::blocks::{BLOCK, Blocks, Layout, Memory};
+use crate::glm::predictor::levels;
 use crate::{CheckedData, DefaultPriors, NoiseTails, Priors, ResponseKind};
 use austerity::error::{Error, Result};
 use austerity::model::{check_length, storage_order};
@@ -47,6 +48,9 @@ pub struct StoredColumn {
     /// stores made before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_range: Option<f64>,
+    /// The factor column that this 0/1 column is a level of, from 0: rows then store the place of their level instead of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<usize>,
 }
 
 impl StoredColumn {
@@ -57,6 +61,7 @@ impl StoredColumn {
             sd: summary.sd,
             mean: Some(summary.mean),
             half_range: summary.half_range(),
+            factor: None,
         }
     }
 }
@@ -127,7 +132,13 @@ impl Description {
     /// Where the columns of a block are.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::new(self.columns.len(), self.trials, self.offset, self.weights)
+        layout_of(self.columns.iter(), [self.trials, self.offset, self.weights])
+    }
+
+    /// Where the coefficient of every column stands in the order of the storage: dense columns, then the table of levels.
+    #[must_use]
+    pub fn slots(&self) -> Vec<usize> {
+        slots_of(self.columns.iter())
     }
 
     /// What the centred side columns leave to the constant of the linear predictor: the mean of the offset, and for
@@ -145,6 +156,29 @@ impl Description {
     }
 }
 
+/// Where the columns of a block are, and which of trials, offset and weights.
+fn layout_of<'a>(
+    columns: impl Iterator<Item = &'a StoredColumn> + Clone,
+    [trials, offset, weights]: [bool; 3],
+) -> Layout {
+    let factors = columns.clone().filter_map(|column| column.factor);
+    let (levels, factors) = (factors.clone().count(), factors.map(|factor| factor + 1).max().unwrap_or(0));
+    let all = columns.count();
+    Layout::new(all - levels, trials, offset, weights).with_factors(factors, levels)
+}
+
+/// Places in the order of the storage. Those of levels follow place 0 of their table, which has no coefficient.
+fn slots_of<'a>(columns: impl Iterator<Item = &'a StoredColumn> + Clone) -> Vec<usize> {
+    let dense = columns.clone().filter(|column| column.factor.is_none()).count();
+    let (mut column, mut level) = (0, dense);
+    let next = |stored: &StoredColumn| {
+        let counter = if stored.factor.is_none() { &mut column } else { &mut level };
+        *counter += 1;
+        if stored.factor.is_none() { *counter - 1 } else { *counter }
+    };
+    columns.map(next).collect()
+}
+
 /// The original row of every storage position, where no seed tells it.
 pub type RowList = Arc<dyn AsRef<[u32]> + Send + Sync>;
 
@@ -152,6 +186,8 @@ pub type RowList = Arc<dyn AsRef<[u32]> + Send + Sync>;
 #[derive(Clone)]
 pub struct Store {
     description: Arc<Description>,
+    /// Where the coefficient of every column stands in the order of the storage.
+    slots: Arc<[usize]>,
     blocks: Blocks,
     list: Option<RowList>,
     mapped: bool,
@@ -178,12 +214,40 @@ impl Store {
     pub fn mapped(description: Description, memory: Memory, list: RowList) -> Result<Self> {
         let blocks = Blocks::new(memory, description.layout(), description.rows)?;
         check_length("row numbers of the store", description.rows, (*list).as_ref().len())?;
-        Ok(Self { description: Arc::new(description), blocks, list: Some(list), mapped: true })
+        Ok(Self::made(description, blocks, Some(list), true))
+    }
+
+    fn made(description: Description, blocks: Blocks, list: Option<RowList>, mapped: bool) -> Self {
+        let slots = description.slots().into();
+        Self { description: Arc::new(description), slots, blocks, list, mapped }
+    }
+
+    /// The values of all columns at a storage position, levels as 0 and 1, on the user's scale: as given, up to single precision.
+    #[must_use]
+    pub fn row(&self, position: usize) -> Vec<f64> {
+        let columns = &self.description.columns;
+        let mut row = vec![0.0; columns.len()];
+        self.read(position, &mut row);
+        let given =
+            |(value, column): (&f64, &StoredColumn)| column.transform.shift + column.transform.scale * value;
+        row.iter().zip(columns).map(given).collect()
+    }
+
+    /// Writes the stored values of all columns at a storage position to `row`: 0 or 1 for levels.
+    pub(crate) fn read(&self, position: usize, row: &mut [f64]) {
+        let (layout, i) = (self.blocks.layout(), position % BLOCK);
+        let lines = self.blocks.block(position / BLOCK);
+        for (out, &slot) in row.iter_mut().zip(&*self.slots) {
+            *out = match slot.checked_sub(layout.columns) {
+                None => f64::from(lines[2 * slot + i / 16].0[i % 16]),
+                Some(place) => f64::from(u8::from(levels::of_row(layout, lines, i).any(|own| own == place))),
+            };
+        }
     }
 
     /// Some of the rows, in the order of `positions`, each standing for so many of its kind.
     pub(crate) fn subset(&self, positions: &[u32], weights: Option<&[f64]>) -> Self {
-        let columns: Vec<u32> = (0..self.description.columns.len() as u32).collect();
+        let columns: Vec<u32> = (0..self.blocks.layout().columns as u32).collect();
         let mut blocks = self.blocks.gather(positions.iter().copied(), positions.len(), &columns);
         let mut description = Description { rows: positions.len(), ..(*self.description).clone() };
         if let Some(weights) = weights {
@@ -192,7 +256,7 @@ impl Store {
         }
         // Named after the rows of this store; whoever reports an error about one looks it up there.
         let list: Vec<u32> = positions.to_vec();
-        Self { description: Arc::new(description), blocks, list: Some(Arc::new(list)), mapped: false }
+        Self::made(description, blocks, Some(Arc::new(list)), false)
     }
 
     /// What is stored, and how.

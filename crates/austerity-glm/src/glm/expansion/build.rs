@@ -12,8 +12,9 @@ use super::scores;
 use super::{CertainRows, ExpansionReport, GlmExpansion, Limit, Line, centre};
 use crate::check::blindness::{Falling, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
 use crate::check::replication::{Replication, replicate};
-use crate::glm::blocks::{BLOCK, Blocks};
+use crate::glm::blocks::{BLOCK, Blocks, View};
 use crate::glm::derivative;
+use crate::glm::predictor::{Entry, levels};
 use crate::glm::{Family, Glm};
 use crate::memory::filled;
 use crate::simd::eight::strips;
@@ -163,7 +164,7 @@ impl<F: Family> GlmExpansion<F> {
         if order == 3 {
             expansion.cubic = Some(Cubic::new(&expansion, threads)?.into());
         }
-        report.sampled_columns = expansion.columns.len();
+        report.sampled_columns = expansion.coding.len();
         report.limit = expansion.limit.as_deref().map(Limit::typical);
         report.passes +=
             u32::from(expansion.compact) + u32::from(order == 3) + u32::from(order > settings.order);
@@ -273,17 +274,21 @@ fn assemble<F: Family>(
         limit = collected.map(|collected| collected.finish(Some((&part, &own)))).transpose()?.flatten();
         Some(CertainRows::new(part, own, &state))
     };
-    let kept = kept_columns(model, &apart);
-    let compact = kept.len() < model.transform.len() || sampled.is_some();
+    let (kept, first) = (kept(model, &apart), usize::from(model.intercept));
+    let is_kept = |entry: &Entry| kept[entry.parameter - first];
+    let dense = model.coding.entries.iter().filter(|entry| model.coding.level(entry).is_none());
+    let columns: Vec<u32> = dense.filter(|entry| is_kept(entry)).map(|entry| entry.slot as u32).collect();
+    let coding = model.coding.restricted(is_kept, &columns);
+    let compact = columns.len() < model.blocks().layout().columns || sampled.is_some();
     let (blocks, eta) = if let Some(sampled) = &sampled {
         let Sampled { places, weights } = sampled;
-        let blocks = model.blocks().gather(places.iter().copied(), places.len(), &kept).weighted(weights);
+        let blocks = model.blocks().gather(places.iter().copied(), places.len(), &columns).weighted(weights);
         let mut own = filled(blocks.count() * BLOCK, 0.0);
         own.iter_mut().zip(places).for_each(|(slot, &p)| *slot = eta[p as usize]);
         (blocks, own)
     } else if compact {
         let rest = Rest { rows: model.blocks().rows(), apart: &apart };
-        let blocks = model.blocks().gather(rest.positions(), rest.len(), &kept);
+        let blocks = model.blocks().gather(rest.positions(), rest.len(), &columns);
         let mut own = filled(blocks.count() * BLOCK, 0.0);
         own.iter_mut().zip(rest.positions()).for_each(|(slot, p)| *slot = eta[p as usize]);
         (blocks, own)
@@ -291,13 +296,8 @@ fn assemble<F: Family>(
         apart.iter().for_each(|&position| eta[position as usize] = f32::NAN);
         (model.blocks().clone(), eta)
     };
-    let first = usize::from(model.intercept);
-    let active: Vec<u32> = (0..d as u32)
-        .filter(|&i| {
-            let column = (i as usize).checked_sub(first).filter(|&j| j < model.transform.len());
-            column.is_none_or(|j| kept.binary_search(&(j as u32)).is_ok())
-        })
-        .collect();
+    let takes_part = |i: usize| i.checked_sub(first).and_then(|j| kept.get(j)).is_none_or(|&kept| kept);
+    let active: Vec<u32> = (0..d).filter(|&i| takes_part(i)).map(|i| i as u32).collect();
     let linear = active.iter().map(|&i| gradient[i as usize]).collect();
     let entry = |i: u32, k: u32| if order >= 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
     let quadratic = strips(active.len(), active.len(), |i, k| entry(active[i], active[k]));
@@ -316,7 +316,7 @@ fn assemble<F: Family>(
         blocks,
         compact,
         places: sampled.map(|sampled| sampled.places.into()),
-        columns: kept,
+        coding,
         eta: Arc::new(eta),
         scale,
         limit: limit.map(Arc::new),
@@ -375,18 +375,38 @@ impl Rest<'_> {
     }
 }
 
-/// Rows outside the stratum in which a column is not zero, at most `most`; `None` where there are more, or where the column is
-/// centred, so that its zeros are not stored as such.
-fn strays<F: Family>(model: &Glm<F>, apart: &[u32], j: usize, most: usize) -> Option<Vec<u32>> {
-    if model.transform[j].0 != 0.0 {
+/// Of every coefficient the rows outside the stratum in which it takes part, at most `most`; `None` where there are more, or where its column
+/// is centred, so that its zeros are not stored as such.
+fn strays<F: Family>(model: &Glm<F>, apart: &[u32], most: usize) -> Vec<Option<Vec<u32>>> {
+    let view = model.blocks().view();
+    let mut by_level: Vec<Vec<u32>> = vec![Vec::new(); model.coding.table()];
+    let mut masked = apart.iter().copied().peekable();
+    for position in 0..if by_level.is_empty() { 0 } else { view.rows() } {
+        if masked.next_if_eq(&(position as u32)).is_none() {
+            for place in levels::of_row(view.layout(), view.block(position / BLOCK), position % BLOCK) {
+                if by_level[place].len() <= most {
+                    by_level[place].push(position as u32);
+                }
+            }
+        }
+    }
+    let of = |entry: &Entry| match model.coding.level(entry) {
+        Some(place) => Some(std::mem::take(&mut by_level[place])).filter(|rows| rows.len() <= most),
+        None => column_strays(&view, apart, entry, most),
+    };
+    model.coding.entries.iter().map(of).collect()
+}
+
+/// The same of a dense column.
+fn column_strays(view: &View<'_>, apart: &[u32], entry: &Entry, most: usize) -> Option<Vec<u32>> {
+    if entry.shift != 0.0 {
         return None;
     }
-    let view = model.blocks().view();
     let mut found = Vec::new();
     let mut masked = apart.iter().copied().peekable();
     for block in 0..view.count() {
         let end = ((block + 1) * BLOCK) as u32;
-        let lines = &view.block(block)[2 * j..2 * j + 2];
+        let lines = &view.block(block)[2 * entry.slot..][..2];
         let empty = |line: &Line| line.0.iter().all(|&x| x == 0.0);
         if lines.iter().all(empty) {
             while masked.next_if(|&p| p < end).is_some() {}
@@ -406,18 +426,20 @@ fn strays<F: Family>(model: &Glm<F>, apart: &[u32], j: usize, most: usize) -> Op
     Some(found)
 }
 
-/// Columns that are not zero outside the stratum.
-fn kept_columns<F: Family>(model: &Glm<F>, apart: &[u32]) -> Vec<u32> {
-    let vanishes = |j: usize| !apart.is_empty() && strays(model, apart, j, 0).is_some();
-    (0..model.transform.len()).filter(|&j| !vanishes(j)).map(|j| j as u32).collect()
+/// Whether each coefficient takes part outside the stratum.
+fn kept<F: Family>(model: &Glm<F>, apart: &[u32]) -> Vec<bool> {
+    if apart.is_empty() {
+        return vec![true; model.coding.len()];
+    }
+    strays(model, apart, 0).iter().map(Option::is_none).collect()
 }
 
 /// The stratum with the last rows of features that it has nearly all rows of, those with the fewest first, up to a quarter more rows in all: a few rows
 /// outside would keep a column in the sample, and its coefficient from steps of its own.
 fn completed<F: Family>(model: &Glm<F>, mut apart: Vec<u32>) -> Vec<u32> {
     let mut room = apart.len() / 4;
-    let outside = |j: usize| strays(model, &apart, j, room).filter(|rows| !rows.is_empty());
-    let mut nearly: Vec<Vec<u32>> = (0..model.transform.len()).filter_map(outside).collect();
+    let outside = strays(model, &apart, room).into_iter().flatten();
+    let mut nearly: Vec<Vec<u32>> = outside.filter(|rows| !rows.is_empty()).collect();
     nearly.sort_by_key(Vec::len);
     for rows in nearly {
         if rows.len() <= room {
@@ -430,13 +452,16 @@ fn completed<F: Family>(model: &Glm<F>, mut apart: Vec<u32>) -> Vec<u32> {
     apart
 }
 
-/// The positions sorted by which sparse columns they have, so that neighbours share their zeros.
+/// The positions sorted by which sparse columns and levels they have, so that neighbours share their zeros.
 fn by_pattern<F: Family>(model: &Glm<F>, positions: &[u32]) -> Vec<u32> {
-    let sparse: Vec<usize> = (0..model.transform.len()).filter(|&j| model.transform[j].0 == 0.0).collect();
+    let dense = |entry: &&Entry| model.coding.level(entry).is_none() && entry.shift == 0.0;
+    let sparse: Vec<usize> = model.coding.entries.iter().filter(dense).map(|entry| entry.slot).collect();
     let blocks: &Blocks = model.blocks();
     let pattern = |&position: &u32| -> Vec<u32> {
-        let present = sparse.iter().filter(|&&j| blocks.value(position as usize, j) != 0.0);
-        present.map(|&j| j as u32).collect()
+        let row = position as usize;
+        let present = sparse.iter().copied().filter(|&j| blocks.value(row, j) != 0.0);
+        let places = levels::of_row(blocks.layout(), blocks.block(row / BLOCK), row % BLOCK);
+        present.chain(places.map(|place| blocks.layout().columns + place)).map(|slot| slot as u32).collect()
     };
     let mut sorted = positions.to_vec();
     sorted.sort_by_cached_key(|position| (pattern(position), *position));

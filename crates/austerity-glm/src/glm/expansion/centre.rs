@@ -1,7 +1,7 @@
 //! The centre of an expansion: about the mode, found with two passes over the data instead of ten.
 //!
-//! Newton's method runs on a sample first: the first rows of the storage, which is shuffled, each standing for N/n rows, and *all* rows of
-//! thin columns, whose coefficients a sample could not know. From there a full Newton step, with gradient and Hessian of all rows, lands within a
+//! Newton's method runs on a sample first: the first rows of the storage, which is shuffled, each standing for N/n rows, *all* rows of
+//! thin columns, whose coefficients a sample could not know, and enough rows of every thin level. From there a full Newton step, with gradient and Hessian of all rows, lands within a
 //! fraction of a posterior sd of the mode, since the curvature changes little over the way. The next pass confirms that and
 //! leaves what an expansion needs anyway: gradient, Hessian and η̂ at the centre. The centre need not be the mode exactly: the
 //! gradient there is kept. Where four passes do not get there (ten events in a million rows: the sample may hold none), Newton's method with shorter steps climbs on all
@@ -12,8 +12,9 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::passes::in_pieces;
-use crate::glm::blocks::BLOCK;
+use crate::glm::blocks::{BLOCK, View};
 use crate::glm::derivative::{self, Sums};
+use crate::glm::predictor::levels;
 use crate::glm::{Family, Glm};
 use crate::memory::filled;
 use austerity::error::{Error, Result};
@@ -24,8 +25,10 @@ use austerity::population::relocated;
 const SAMPLE: usize = 1 << 16;
 /// Of few rows a quarter is looked at first, but at least so many per parameter.
 const PER_PARAMETER: usize = 64;
-/// A column with fewer non-zeros than this in a sample of that size is thin: all its rows are taken.
+/// A column with fewer non-zeros than this in a sample of that size is thin: all its rows are taken, and of a thin level so many.
 const THIN: f64 = 500.0;
+/// Rows that are taken of a thin level, at the least.
+const FEWEST_OF_LEVEL: usize = 16;
 /// Full passes at most before all rows are climbed on.
 const PASSES: u32 = 4;
 /// Squared distance to the mode, in posterior sds, that a centre may have.
@@ -117,13 +120,13 @@ fn all_rows<F: Family>(
     eta: &mut [f32],
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     let predictor = derivative::stored(model, state);
-    let columns = model.transform.len();
+    let layout = model.blocks().layout();
     let parts = in_pieces(model.blocks().count(), threads, eta, |range, eta| {
-        let mut sums = Sums::new(columns, false, true);
+        let mut sums = Sums::new(layout, false, true);
         (F::compiled().derivatives)(model, range, &predictor, model.extra(state), eta, &mut sums)?;
         Ok(sums)
     })?;
-    let mut sums = Sums::new(columns, false, true);
+    let mut sums = Sums::new(layout, false, true);
     parts.iter().for_each(|part| sums.add(part));
     let d = state.len();
     let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
@@ -161,22 +164,22 @@ fn newton<F: Family>(
 
 /// Moves a state to the nearest one whose coefficients, in the units of the storage, are f32: η̂ is then that of the centre itself.
 fn snap<F: Family>(model: &Glm<F>, state: &mut [f64]) {
-    let first = usize::from(model.intercept);
     let mut constant = model.side_constant;
-    for (&(shift, scale), beta) in model.transform.iter().zip(&mut state[first..]) {
-        let rounded = f64::from((*beta * scale) as f32) / scale;
+    for entry in &model.coding.entries {
+        let beta = &mut state[entry.parameter];
+        let rounded = f64::from((*beta * entry.scale) as f32) / entry.scale;
         if rounded.is_finite() {
             *beta = rounded;
         }
-        constant += *beta * shift;
+        constant += *beta * entry.shift;
     }
     if model.intercept {
         state[0] = f64::from((constant + state[0]) as f32) - constant;
     }
 }
 
-/// A part of the rows that stands for all: the first `size` of the storage, which is shuffled, and all rows of columns that are thin among them. All
-/// rows where they are fewer than twice as many.
+/// A part of the rows that stands for all: the first `size` of the storage, which is shuffled, all rows of columns that are thin among them, and some
+/// hundred rows of every thin level, which stand for its others. All rows where they are fewer than twice as many.
 pub fn sampled<F: Family>(model: &Glm<F>, size: usize) -> Result<Glm<F>> {
     sampled_with(model, size, &[])
 }
@@ -192,7 +195,9 @@ pub(in crate::glm) fn sampled_with<F: Family>(model: &Glm<F>, size: usize, more:
     let rate = size as f64 / rows as f64;
     let few = THIN * (size as f64 / SAMPLE as f64).min(1.0);
     // Only columns that are not centred can have zeros.
-    let sparse: Vec<usize> = (0..width).filter(|&j| model.transform[j].0 == 0.0).collect();
+    let entries = model.coding.entries.iter();
+    let sparse = entries.filter(|entry| model.coding.level(entry).is_none() && entry.shift == 0.0);
+    let sparse: Vec<usize> = sparse.map(|entry| entry.slot).collect();
     let has = |block: usize, j: usize| {
         let lines = &view.block(block)[2 * j..2 * j + 2];
         lines.iter().any(|line| line.0.iter().any(|&x| x != 0.0))
@@ -208,25 +213,74 @@ pub(in crate::glm) fn sampled_with<F: Family>(model: &Glm<F>, size: usize, more:
             counts[j] += lines.iter().flat_map(|line| line.0).filter(|&x| x != 0.0).count() as u64;
         }
     }
-    let thin: Vec<usize> = sparse.into_iter().filter(|&j| (counts[j] as f64) * rate < few).collect();
-    let mut positions: Vec<u32> = Vec::new();
+    let is_thin = |count: u64| (count as f64) * rate < few;
+    let thin: Vec<usize> = sparse.into_iter().filter(|&j| is_thin(counts[j])).collect();
+    let mut certain: Vec<u32> = more.to_vec();
     for block in 0..if thin.is_empty() { 0 } else { view.count() } {
-        if !thin.iter().any(|&j| has(block, j)) {
-            continue;
+        if thin.iter().any(|&j| has(block, j)) {
+            let rows = block * BLOCK..block * BLOCK + view.rows_in(block);
+            let found = rows.filter(|&p| thin.iter().any(|&j| value(p, j) != 0.0));
+            certain.extend(found.map(|p| p as u32));
         }
-        let start = block * BLOCK;
-        let found =
-            (start..start + view.rows_in(block)).filter(|&p| thin.iter().any(|&j| value(p, j) != 0.0));
-        positions.extend(found.map(|p| p as u32));
     }
-    positions.extend_from_slice(more);
-    positions.sort_unstable();
-    positions.dedup();
-    let whole = positions.len();
-    let certain: std::collections::HashSet<u32> = positions.iter().copied().collect();
-    positions.extend((0..size as u32).filter(|p| !certain.contains(p)));
-    let sampled = positions.len() - whole;
-    let each = (rows - whole) as f64 / sampled.max(1) as f64;
-    let weights: Vec<f64> = (0..positions.len()).map(|i| if i < whole { 1.0 } else { each }).collect();
+    certain.sort_unstable();
+    certain.dedup();
+    let mut strata = Strata::new(&view, size, few, is_thin);
+    let (mut positions, mut of_stratum) = (certain.clone(), Vec::new());
+    let mut apart = certain.iter().peekable();
+    for position in 0..if strata.levels.is_empty() { size } else { rows } {
+        if apart.next_if_eq(&&(position as u32)).is_none()
+            && let Some(stratum) = strata.take(&view, position)
+        {
+            positions.push(position as u32);
+            of_stratum.push(stratum);
+        }
+    }
+    if strata.levels.is_empty() {
+        strata.rows[0] = rows - certain.len();
+    }
+    let weight = |&stratum: &usize| strata.rows[stratum] as f64 / strata.taken[stratum] as f64;
+    let weights: Vec<f64> =
+        std::iter::repeat_n(1.0, certain.len()).chain(of_stratum.iter().map(weight)).collect();
     model.subset(&positions, Some(&weights))
+}
+
+/// Rows by their rarest thin level, each stratum with its own sample; stratum 0 is all other rows.
+struct Strata {
+    /// Rows of every level where it is thin, else the largest number; empty where no level is.
+    levels: Vec<u64>,
+    /// Rows that are taken of stratum 0, from the first ones, and of each level.
+    size: usize,
+    quota: usize,
+    rows: Vec<usize>,
+    taken: Vec<usize>,
+}
+
+impl Strata {
+    fn new(view: &View<'_>, size: usize, few: f64, is_thin: impl Fn(u64) -> bool) -> Self {
+        let mut levels = levels::counts(view);
+        // Place 0 is no level.
+        levels.iter_mut().take(1).for_each(|count| *count = u64::MAX);
+        levels.iter_mut().filter(|count| !is_thin(**count)).for_each(|count| *count = u64::MAX);
+        let thin = levels.iter().filter(|&&count| count < u64::MAX).count();
+        if thin == 0 {
+            levels.clear();
+        }
+        // Together they are no more than twice the sample, unless that is hardly a row each.
+        let quota = (few as usize).min(2 * size / thin.max(1)).max(FEWEST_OF_LEVEL);
+        let strata = levels.len().max(1);
+        Self { levels, size, quota, rows: vec![0; strata], taken: vec![0; strata] }
+    }
+
+    /// Counts a row; its stratum, if it is taken.
+    fn take(&mut self, view: &View<'_>, position: usize) -> Option<usize> {
+        let lines = view.block(position / BLOCK);
+        let places = levels::of_row(view.layout(), lines, position % BLOCK);
+        let rarest = places.filter(|&place| self.levels.get(place).is_some_and(|&count| count < u64::MAX));
+        let stratum = rarest.min_by_key(|&place| self.levels[place]).unwrap_or(0);
+        self.rows[stratum] += 1;
+        let wanted = if stratum == 0 { position < self.size } else { self.taken[stratum] < self.quota };
+        self.taken[stratum] += usize::from(wanted);
+        wanted.then_some(stratum)
+    }
 }

@@ -9,15 +9,16 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use crate::glm::blocks::BLOCK;
+use crate::glm::blocks::{BLOCK, Layout, Line};
 use crate::glm::kernel::{self, Pair, Rows, column};
+use crate::glm::predictor::levels;
 use crate::glm::{Family, Glm, Kernel as _, MOST_EXTRA, Step, precise};
 use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 
 /// Where a state lies, as seen from the centre, in the units of the storage.
 #[derive(Debug)]
 pub struct Displacement<'a, F: Family> {
-    /// x·(θ − θ̂) is this much in every column,
+    /// x·(θ − θ̂) is this much in every place of the order of the storage,
     pub coefficients: &'a [f32],
     /// and this much in the constant.
     pub constant: f32,
@@ -34,8 +35,10 @@ pub struct Displacement<'a, F: Family> {
 /// Sums of slopes, lane by lane.
 #[derive(Clone, Debug, Default)]
 pub struct Slopes {
-    /// Of every column.
+    /// Of every dense column.
     pub columns: Vec<[f32; 16]>,
+    /// Of the table of levels.
+    pub levels: Vec<f64>,
     /// Of the constant.
     pub constant: f64,
     /// Of the extra parameters.
@@ -43,11 +46,21 @@ pub struct Slopes {
 }
 
 impl Slopes {
-    /// Sets all sums of so many columns to 0.
-    pub(super) fn reset(&mut self, columns: usize) {
+    /// Sets all sums of a storage to 0.
+    pub(super) fn reset(&mut self, layout: &Layout) {
         self.columns.clear();
-        self.columns.resize(columns, [0.0; 16]);
+        self.columns.resize(layout.columns, [0.0; 16]);
+        self.levels.clear();
+        self.levels.resize(layout.table(), 0.0);
         (self.constant, self.extra) = (0.0, [0.0; MOST_EXTRA]);
+    }
+
+    /// The sum of a place in the order of the storage.
+    pub(super) fn of(&self, slot: usize) -> f64 {
+        match self.columns.get(slot) {
+            Some(lanes) => f64::from(lanes.iter().sum::<f32>()),
+            None => self.levels[slot - self.columns.len()],
+        }
     }
 }
 
@@ -60,11 +73,11 @@ pub struct CertainRows<F: Family> {
     eta: Vec<f32>,
     /// The same in f64, of a model that needs it.
     exact_eta: Vec<f64>,
-    /// Columns that are not zero, block after block.
+    /// Dense columns that are not zero, block after block.
     columns: Vec<u32>,
     /// Where the columns of each block begin; one more at the end.
     starts: Vec<usize>,
-    /// Blocks in which a column is not zero, column by column.
+    /// Blocks in which a coefficient takes part, in the order of the storage.
     blocks: Vec<Vec<u32>>,
 }
 
@@ -86,9 +99,17 @@ impl<F: Family> CertainRows<F> {
             columns.extend((0..view.layout().columns).filter(|&j| !zero(j)).map(|j| j as u32));
             starts.push(columns.len());
         }
-        let mut blocks = vec![Vec::new(); view.layout().columns];
+        let layout = view.layout();
+        let mut blocks = vec![Vec::new(); layout.coefficients()];
         for (block, ends) in starts.windows(2).enumerate() {
             columns[ends[0]..ends[1]].iter().for_each(|&j| blocks[j as usize].push(block as u32));
+            let (lines, rows) = (view.block(block), 0..view.rows_in(block));
+            for place in rows.flat_map(|i| levels::of_row(layout, lines, i)) {
+                let own: &mut Vec<u32> = &mut blocks[layout.columns + place];
+                if own.last() != Some(&(block as u32)) {
+                    own.push(block as u32);
+                }
+            }
         }
         let exact_eta = if model.precise { precise::predictors(&model, centre) } else { Vec::new() };
         Self { model, eta, exact_eta, columns, starts, blocks }
@@ -111,7 +132,7 @@ impl<F: Family> CertainRows<F> {
         &self.exact_eta
     }
 
-    /// Columns that are not zero in a block.
+    /// Dense columns that are not zero in a block.
     pub(in crate::glm) fn columns_of(&self, block: usize) -> &[u32] {
         &self.columns[self.starts[block]..self.starts[block + 1]]
     }
@@ -140,26 +161,29 @@ impl<F: Family> CertainRows<F> {
                 sums = [x[0].mul_add(coefficient, sums[0]), x[1].mul_add(coefficient, sums[1])];
             }
             add_lanes(simd, eta, sums);
+            if view.layout().factors > 0 {
+                add_lanes(simd, eta, gathered(simd, view.layout(), lines, displacement.coefficients));
+            }
         }
     }
 
-    /// The change of the log-likelihood when the coefficient of `column` moves by `by`, in the units of the storage.
-    pub(super) fn change(&self, at: &Predictors, column: usize, by: f32) -> f64 {
-        (F::compiled().certain_change)(self, at, column, by)
+    /// The change of the log-likelihood when the coefficient of the place `slot` moves by `by`, in the units of the storage.
+    pub(super) fn change(&self, at: &Predictors, slot: usize, by: f32) -> f64 {
+        (F::compiled().certain_change)(self, at, slot, by)
     }
 
     /// Moves it.
-    pub(super) fn take(&self, at: &mut Predictors, column: usize, by: f32) {
-        dispatched!(self.level(), simd => self.add_step(simd, column, by, &mut at.eta));
+    pub(super) fn take(&self, at: &mut Predictors, slot: usize, by: f32) {
+        dispatched!(self.level(), simd => self.add_step(simd, slot, by, &mut at.eta));
     }
 
     #[inline(always)]
-    fn add_step<S: Simd>(&self, simd: S, place: usize, by: f32, eta: &mut [f32]) {
+    fn add_step<S: Simd>(&self, simd: S, slot: usize, by: f32, eta: &mut [f32]) {
         let view = self.model.blocks().view();
         let by = Lanes::splat(simd, by);
-        for &block in &self.blocks[place] {
+        for &block in &self.blocks[slot] {
             let eta = &mut eta[block as usize * BLOCK..][..BLOCK];
-            let x = column(simd, view.block(block as usize), place);
+            let x = values(simd, view.layout(), view.block(block as usize), slot);
             add_lanes(simd, eta, [x[0] * by, x[1] * by]);
         }
     }
@@ -168,6 +192,23 @@ impl<F: Family> CertainRows<F> {
     pub(super) fn evaluate(&self, displacement: &Displacement<'_, F>, slopes: Option<&mut Slopes>) -> f64 {
         (F::compiled().certain)(self, displacement, slopes)
     }
+}
+
+/// What a coefficient multiplies in the rows of a block.
+#[inline(always)]
+fn values<S: Simd>(simd: S, layout: &Layout, lines: &[Line], slot: usize) -> Pair<S> {
+    match slot.checked_sub(layout.columns) {
+        None => column(simd, lines, slot),
+        Some(place) => levels::pair(simd, &levels::indicator(layout, lines, place)),
+    }
+}
+
+/// What levels add to the rows of a block.
+#[inline(always)]
+fn gathered<S: Simd>(simd: S, layout: &Layout, lines: &[Line], coefficients: &[f32]) -> Pair<S> {
+    let mut sums = [0.0; BLOCK];
+    levels::gather(layout, lines, &coefficients[layout.columns..], &mut sums);
+    levels::pair(simd, &sums)
 }
 
 /// `value` times `weight`; a missing row must not bring ∞·0.
@@ -191,17 +232,17 @@ pub fn change<S: Simd, F: Family>(
     simd: S,
     stratum: &CertainRows<F>,
     at: &Predictors,
-    place: usize,
+    slot: usize,
     by: f32,
 ) -> f64 {
     let view = stratum.model.blocks().view();
     let layout = view.layout();
     let step = <F::Kernel>::step(&stratum.model.family, &at.extra, &at.extra);
     let mut total = 0.0;
-    for &block in &stratum.blocks[place] {
+    for &block in &stratum.blocks[slot] {
         let block = block as usize;
         let lines = view.block(block);
-        let x = column(simd, lines, place);
+        let x = values(simd, layout, lines, slot);
         let by = Lanes::splat(simd, by);
         let delta = [x[0] * by, x[1] * by];
         let eta = &at.eta[block * BLOCK..][..BLOCK];
@@ -245,7 +286,11 @@ pub fn pass<S: Simd, F: Family>(
                 *part = [x[0].mul_add(coefficient, part[0]), x[1].mul_add(coefficient, part[1])];
             }
         }
-        let delta = [parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]];
+        let mut delta = [parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]];
+        if layout.factors > 0 {
+            let more = gathered(simd, layout, lines, displacement.coefficients);
+            delta = [delta[0] + more[0], delta[1] + more[1]];
+        }
         let eta = &stratum.eta[block * BLOCK..][..BLOCK];
         let eta = [Lanes::from_slice(simd, &eta[..16]), Lanes::from_slice(simd, &eta[16..])];
         let rows = kernel::rows::<S, F, { kernel::eta::FRESH }>(simd, layout, lines, eta, &mut []);
@@ -280,6 +325,9 @@ pub fn pass<S: Simd, F: Family>(
                     weighted(simd, slope[0], weight[0]) + weighted(simd, slope[1], weight[1]),
                 ));
             }
+        }
+        if layout.factors > 0 {
+            levels::scatter(layout, lines, &kernel::array(first), &mut slopes.levels);
         }
         for &j in used {
             let x = column(simd, lines, j as usize);

@@ -16,8 +16,8 @@ use fearless_simd::{Simd, prelude::*};
 use nalgebra::DMatrix;
 
 use super::passes::in_pieces;
-use super::scores::{Spread, factor, not_definite};
 use super::span::{Mixed, MixedPanel, Span};
+use super::spread::{Spread, factor, not_definite};
 use super::tensor::{PANEL, Panel, Sums};
 use super::{GlmExpansion, Line, with_buffer};
 use crate::glm::Family;
@@ -47,9 +47,7 @@ impl Cubic {
         let active = |k: usize| expansion.active[k] as usize;
         let covariance = DMatrix::from_fn(size, size, |i, k| expansion.covariance[active(i) * d + active(k)]);
         let lower = factor(&covariance)?;
-        let transform: Vec<(f64, f64)> =
-            expansion.columns.iter().map(|&column| expansion.model.transform[column as usize]).collect();
-        let spread = Spread::of(&lower, expansion.model.intercept, &transform, 0.0);
+        let spread = Spread::of(&lower, &expansion.coding, 0.0);
         let extras = F::EXTRA.len();
         let parts = in_pieces(expansion.blocks.count(), threads, &mut [], |range, _| {
             let (mut sums, mut more) = (Sums::third(size), Mixed::new(size, extras));

@@ -21,7 +21,7 @@ use super::span::bend;
 use crate::glm::blocks::BLOCK;
 use crate::glm::gradient::{Panel, Workspace, within};
 use crate::glm::kernel::{self, Pair, Rows, array};
-use crate::glm::{Family, Kernel as _, MOST_EXTRA};
+use crate::glm::{Family, Kernel as _, MOST_EXTRA, predictor};
 use crate::gradients::At;
 use crate::simd::Lanes;
 use crate::surrogate::ResidualGradient;
@@ -76,7 +76,7 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
     let layout = view.layout();
     let zero = Lanes::splat(simd, 0.0);
     let (sums, extra_sum) = sums.split_at_mut(coefficients.len() + 1);
-    let mut panel = Panel::new(simd);
+    let mut panel = Panel::new(simd, layout);
     for range in batch.ranges().filter(|range| !range.is_empty()) {
         for index in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let lines = view.block(index);
@@ -84,8 +84,7 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
                 Some(place) => kernel::column(simd, lines, place),
                 None => [Lanes::splat(simd, missing); 2],
             };
-            let start = [0.0, *constant];
-            let (_, h) = kernel::dots::<S, false>(simd, lines, coefficients, start, kernel::Ahead::default());
+            let h = predictor::of_one(simd, layout, lines, coefficients, *constant);
             let eta = &expansion.eta[index * BLOCK..][..BLOCK];
             let eta = [Lanes::from_slice(simd, &eta[..16]), Lanes::from_slice(simd, &eta[16..])];
             let weight = within(column(layout.weight, 1.0), &range, index);
@@ -150,29 +149,10 @@ impl<F: Family> ResidualGradient for GlmExpansion<F> {
     fn residual_gradient(&self, at: At<'_>, workspace: &mut Workspace, gradient: &mut [f64]) -> Result<()> {
         let At { state, batch } = at;
         let model = &self.model;
-        let first = usize::from(model.intercept);
-        let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
-        workspace.coefficients.clear();
-        for &column in &self.columns {
-            let (place, (shift, scale)) = (first + column as usize, model.transform[column as usize]);
-            let h = state[place] - self.centre[place];
-            constant += h * shift;
-            workspace.coefficients.push([0.0, (h * scale) as f32]);
-        }
-        workspace.constant = constant as f32;
-        workspace.sums.clear();
-        workspace.sums.resize(self.columns.len() + 1 + F::EXTRA.len(), 0.0);
+        let moved = |i: usize| state[i] - self.centre[i];
+        workspace.begin(&self.coding, 0.0, moved, F::EXTRA.len());
         (F::compiled().residual_gradient)(self, batch, model.extra(state), workspace);
-        let sums = &workspace.sums;
-        if model.intercept {
-            gradient[0] += sums[0];
-        }
-        for (&column, sum) in self.columns.iter().zip(&sums[1..]) {
-            let (shift, scale) = model.transform[column as usize];
-            gradient[first + column as usize] += shift * sums[0] + scale * sum;
-        }
-        let extra = gradient[first + model.transform.len()..].iter_mut();
-        extra.zip(&sums[self.columns.len() + 1..]).for_each(|(slot, sum)| *slot += sum);
+        workspace.finish(&self.coding, model.coefficients(), gradient);
         Ok(())
     }
 }

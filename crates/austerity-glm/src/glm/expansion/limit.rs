@@ -21,12 +21,13 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::scores::{Spread, by_fourth, not_definite};
+use super::scores::by_fourth;
 use super::span::Span;
+use super::spread::{Spread, not_definite};
 use super::tensor::{PANEL, Panel, ROWS, Sums};
 use crate::glm::blocks::BLOCK;
 use crate::glm::family::Around;
-use crate::glm::{Family, Glm};
+use crate::glm::{Coding, Family, Glm};
 use crate::simd::eight::{LANES, add_matrix_product, filled, strips};
 use crate::simd::{Level, dispatched};
 use austerity::error::Result;
@@ -53,8 +54,10 @@ const FEW: [f64; 2] = [16.0, 4.0];
 pub(super) struct Collector {
     /// For z, and for scores within the reach.
     spread: Spread,
-    /// sd of a coefficient in the units of the storage.
+    /// sd of a coefficient, in the order of the storage.
     widths: Vec<f32>,
+    /// Terms of a linear predictor.
+    terms: usize,
     /// The extra parameters.
     span: Span,
     /// C.
@@ -116,12 +119,10 @@ impl Collector {
             return None;
         }
         let reach = (d as f64).sqrt() + 4.0;
-        let first = usize::from(model.intercept);
-        let width =
-            |(j, &(_, scale)): (usize, &(f64, f64))| (scale.abs() * lower.row(first + j).norm()) as f32;
-        let widths = model.transform.iter().enumerate().map(width).collect();
-        let spread = Spread::of(&lower, model.intercept, &model.transform, ((1.0 + KNOWN) * reach) as f32);
-        Some(Self { spread, widths, span: span.reaching(reach), lower, reach, third })
+        let widths = widths(&lower, &model.coding);
+        let spread = Spread::of(&lower, &model.coding, ((1.0 + KNOWN) * reach) as f32);
+        let terms = model.blocks().layout().columns + model.blocks().layout().factors;
+        Some(Self { spread, widths, terms, span: span.reaching(reach), lower, reach, third })
     }
 
     /// Adds the rows of at most [`PANEL`] blocks of `model`, whose η̂ are `eta`.
@@ -156,7 +157,7 @@ impl Collector {
             let square = f64::from(panel.squares[vector][lane]);
             let (score, leverage) = (f64::from(score), square.sqrt());
             let size = f64::from(panel.sizes[vector][lane]) + constant;
-            let delta = UNIT * (self.widths.len() + 5) as f64 * size;
+            let delta = UNIT * (self.terms + 5) as f64 * size;
             let uncertain = SENSITIVE * delta + ACCURACY * leverage;
             if delta <= KNOWN * leverage {
                 let mut weight = COVER * score / square;
@@ -208,7 +209,7 @@ impl Collector {
             let (vector, lane) = (row / 16, row % 16);
             let square = f64::from(panel.squares[vector][lane]);
             let size = f64::from(panel.sizes[vector][lane]) + constant;
-            let delta = UNIT * (self.widths.len() + 5) as f64 * size;
+            let delta = UNIT * (self.terms + 5) as f64 * size;
             let near = square.sqrt() + delta;
             let far = near.hypot(self.span.square.sqrt()) * (1.0 + 1e-6);
             let (response, trials) = (side(Some(layout.response)), side(layout.trials));
@@ -275,6 +276,16 @@ impl Collector {
         }
         totals
     }
+}
+
+/// sd of every coefficient in the order of the storage, of the lower factor of the covariance.
+pub(super) fn widths(lower: &DMatrix<f64>, coding: &Coding) -> Vec<f32> {
+    let first = usize::from(coding.intercept);
+    let mut widths = vec![0.0; coding.slots()];
+    for (n, entry) in coding.entries.iter().enumerate() {
+        widths[entry.slot] = (entry.scale.abs() * lower.row(first + n).norm()) as f32;
+    }
+    widths
 }
 
 /// Weight of a row, by its place after the block `first`, and the bounds of its derivatives within `reach` of its η̂.

@@ -12,6 +12,7 @@
 //! | [`bound`] | how far an expansion can be off for certain, on demand |
 //! | `limit` | how large all residuals of a move can be, at once |
 //! | `span` | how extra parameters move rows |
+//! | `spread` | the posterior sd of a linear predictor |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | [`row_sample`] | a weighted sample of the rows, for proposals where no expansion holds |
 //! | [`width`] | whether there are too many coefficients for all this, before it is done |
@@ -43,6 +44,7 @@ pub mod population;
 pub mod row_sample;
 pub mod scores;
 pub(in crate::glm) mod span;
+pub mod spread;
 mod tensor;
 pub mod width;
 
@@ -54,7 +56,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Line};
-use super::{Family, Glm, Kernel as _};
+use super::{Coding, Family, Glm, Kernel as _};
 use crate::PowerTail;
 use crate::check::blindness::{Stratum, SurrogateSettings};
 use crate::simd::eight::{LANES, add_matrix_product, filled};
@@ -214,8 +216,8 @@ pub struct GlmExpansion<F: Family> {
     compact: bool,
     /// Where every row of `blocks` stands in the model's storage, when some are there several times.
     places: Option<Arc<[u32]>>,
-    /// Columns of `blocks`, as numbered in the model.
-    columns: Vec<u32>,
+    /// The coefficients that move the rows of `blocks`.
+    coding: Coding,
     /// η̂ of the rows of `blocks`; NaN masks.
     eta: Arc<Vec<f32>>,
     /// What residuals are multiplied by in f32.
@@ -273,16 +275,11 @@ impl<F: Family> GlmExpansion<F> {
     /// Calls `work` with the displacement of `state`; allocates nothing up to 256 columns.
     fn displaced<T>(&self, state: &[f64], work: impl FnOnce(&Displacement<'_, F>) -> T) -> T {
         let model = &self.model;
-        let columns = model.transform.len();
-        let first = usize::from(model.intercept);
-        let moved = |j: usize| state[first + j] - self.centre[first + j];
-        with_buffer(columns, 0.0f32, |coefficients| {
-            let mut constant = if model.intercept { state[0] - self.centre[0] } else { 0.0 };
-            for (j, (slot, &(shift, scale))) in coefficients.iter_mut().zip(&model.transform).enumerate() {
-                let h = moved(j);
-                constant += h * shift;
-                *slot = (h * scale).clamp(-1e30, 1e30) as f32;
-            }
+        let size = model.coding.slots();
+        let moved = |i: usize| state[i] - self.centre[i];
+        with_buffer(size, 0.0f32, |coefficients| {
+            let put = |slot: usize, value: f64| coefficients[slot] = value.clamp(-1e30, 1e30) as f32;
+            let constant = model.coding.place(0.0, moved, put);
             let (base, extra) = (model.extra(&self.centre), model.extra(state));
             let displacement = Displacement {
                 coefficients,
@@ -295,10 +292,8 @@ impl<F: Family> GlmExpansion<F> {
             if !model.precise {
                 return work(&displacement);
             }
-            with_buffer(columns, 0.0f64, |exact| {
-                for (j, (slot, &(_, scale))) in exact.iter_mut().zip(&model.transform).enumerate() {
-                    *slot = moved(j) * scale;
-                }
+            with_buffer(size, 0.0f64, |exact| {
+                model.coding.place(0.0, moved, |slot, value| exact[slot] = value);
                 work(&Displacement { exact, ..displacement })
             })
         })
@@ -341,10 +336,10 @@ impl<F: Family> GlmExpansion<F> {
         dot(moved, &self.linear) + 0.5 * dot(moved, curve)
     }
 
-    /// The column of a coefficient that is certain, and a step of it in the units of the storage: such columns are not centred.
+    /// The place of a coefficient that is certain, and a step of it in the units of the storage: such columns are not centred.
     fn stored_step(&self, parameter: usize, by: f64) -> (usize, f32) {
-        let column = parameter - usize::from(self.model.intercept);
-        (column, (by * self.model.transform[column].1).clamp(-1e30, 1e30) as f32)
+        let entry = &self.model.coding.entries[parameter - usize::from(self.model.intercept)];
+        (entry.slot, (by * entry.scale).clamp(-1e30, 1e30) as f32)
     }
 
     fn prior(&self, state: &[f64]) -> f64 {
@@ -395,23 +390,21 @@ impl<F: Family> Expansion for GlmExpansion<F> {
         self.model.priors.add_gradient(state, gradient);
         let known = self.prior(state) + self.taylor(state, Some(gradient));
         let Some(stratum) = &self.stratum else { return known };
-        slopes.reset(self.model.transform.len());
+        slopes.reset(self.model.blocks().layout());
         let value = self.displaced(state, |at| stratum.evaluate(at, Some(slopes)));
-        let first = usize::from(self.model.intercept);
-        if first == 1 {
+        if self.model.intercept {
             gradient[0] += slopes.constant;
         }
-        let columns = gradient[first..].iter_mut().zip(&self.model.transform).zip(&slopes.columns);
-        for ((slot, &(shift, scale)), lanes) in columns {
-            *slot += shift * slopes.constant + scale * f64::from(lanes.iter().sum::<f32>());
+        for entry in &self.model.coding.entries {
+            gradient[entry.parameter] += entry.shift * slopes.constant + entry.scale * slopes.of(entry.slot);
         }
-        let extra = gradient[first + self.model.transform.len()..].iter_mut();
+        let extra = gradient[self.model.coefficients()..].iter_mut();
         extra.zip(slopes.extra).for_each(|(slot, slope)| *slot += slope);
         known + value
     }
 
     fn scratch(&self) -> Scratch {
-        Scratch::new(self.columns.len())
+        Scratch::new(self.coding.slots())
     }
 
     fn residuals<'a>(&'a self, from: &[f64], to: &[f64], scratch: &'a mut Scratch) -> Residuals<'a, F> {
@@ -495,15 +488,15 @@ impl<F: Family> CertainSteps for GlmExpansion<F> {
     fn certain_change(&self, memory: &Predictors, state: &[f64], parameter: usize, by: f64) -> f64 {
         let prior = self.model.priors.change(state, parameter, by);
         let Some(stratum) = &self.stratum else { return prior };
-        let (column, moved) = self.stored_step(parameter, by);
-        prior + stratum.change(memory, column, moved)
+        let (slot, moved) = self.stored_step(parameter, by);
+        prior + stratum.change(memory, slot, moved)
     }
 
     fn take_certain(&self, memory: &mut Predictors, state: &[f64], parameter: usize, by: f64) {
         if let Some(stratum) = &self.stratum {
-            let (column, moved) = self.stored_step(parameter, by);
+            let (slot, moved) = self.stored_step(parameter, by);
             if moved.abs() < FAR {
-                stratum.take(memory, column, moved);
+                stratum.take(memory, slot, moved);
             } else {
                 // The way back from far out would leave its rounding behind.
                 self.begin_certain(state, memory);
@@ -512,6 +505,6 @@ impl<F: Family> CertainSteps for GlmExpansion<F> {
     }
 
     fn certain_tail(&self, parameter: usize) -> Option<PowerTail> {
-        self.model.priors.get(parameter).and_then(PowerTail::of)
+        self.model.priors.tail(parameter)
     }
 }

@@ -26,8 +26,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn new(columns: usize) -> Self {
-        Self { coefficients: vec![[0.0; 2]; columns], moved: Default::default(), places: Places::default() }
+    pub(super) fn new(size: usize) -> Self {
+        Self { coefficients: vec![[0.0; 2]; size], moved: Default::default(), places: Places::default() }
     }
 }
 
@@ -120,14 +120,12 @@ impl<'a, F: Family> Residuals<'a, F> {
 impl<F: Family> GlmExpansion<F> {
     /// The coefficients of two displacements in the units of the storage, and what every row moves by.
     fn coefficients(&self, moved: [&[f64]; 2], coefficients: &mut [[f32; 2]]) -> [f32; 2] {
-        let (model, [before, after]) = (&self.model, moved);
-        let first = usize::from(model.intercept);
-        let mut constants = if model.intercept { [before[0], after[0]] } else { [0.0; 2] };
-        for (slot, &column) in coefficients.iter_mut().zip(&self.columns) {
-            let (place, (shift, scale)) = (first + column as usize, model.transform[column as usize]);
-            let (before, after) = (before[place], after[place]);
-            constants = [constants[0] + before * shift, constants[1] + after * shift];
-            *slot = [limited(before * scale), limited(after * scale)];
+        let [before, after] = moved;
+        let mut constants = if self.coding.intercept { [before[0], after[0]] } else { [0.0; 2] };
+        for entry in &self.coding.entries {
+            let (before, after) = (before[entry.parameter], after[entry.parameter]);
+            constants = [constants[0] + before * entry.shift, constants[1] + after * entry.shift];
+            coefficients[entry.slot] = [limited(before * entry.scale), limited(after * entry.scale)];
         }
         constants.map(limited)
     }

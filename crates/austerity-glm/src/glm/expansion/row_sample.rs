@@ -63,7 +63,6 @@ impl<F: Family> RowSample<F> {
         let mut own: Vec<f32> = positions.iter().map(|&p| eta[p as usize]).collect();
         own.resize(part.blocks().count() * BLOCK, 0.0);
         let stratum = Some(CertainRows::new(part, own, &state));
-        let columns = model.transform.len() as u32;
         let expansion = GlmExpansion {
             model: model.clone(),
             order: 1,
@@ -79,7 +78,7 @@ impl<F: Family> RowSample<F> {
             blocks: model.blocks().clone(),
             compact: false,
             places: None,
-            columns: (0..columns).collect(),
+            coding: model.coding.clone(),
             eta: Arc::default(),
             scale: 1.0,
             limit: None,

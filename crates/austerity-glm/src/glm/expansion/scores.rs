@@ -23,133 +23,19 @@ use super::centre::Centre;
 use super::limit::{Collected, Collector};
 use super::passes::in_pieces;
 use super::span::Span;
+use super::spread::{Spread, factor};
 use super::tensor::PANEL;
 
 use crate::glm::blocks::BLOCK;
-use crate::glm::kernel::{Pair, Rows, column};
+use crate::glm::kernel::{Rows, column};
 use crate::glm::{Family, Glm, Kernel as _};
 use crate::simd::{Lanes, dispatched};
-use austerity::error::{Error, Result};
+use austerity::error::Result;
 
 /// Derivatives are looked at within so many posterior sds.
 const REACH: f32 = 2.0;
-/// Directions whose sums are kept in registers together.
-pub(super) const GROUP: usize = 4;
-
-/// The factor C in the units of the storage, in groups of directions.
-#[derive(Debug)]
-pub struct Spread {
-    /// Of every group: the constants, then the entries of every column.
-    groups: Vec<(Lead, Vec<[f32; GROUP]>)>,
-    /// sds within which the derivatives are bounded.
-    reach: f32,
-    /// What a row of weight 1 can leave along an extra parameter, where rows have weights.
-    extra: f32,
-}
-
 /// √(192/30).
 const FOURTH: f64 = 2.529_822_128_134_703_5;
-
-/// What a group begins with: its constants and its first column that is not zero.
-type Lead = ([f32; GROUP], usize);
-
-impl Spread {
-    /// Of the covariance of all parameters of `model`, d × d row by row.
-    pub fn new<F: Family>(model: &Glm<F>, covariance: &[f64], reach: f32) -> Result<Self> {
-        let (size, first) = (model.parameters(), usize::from(model.intercept));
-        let count = first + model.transform.len();
-        let lower = factor(&DMatrix::from_fn(count, count, |i, j| covariance[i * size + j]))?;
-        let weighted = model.blocks().layout().weight.is_some() && count < size;
-        let sd = if weighted { covariance[size * size - 1].max(0.0).sqrt() } else { 0.0 };
-        let extra = (model.family.largest_extra_third() * sd.powi(3) / 6.0) as f32;
-        Ok(Self { extra, ..Self::of(&lower, model.intercept, &model.transform, reach) })
-    }
-
-    /// Of the lower factor of the covariance of an intercept (if there is one) and of columns with these shifts and scales.
-    pub(super) fn of(lower: &DMatrix<f64>, intercept: bool, transform: &[(f64, f64)], reach: f32) -> Self {
-        let (count, first) = (lower.nrows(), usize::from(intercept));
-        let groups = (0..count).step_by(GROUP).map(|start| {
-            let entry = |row: usize, c: usize| {
-                let direction = start + c;
-                if direction < count { lower[(row, direction)] } else { 0.0 }
-            };
-            let mut constants = [0.0; GROUP];
-            for (c, constant) in constants.iter_mut().enumerate() {
-                let own = if first == 1 { entry(0, c) } else { 0.0 };
-                let shifts = transform.iter().enumerate();
-                *constant = own + shifts.map(|(j, &(shift, _))| shift * entry(first + j, c)).sum::<f64>();
-            }
-            // C is lower triangular: directions from `start` on are moved by columns from `start` on.
-            let begin = start.saturating_sub(first);
-            let columns = transform.iter().enumerate().skip(begin);
-            let columns =
-                columns.map(|(j, &(_, scale))| std::array::from_fn(|c| (scale * entry(first + j, c)) as f32));
-            ((constants.map(|c| c as f32), begin), columns.collect())
-        });
-        Self { groups: groups.collect(), reach, extra: 0.0 }
-    }
-
-    /// Directions, filled up to whole groups.
-    pub(super) fn directions(&self) -> usize {
-        GROUP * self.groups.len()
-    }
-
-    /// |Cᵀx| of the constant part of every row.
-    pub(super) fn constant(&self) -> f32 {
-        let constants = self.groups.iter().flat_map(|((constants, _), _)| constants);
-        constants.map(|c| c * c).sum::<f32>().sqrt()
-    }
-
-    /// lev² of 32 rows.
-    #[inline(always)]
-    fn squares<S: Simd>(&self, simd: S, lines: &[super::Line]) -> Pair<S> {
-        let mut total = [Lanes::splat(simd, 0.0); 2];
-        self.project(simd, lines, |_, low, high| {
-            for c in 0..GROUP {
-                total[0] = low[c].mul_add(low[c], total[0]);
-                total[1] = high[c].mul_add(high[c], total[1]);
-            }
-        });
-        total
-    }
-
-    /// Gives Cᵀx of 32 rows to `take`, a group of directions at a time, each beginning with the direction given.
-    #[inline(always)]
-    pub(super) fn project<S: Simd>(
-        &self,
-        simd: S,
-        lines: &[super::Line],
-        mut take: impl FnMut(usize, [Lanes<S>; GROUP], [Lanes<S>; GROUP]),
-    ) {
-        for (group, ((constants, begin), columns)) in self.groups.iter().enumerate() {
-            let mut low = constants.map(|c| Lanes::splat(simd, c));
-            let mut high = low;
-            for (j, entries) in columns.iter().enumerate() {
-                let x = column(simd, lines, begin + j);
-                for c in 0..GROUP {
-                    let entry = Lanes::splat(simd, entries[c]);
-                    low[c] = x[0].mul_add(entry, low[c]);
-                    high[c] = x[1].mul_add(entry, high[c]);
-                }
-            }
-            take(GROUP * group, low, high);
-        }
-    }
-}
-
-/// The lower factor of a covariance at the centre.
-pub(super) fn factor(covariance: &DMatrix<f64>) -> Result<DMatrix<f64>> {
-    let lower = covariance.clone().cholesky().map(nalgebra::Cholesky::unpack);
-    lower.filter(|lower| lower.iter().all(|v| v.is_finite())).ok_or_else(not_definite)
-}
-
-/// What there is to say of a covariance at the centre that has no factor, or one that cannot be inverted.
-pub(super) fn not_definite() -> Error {
-    Error::NotPositiveDefinite {
-        what: "the covariance at the centre".into(),
-        remedy: "give every coefficient a proper prior".into(),
-    }
-}
 
 /// Writes the leverages of the rows of some blocks to `out`, which holds those rows only.
 #[inline(always)]
@@ -161,7 +47,7 @@ fn leverages<S: Simd>(
     out: &mut [f32],
 ) {
     for (place, index) in range.enumerate() {
-        let [low, high] = spread.squares(simd, view.block(index)).map(SimdFloat::sqrt);
+        let [low, high] = spread.squares(simd, view.layout(), view.block(index)).map(SimdFloat::sqrt);
         low.store_slice(&mut out[place * BLOCK..][..16]);
         high.store_slice(&mut out[place * BLOCK + 16..][..16]);
     }
@@ -191,7 +77,7 @@ pub fn pass<S: Simd, F: Family>(
         };
         let rows =
             Rows { eta, response: column(simd, lines, layout.response), trials: side(layout.trials, 0.0) };
-        let squares = spread.squares(simd, lines);
+        let squares = spread.squares(simd, layout, lines);
         let leverage = squares.map(SimdFloat::sqrt);
         let reach = leverage.map(|lev| lev * Lanes::splat(simd, spread.reach));
         let third = <F::Kernel>::largest_third(&model.family, simd, extra, &rows, reach);

@@ -17,8 +17,9 @@
 use nalgebra::DMatrix;
 
 use super::tensor::{Column, EMPTY, Panel, ROWS, Sums};
+use crate::glm::blocks::BLOCK;
 use crate::glm::family::{Around, Family, THIRDS};
-use crate::glm::{Glm, MOST_EXTRA};
+use crate::glm::{Glm, MOST_EXTRA, precise};
 use crate::simd::Level;
 
 /// Rows that units are chosen by.
@@ -89,24 +90,22 @@ impl Span {
         let view = model.blocks().view();
         let layout = view.layout();
         let first = usize::from(model.intercept);
-        let predictor = model.exact_predictor(state);
+        let gamma = model.exact_predictor(state);
         let rows: Vec<(f64, [f64; 4])> = (0..view.rows().min(LOOKED_AT))
             .map(|row| {
                 let value = |place: usize| f64::from(model.blocks().value(row, place));
                 let side = |place: Option<usize>| place.map_or(1.0, value);
+                let mut x = Vec::new();
+                model.coding.row(model.blocks(), row, |number, value| x.push((first + number, value)));
                 let leverage: f64 = (0..lower.ncols())
                     .map(|k| {
                         let own = if model.intercept { lower[(0, k)] } else { 0.0 };
-                        let columns = model.transform.iter().enumerate();
-                        let moved = columns
-                            .map(|(j, (shift, scale))| lower[(first + j, k)] * (shift + scale * value(j)));
+                        let moved = x.iter().map(|&(parameter, value)| lower[(parameter, k)] * value);
                         (own + moved.sum::<f64>()).powi(2)
                     })
                     .sum();
-                let products =
-                    predictor[..layout.columns].iter().enumerate().map(|(j, gamma)| gamma * value(j));
-                let eta =
-                    predictor[layout.columns] + layout.offset.map_or(0.0, value) + products.sum::<f64>();
+                let eta = precise::predictor(layout, view.block(row / BLOCK), &gamma)[row % BLOCK]
+                    + layout.offset.map_or(0.0, value);
                 (leverage, [eta, value(layout.response), side(layout.trials), side(layout.weight)])
             })
             .collect();

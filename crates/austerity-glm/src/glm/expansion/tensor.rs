@@ -10,9 +10,10 @@
 use fearless_simd::{Simd, prelude::*};
 
 use super::dot;
-use super::scores::{GROUP, Spread};
+use super::spread::{GROUP, Spread};
 use crate::glm::blocks::{BLOCK, View};
 use crate::glm::kernel::column;
+use crate::glm::predictor::levels;
 use crate::simd::{Lanes, Level, dispatched};
 
 /// Blocks of a panel.
@@ -87,10 +88,11 @@ fn project<S: Simd>(
     view: &View<'_>,
     blocks: &[u32],
 ) {
+    let layout = view.layout();
     for (place, &block) in blocks.iter().enumerate() {
         let lines = view.block(block as usize);
         let mut squares = [Lanes::splat(simd, 0.0); 2];
-        spread.project(simd, lines, |first, low, high| {
+        spread.project(simd, layout, lines, |first, low, high| {
             for c in 0..GROUP {
                 squares = [low[c].mul_add(low[c], squares[0]), high[c].mul_add(high[c], squares[1])];
                 let direction = &mut panel.coordinates[first + c];
@@ -99,9 +101,16 @@ fn project<S: Simd>(
             }
         });
         let mut sizes = [Lanes::splat(simd, 0.0); 2];
-        for (j, &width) in widths.iter().enumerate() {
+        let (dense, table) = widths.split_at(widths.len().min(layout.columns));
+        for (j, &width) in dense.iter().enumerate() {
             let (x, width) = (column(simd, lines, j), Lanes::splat(simd, width));
             sizes = [x[0].abs().mul_add(width, sizes[0]), x[1].abs().mul_add(width, sizes[1])];
+        }
+        if !table.is_empty() {
+            let mut more = [0.0; BLOCK];
+            levels::gather(layout, lines, table, &mut more);
+            let more = levels::pair(simd, &more);
+            sizes = [sizes[0] + more[0], sizes[1] + more[1]];
         }
         for half in 0..2 {
             squares[half].store_slice(&mut panel.squares[2 * place + half]);

@@ -15,7 +15,7 @@
 //! columns that are zero in it.
 
 use super::super::blocks::BLOCK;
-use super::super::precise::add_products;
+use super::super::precise::predictor;
 use super::super::{Family, Glm, Kernel as _};
 use austerity::error::Result;
 use austerity::proposal::{Proposal as _, RandomWalk};
@@ -64,7 +64,7 @@ impl Width {
         let (mut totals, mut variance, mut rows) = (Vec::new(), 0.0, 0);
         let mut eta = vec![[0.0; BLOCK]; blocks];
         for (block, eta) in eta.iter_mut().enumerate() {
-            *eta = predictor(view.block(block), &centre);
+            *eta = predictor(layout, view.block(block), &centre);
         }
         for _ in 0..PLACES {
             cloud.propose(&mode, &mut state, &mut rng)?;
@@ -74,7 +74,7 @@ impl Width {
             let mut left = Vec::with_capacity(blocks * BLOCK);
             for (block, eta) in eta.iter().enumerate() {
                 let lines = view.block(block);
-                let delta = predictor(lines, &moved);
+                let delta = predictor(layout, lines, &moved);
                 for i in 0..view.rows_in(block) {
                     let side = |place: Option<usize>, missing: f64| {
                         place.map_or(missing, |place| f64::from(lines[2 * place + i / 16].0[i % 16]))
@@ -115,14 +115,6 @@ impl Width {
     pub fn worth_per_pass(&self) -> f64 {
         self.worth() / self.share.max(0.01)
     }
-}
-
-/// x·γ of the rows of a block; the constant is the last of `gamma`.
-fn predictor(lines: &[super::Line], gamma: &[f64]) -> [f64; BLOCK] {
-    let (&constant, columns) = gamma.split_last().unwrap_or((&0.0, &[]));
-    let mut out = [constant; BLOCK];
-    add_products(lines, columns, &mut out);
-    out
 }
 
 /// The share of the rows that a test reads on average, with S = `half`.

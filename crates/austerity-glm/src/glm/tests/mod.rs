@@ -70,11 +70,11 @@ const SHAPE: Shape = Shape { rows: 1000, columns: 5, side: true, shuffle: Some(4
 /// A state whose linear predictor has a spread of about `size` in the units of the storage.
 fn state<F: Family>(model: &Glm<F>, seed: u64, size: f64) -> Vec<f64> {
     let mut rng = stream(seed, 1, Role::Proposal);
-    let columns = model.transform.len();
+    let columns = model.coding.len();
     let mut state: Vec<f64> = vec![0.0];
-    for &(shift, scale) in &model.transform {
-        let beta = size * normal(&mut rng) / scale / (columns as f64).sqrt();
-        state[0] -= beta * shift;
+    for entry in &model.coding.entries {
+        let beta = size * normal(&mut rng) / entry.scale / (columns as f64).sqrt();
+        state[0] -= beta * entry.shift;
         state.push(beta);
     }
     state[0] += 0.3 * size * normal(&mut rng) - model.side_constant;
@@ -218,8 +218,8 @@ fn derivatives_hold<F: Family>((model, _): &(Glm<F>, CheckedData)) {
         model.gradient(&at, &mut alone).unwrap();
         assert_eq!(gradient, alone);
         let scale = |i: usize| {
-            let place = i.checked_sub(1).and_then(|j| model.transform.get(j));
-            place.map_or(1.0, |&(shift, scale)| shift.abs().max(scale))
+            let entry = i.checked_sub(1).and_then(|j| model.coding.entries.get(j));
+            entry.map_or(1.0, |entry| entry.shift.abs().max(entry.scale))
         };
         for i in 0..size {
             let h = 2e-2 / scale(i);

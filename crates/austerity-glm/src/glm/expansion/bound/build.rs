@@ -6,9 +6,10 @@ use super::{Bounds, CUBIC, CertificateSettings, QUARTIC, ROUNDING, Tail};
 use crate::glm::Family;
 use crate::glm::blocks::BLOCK;
 use crate::glm::expansion::GlmExpansion;
+use crate::glm::expansion::limit::widths;
 use crate::glm::expansion::passes::in_pieces;
-use crate::glm::expansion::scores::{Spread, factor};
 use crate::glm::expansion::span::{MixedPanel, Span};
+use crate::glm::expansion::spread::{Spread, factor};
 use crate::glm::expansion::tensor::{FORMS, PANEL, Panel, ROWS};
 use austerity::error::{Result, setting};
 
@@ -50,16 +51,7 @@ impl<F: Family> GlmExpansion<F> {
         let entry =
             |i: usize, k: usize| self.covariance[self.active[i] as usize * d + self.active[k] as usize];
         let lower = factor(&DMatrix::from_fn(size, size, entry))?;
-        let transform: Vec<(f64, f64)> =
-            self.columns.iter().map(|&column| self.model.transform[column as usize]).collect();
-        let spread = Spread::of(&lower, self.model.intercept, &transform, 0.0);
-        let first = usize::from(self.model.intercept);
-        let sd = |k: usize| lower.row(k).norm();
-        let widths: Vec<f32> = transform
-            .iter()
-            .enumerate()
-            .map(|(j, (_, scale))| (scale.abs() * sd(first + j)) as f32)
-            .collect();
+        let (spread, widths) = (Spread::of(&lower, &self.coding, 0.0), widths(&lower, &self.coding));
         let cubic = settings.third_order.unwrap_or(size <= LARGEST_TENSOR);
         let constant = f64::from(spread.constant());
         let all = factor(&DMatrix::from_fn(d, d, |i, k| self.covariance[i * d + k]))?;
@@ -85,7 +77,7 @@ struct RowTerms<'a, F: Family> {
     expansion: &'a GlmExpansion<F>,
     spread: Spread,
     span: Span,
-    /// sd of a coefficient in the units of the storage.
+    /// sd of a coefficient, in the order of the storage.
     widths: Vec<f32>,
     /// lev of the constant.
     constant: f64,

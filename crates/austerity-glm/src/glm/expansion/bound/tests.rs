@@ -51,11 +51,10 @@ fn reference<F: Family>(expansion: &GlmExpansion<F>, state: &[f64], blocks: &[u3
                 continue;
             }
             let mut h = if first == 1 { state[0] - centre[0] } else { 0.0 };
-            for (j, &column) in expansion.columns.iter().enumerate() {
-                let (shift, scale) = model.transform[column as usize];
-                let x = shift + scale * f64::from(expansion.blocks.value(position, j));
-                h += (state[first + column as usize] - centre[first + column as usize]) * x;
-            }
+            expansion.coding.row(&expansion.blocks, position, |number, x| {
+                let parameter = expansion.coding.entries[number].parameter;
+                h += (state[parameter] - centre[parameter]) * x;
+            });
             let side = |place: Option<usize>| {
                 place.map_or(1.0, |place| f64::from(expansion.blocks.value(position, place)))
             };

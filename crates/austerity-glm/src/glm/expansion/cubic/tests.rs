@@ -45,11 +45,8 @@ fn the_form_is_the_sum_over_rows() {
             let moved: Vec<f64> = state.iter().zip(expansion.centre()).map(|(s, c)| s - c).collect();
             let (mut sum, mut size) = (0.0, 0.0);
             for row in 0..3_000 {
-                let x = |j: usize| {
-                    let (shift, scale) = model.transform[j];
-                    shift + scale * f64::from(model.blocks().value(row, j))
-                };
-                let h = moved[0] + (0..columns).map(|j| x(j) * moved[1 + j]).sum::<f64>();
+                let mut h = moved[0];
+                model.coding.row(model.blocks(), row, |j, x| h += x * moved[1 + j]);
                 let eta = f64::from(expansion.eta[row]);
                 let term = Logistic.row_derivatives(&[], eta, 1.0, 1.0)[2] * h.powi(3) / 6.0;
                 sum += term;

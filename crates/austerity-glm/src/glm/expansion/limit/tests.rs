@@ -1,7 +1,7 @@
 //! Limits are limits, of both orders and every family that has them, with rows apart and without; nearly attained where rows move together.
 
 use super::*;
-use crate::glm::expansion::scores::factor;
+use crate::glm::expansion::spread::factor;
 use crate::glm::expansion::tests::data;
 use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
 use crate::glm::{AnyFamily, Logistic, Poisson, Student, Visitor};
