@@ -89,6 +89,45 @@ fn a_store_holds_the_rows_of_the_table() {
     }
 }
 
+/// A feature of many levels costs one column of the blocks, in memory and on disk, with the same places; a constant number before it leaves.
+#[test]
+fn many_levels_are_one_column() {
+    let folder = Folder::new("store-factor");
+    let (rows, levels) = (5003, 2000);
+    let mut given = table(rows);
+    let codes = (0..rows as u32).map(|i| i * 7919 % levels).collect();
+    let labels = (0..levels).map(|level| format!("city {level}")).collect();
+    given.names.splice(1..1, ["nothing", "city"].map(String::from));
+    given.columns.splice(1..1, [Column::Numbers(vec![2.5; rows]), Column::Levels { codes, labels }]);
+    let source = Source::of_table(given);
+    let loaded = load(&source, &options(), None, SEED, &LoadOptions::default()).unwrap();
+    let out = folder.path("out");
+    convert(&source, &out, 1 << 20, 1).unwrap();
+    let found = open_store(&out).unwrap();
+    found.verify(1).unwrap();
+    let (disk, memory) = (&found.store, &loaded.store);
+    assert_eq!(disk.description().columns, memory.description().columns);
+    let layout = disk.description().layout();
+    // income, colour (3 levels), the city, the response and the weights.
+    assert_eq!((layout.columns, layout.factors, layout.width), (3, 1, 6));
+    assert_eq!((layout.levels, disk.coefficients()), (1999, 4 + 1999));
+    assert_eq!(disk.bytes(), rows.div_ceil(32) * 32 * 6 * 4);
+    let mut place = vec![usize::MAX; rows];
+    (0..rows).for_each(|position| place[memory.original_row(position)] = position);
+    for position in 0..rows {
+        assert_eq!(disk.row(position), memory.row(place[disk.original_row(position)]));
+    }
+    let city = |row: usize| format!("city=city {}", row as u32 * 7919 % levels);
+    let names: Vec<&String> = disk.description().columns.iter().map(|column| &column.name).collect();
+    for row in [0, 7, 1234, 5000] {
+        let values = memory.row(place[row]);
+        let own =
+            names.iter().zip(&values).filter(|(name, value)| name.starts_with("city") && **value != 0.0);
+        let own: Vec<&str> = own.map(|(name, _)| name.as_str()).collect();
+        assert!(own == [city(row)] || own.is_empty() && !names.contains(&&city(row)), "{row}: {own:?}");
+    }
+}
+
 /// Numbers of two values, of three, levels; standardised or not: in memory, on disk, from arrays.
 #[test]
 fn default_priors_do_not_depend_on_the_way() {

@@ -15,6 +15,9 @@ use crate::error::{Error, Result};
 use crate::table::levels::truths;
 use crate::table::{Chunk, Column};
 
+/// Levels with a coefficient from which a feature is stored as a factor column. With fewer the 0/1 columns are as fast and as small.
+pub(crate) const FEWEST_LEVELS: usize = 8;
+
 /// What is wanted of a feature.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish<'a> {
@@ -113,7 +116,7 @@ impl Survey {
                 file: file.into(),
                 column: name.into(),
                 problem: format!(
-                    "it has more than {MOST_LEVELS} different values, and each of at most {MOST_LEVELS} levels is a column"
+                    "it has more than {MOST_LEVELS} different values, and each of at most {MOST_LEVELS} levels has a coefficient"
                 ),
                 remedy: "leave it out (an identifier explains nothing), or group its rare levels".into(),
             }),
@@ -265,6 +268,11 @@ pub(crate) enum Filled {
 }
 
 impl Filling {
+    /// Whether rows store the place of their level instead of 0/1 columns, which few levels are faster with.
+    pub(crate) fn is_factor(&self) -> bool {
+        matches!(self, Self::Levels { columns, .. } if columns.iter().flatten().count() >= FEWEST_LEVELS)
+    }
+
     /// Turns a piece into what the design holds; `None` when the column is not what it was in the first pass.
     pub(crate) fn apply(&self, chunk: &Chunk<'_>) -> Option<Filled> {
         Some(match (self, *chunk) {

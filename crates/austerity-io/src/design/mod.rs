@@ -5,13 +5,13 @@
 //! | `roles` | which column is what: response, features, weights, trials, offset |
 //! | `response` | how the response becomes 0 and 1, or stays a number |
 //! | `choice` | which level is the success, which the reference |
-//! | `feature` | how a feature becomes columns: a number, standardised or not, or its levels one-hot |
+//! | `feature` | how a feature becomes columns: a number, standardised or not, or its levels |
 //! | `terms` | a feature as plain data |
 //! | `recipe` | all of it as plain data: back to the original scale, and the same coding for new rows |
 //! | `apply` | that coding applied to a file piece by piece, on the original scale |
 //!
-//! **Levels.** Text columns, and columns named as categorical, become one 0/1 column `column=level` per level but the
-//! *reference*: the level that the user names, else the first of labels with an order of their own, else the most frequent
+//! **Levels.** Text columns, and columns named as categorical, have one coefficient `column=level` per level but the
+//! *reference*. Rows store the place of their level, or 0/1 columns where levels are few. The reference is the level that the user names, else the first of labels with an order of their own, else the most frequent
 //! level (the first in order among equally frequent ones). Levels without an order of their own are in numeric order when
 //! all are numbers, else alphabetical. Without an intercept the first such column keeps all its
 //! levels, or its reference would be forced to have no effect.

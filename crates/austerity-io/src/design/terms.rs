@@ -8,8 +8,8 @@ use super::feature::as_levels;
 use crate::error::{Error, Place, Result};
 use crate::table::Column;
 
-/// Most levels that a feature may have: each is a column.
-pub const MOST_LEVELS: usize = 1000;
+/// Most levels that a feature may have: each has a coefficient.
+pub const MOST_LEVELS: usize = 3000;
 
 /// Levels named in an error.
 const LISTED: usize = 8;

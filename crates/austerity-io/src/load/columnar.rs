@@ -80,7 +80,15 @@ pub(super) fn load(
     if width == 0 && !options.intercept {
         return Err(nothing_left(source, &roles));
     }
-    let blueprint = Blueprint::new(coded.plan.clone(), width, options.intercept, order).map_err(wrong())?;
+    let mut blueprint =
+        Blueprint::new(coded.plan.clone(), width, options.intercept, order).map_err(wrong())?;
+    for outcome in &outcomes {
+        if let Some(Made::Feature(feature)) = &outcome.made
+            && feature.filling.is_factor()
+        {
+            blueprint.make_factor(outcome.first..outcome.first + feature.summaries.len());
+        }
+    }
     let mut builder = StoreBuilder::new(blueprint);
     let mut waiting: Vec<&mut Outcome> =
         outcomes.iter_mut().filter(|outcome| outcome.made.is_none()).collect();

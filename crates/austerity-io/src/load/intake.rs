@@ -196,6 +196,9 @@ impl Intake {
         let columns = self.features.iter().map(|feature| feature.summaries.len()).sum();
         let mut blueprint = Blueprint::new(self.coded.plan.clone(), columns, self.options.intercept, order)?;
         for feature in &self.features {
+            if feature.filling.is_factor() {
+                blueprint.make_factor(feature.first..feature.first + feature.summaries.len());
+            }
             for (j, (name, summary)) in feature.term.names().iter().zip(&feature.summaries).enumerate() {
                 blueprint.plan(feature.first + j, name, summary)?;
             }

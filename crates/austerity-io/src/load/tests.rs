@@ -249,7 +249,7 @@ fn too_many_levels() {
         given,
         &DesignOptions::new("y"),
         ResponseKind::Binary,
-        &["`id`", "more than 1000 different values"],
+        &["`id`", "more than 3000 different values"],
     );
 }
 

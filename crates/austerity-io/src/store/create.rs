@@ -151,9 +151,11 @@ fn scatter(
     let mut keys = shuffle_keys(seed);
     // A row of reference levels.
     let mut template = vec![0f32; width];
-    for column in intake.features.iter().flat_map(|feature| feature.places().into_iter().flatten()) {
-        template[column] = blueprint.transform(column).stored(0.0);
+    let single = intake.features.iter().filter(|feature| !feature.filling.is_factor());
+    for column in single.flat_map(|feature| feature.places().into_iter().flatten()) {
+        template[blueprint.place(column)] = blueprint.transform(column).stored(0.0);
     }
+    let factors: Vec<_> = intake.features.iter().map(|feature| blueprint.factor(&feature.places())).collect();
     let mut stored: Vec<f32> = Vec::new();
     intake.each(source, &mut |first, sides, pieces| {
         stored.clear();
@@ -161,21 +163,27 @@ fn scatter(
         (0..count).for_each(|_| stored.extend_from_slice(&template));
         blueprint.observe_sides(sides);
         blueprint.each_side(sides, |place, at, value| stored[at * width + place] = value);
-        for (feature, piece) in intake.features.iter().zip(pieces) {
+        for ((feature, piece), factor) in intake.features.iter().zip(pieces).zip(&factors) {
+            if let (Filled::Codes(codes), Some((place, values))) = (piece, factor) {
+                let rows = stored.chunks_exact_mut(width).zip(codes);
+                rows.for_each(|(row, &code)| row[*place] = values[code as usize]);
+                continue;
+            }
             match (piece, &feature.filling) {
                 (Filled::Codes(codes), Filling::Levels { columns, .. }) => {
                     for (row, &code) in stored.chunks_exact_mut(width).zip(codes) {
                         if let Some(column) = columns[code as usize] {
                             let column = feature.first + column;
-                            row[column] = blueprint.transform(column).stored(1.0);
+                            row[blueprint.place(column)] = blueprint.transform(column).stored(1.0);
                         }
                     }
                 }
                 (Filled::Numbers(values), _) => {
                     blueprint.observe(feature.first, values);
-                    let transform = blueprint.transform(feature.first);
+                    let (transform, place) =
+                        (blueprint.transform(feature.first), blueprint.place(feature.first));
                     for (row, &value) in stored.chunks_exact_mut(width).zip(values) {
-                        row[feature.first] = transform.stored(value);
+                        row[place] = transform.stored(value);
                     }
                 }
                 (Filled::Codes(_), _) => {}

@@ -12,12 +12,13 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `blocks.npy` | f4, shape (blocks, width, 32): the columns, then the side columns, of 32 rows each; missing rows are 0 |
+//! | `blocks.npy` | f4, shape (blocks, width, 32): the columns, then the factor columns, then the side columns, of 32 rows each; missing rows are 0 |
 //! | `rows.npy` | u4, shape (rows): where each stored row stood in the table, from 0 |
 //! | `checksums.npy` | u4: a CRC-32C per 64 kB of `blocks.npy`, then of `rows.npy` |
 //! | `meta.json` | format and version, its own checksum, [`Description`], [`Recipe`], the table's name, sizes, checksums |
 //!
-//! `numpy.load` reads both arrays; their numbers begin at byte 128, so that a map of `blocks.npy` is the storage itself.
+//! A factor column holds the place of each row's level in the table of all levels, as the bits of a u4 (`view("u4")` in NumPy): 0 is the
+//! reference. `numpy.load` reads both arrays; their numbers begin at byte 128, so that a map of `blocks.npy` is the storage itself.
 //! With shards the folder holds that many stores, `shard-1`, `shard-2`, …, each a random part of the rows on the scale
 //! of all. The order is a function of the seed and the number of rows, whatever the memory. Little-endian machines only.
 
