@@ -65,6 +65,7 @@ fn a_plan_says_what_people_ask_and_refuses_what_a_run_refuses() {
         "Priors:",
         "Proposal:",
         "Accept/reject rule:",
+        "Surrogate: Taylor expansion of order",
         "Why:",
         "Length: 4 chains",
         "Memory:",
@@ -77,6 +78,7 @@ fn a_plan_says_what_people_ask_and_refuses_what_a_run_refuses() {
     }
     let exact = scratch.done("fit data.csv --response y --dry-run --rule exact");
     assert!(exact.contains("about 4,000 of the 4,000 rows"), "{exact}");
+    assert!(exact.contains("Surrogate: none."), "{exact}");
     assert!(!scratch.at("data-run").exists());
     scratch.refused_with("fit data.csv --response z --dry-run", &["z"]);
     scratch.refused_with("fit data.csv --response y --dry-run --tolerance 2", &["--tolerance"]);

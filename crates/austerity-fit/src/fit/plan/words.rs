@@ -47,7 +47,13 @@ impl Plan {
             None if self.wide.is_some() => None,
             None => Some("Time: until the limit you set.".to_owned()),
         };
-        let more = rows.into_iter().chain(time);
+        let surrogate = match &self.surrogate {
+            Some(record) => {
+                format!("Surrogate: Taylor expansion of order {} at the mode.", record.report.order())
+            }
+            None => "Surrogate: none.".to_owned(),
+        };
+        let more = std::iter::once(surrogate).chain(rows).chain(time);
         let last = "Nothing was written and nothing was drawn.".to_owned();
         std::iter::once(of(self, dialect)).chain(more).chain([last]).collect::<Vec<_>>().join("\n")
     }
