@@ -20,7 +20,6 @@ pub struct ErrorTable {
     scale: f64,
     spacing: f64,
     first_share: f64,
-    estimate: f64,
 }
 
 impl ErrorTable {
@@ -39,7 +38,6 @@ impl ErrorTable {
             scale,
             spacing: (walk.certain_drift() / scale).asinh() / (FIRST_NODES - 1) as f64,
             first_share: walk.first_share(),
-            estimate: 0.0,
         };
         let node = |drift: f64| {
             let Outcome { error, data_usage } = walk.outcome(drift);
@@ -51,7 +49,6 @@ impl ErrorTable {
         table.nodes = (0..FIRST_NODES).map(|i| node(table.drift_at(i as f64 * table.spacing))).collect();
         loop {
             let [error, usage] = table.halving_error();
-            table.estimate = error.max(usage);
             if (error <= aim && usage <= 10.0 * aim) || table.nodes.len() >= MOST_NODES {
                 return table;
             }
@@ -97,12 +94,6 @@ impl ErrorTable {
     #[must_use]
     pub fn first_share(&self) -> f64 {
         self.first_share
-    }
-
-    /// An estimate of the interpolation error, the larger of E and π̄.
-    #[must_use]
-    pub fn interpolation_error(&self) -> f64 {
-        self.estimate
     }
 
     /// (E, π̄ − π_1) at s = asinh(μ/s₀).
