@@ -121,13 +121,6 @@ impl VariableSelection {
         })
     }
 
-    /// The same model on another instruction set: for tests and comparisons.
-    #[must_use]
-    pub fn with_level(mut self, level: Level) -> Self {
-        self.level = level;
-        self
-    }
-
     /// D, the intercept included.
     #[must_use]
     pub fn features(&self) -> usize {

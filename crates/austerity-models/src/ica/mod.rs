@@ -102,13 +102,6 @@ impl Ica {
         Ok(Self { lines, longest, order, dimension, level: simd::detected() })
     }
 
-    /// The same on another instruction set: for tests and measurements.
-    #[must_use]
-    pub fn at_level(mut self, level: Level) -> Self {
-        self.level = level;
-        self
-    }
-
     /// D.
     #[must_use]
     pub fn dimension(&self) -> usize {

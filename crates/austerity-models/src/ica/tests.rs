@@ -89,7 +89,7 @@ fn every_row_agrees_with_f64() {
         let model = Ica::unchecked(&columns(dimension, 1_000, scale), Some(3)).unwrap();
         let [from, to] = neighbours(dimension, sd);
         for level in simd::available() {
-            let model = model.clone().at_level(level);
+            let model = Ica { level, ..model.clone() };
             let mut scratch = model.scratch(Access::Blocks);
             let mut values = vec![0.0; 1_000];
             model.compare(&from, &to, &mut scratch).reveal(0..1_000, &mut values).unwrap();

@@ -209,7 +209,7 @@ fn differences_agree_with_double_precision() {
     let order = checked.storage_order();
     let mut rng = stream(34, 0, Role::Data);
     for level in simd::available() {
-        let model = model.clone().with_level(level);
+        let model = VariableSelection { level, ..model.clone() };
         for (spread, share) in [(0.5, 0.02), (1.0, 1.0), (5.0, 1.0), (40.0, 1.0), (300.0, 1.0)] {
             let from = state(&model, 3, spread, &mut rng);
             let other = state(&model, 4, spread * share, &mut rng);
