@@ -21,6 +21,8 @@
 //! | [`gradients`] | [`BatchGradient`](gradients::BatchGradient): the gradient of a batch of rows, for Langevin proposals |
 //! | [`own`] | a user's own model with derivatives, or with log-likelihoods in batches |
 //! | [`modes`] | every mode that matters, from dispersed starts, weighed by Laplace evidence |
+//! | [`regions`] | [`Regions`]: which mode a state belongs to |
+//! | [`several`] | [`SeveralExpansions`]: a surrogate of a posterior with several modes, one expansion per mode |
 //! | [`proposal`] | proposals on surrogates, and any proposal of a regression as a checkpoint keeps it |
 //! | [`check`] | are the assumptions sound here? normality, blocks, leverage, blindness, prior conflict, tails |
 //! | [`generate`] | synthetic data with known coefficients |
@@ -40,7 +42,9 @@ pub mod own;
 pub mod prior;
 pub mod priors;
 pub mod proposal;
+pub mod regions;
 pub mod row_expansion;
+pub mod several;
 pub mod simd;
 pub mod store;
 pub mod surrogate;
@@ -57,7 +61,9 @@ pub use linear::{Linear, Noise};
 pub use modes::{WeighedMode, add_mode, dispersed_starts, distinct_modes, weigh};
 pub use prior::Prior;
 pub use priors::{Priors, WithPriors};
+pub use regions::Regions;
 pub use row_expansion::{Certainty, RowExpansion, RowExpansionSettings};
+pub use several::SeveralExpansions;
 pub use store::{Store, StoreBuilder};
 pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
 pub use surrogate_density::SurrogateDensity;

@@ -13,6 +13,8 @@
 //! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
 //! | [`sampled_paths`] | [`SampledPlan`]: leapfrog paths on a weighted sample of the rows, where no surrogate holds |
 //! | [`whole_paths`] | [`WholePathPlan`]: Hamiltonian paths on all rows for very many coefficients, by a pilot |
+//! | [`mode_draws`] | [`ModeDraws`]: independent draws from a mixture over several modes |
+//! | [`mode_jumps`] | [`ModeJumpsPlan`]: such draws and local steps on a surrogate with several modes |
 //! | [`stored`] | [`RegressionProposal`], [`StoredProposal`]: any of these and of the core's, chosen at run time and kept in checkpoints |
 
 pub mod crank_nicolson;
@@ -20,6 +22,8 @@ pub mod fisher_scoring;
 pub mod heavy;
 pub mod langevin;
 pub mod langevin_plan;
+pub mod mode_draws;
+pub mod mode_jumps;
 pub mod sampled_paths;
 pub mod stored;
 pub mod surrogate_step;
@@ -32,6 +36,8 @@ pub use crank_nicolson::CrankNicolson;
 pub use fisher_scoring::{FisherScoring, empirical_information};
 pub use langevin::Langevin;
 pub use langevin_plan::LangevinPlan;
+pub use mode_draws::{ModeDraws, ModeTrial};
+pub use mode_jumps::{ModeJumps, ModeJumpsPlan};
 pub use sampled_paths::{SampledPaths, SampledPlan};
 pub use stored::{RegressionProposal, StoredProposal};
 pub use surrogate_step::SurrogateStep;

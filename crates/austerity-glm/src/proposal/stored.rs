@@ -12,7 +12,10 @@ use austerity::proposal::{AnyProposal, Laplace, Mixture, Proposal, Proposed, Ran
 use austerity::rng::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{CrankNicolson, LangevinPlan, SampledPlan, TailSteps, TransitionPlan, WholePathPlan};
+use super::{
+    CrankNicolson, LangevinPlan, ModeDraws, ModeJumpsPlan, SampledPlan, TailSteps, TransitionPlan,
+    WholePathPlan,
+};
 
 /// Any proposal for a regression that needs no surrogate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +25,8 @@ pub enum RegressionProposal {
     CrankNicolson(CrankNicolson),
     /// Single coefficients into the tails of their priors.
     Tails(TailSteps),
+    /// Draws from a mixture over several modes.
+    Modes(ModeDraws),
     /// A random choice among several.
     Mixture(Mixture<RegressionProposal>),
     /// One of the core.
@@ -34,6 +39,7 @@ impl Proposal<Vec<f64>> for RegressionProposal {
         match self {
             Self::CrankNicolson(steps) => steps.propose(from, to, rng),
             Self::Tails(steps) => steps.propose(from, to, rng),
+            Self::Modes(draws) => draws.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
             Self::Plain(proposal) => proposal.propose(from, to, rng),
         }
@@ -41,7 +47,7 @@ impl Proposal<Vec<f64>> for RegressionProposal {
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::CrankNicolson(_) | Self::Tails(_) => {}
+            Self::CrankNicolson(_) | Self::Tails(_) | Self::Modes(_) => {}
             Self::Mixture(mixture) => mixture.learn(accepted, step),
             Self::Plain(proposal) => proposal.learn(accepted, step),
         }
@@ -78,6 +84,12 @@ impl From<TailSteps> for RegressionProposal {
     }
 }
 
+impl From<ModeDraws> for RegressionProposal {
+    fn from(draws: ModeDraws) -> Self {
+        Self::Modes(draws)
+    }
+}
+
 impl From<Mixture<RegressionProposal>> for RegressionProposal {
     fn from(mixture: Mixture<RegressionProposal>) -> Self {
         Self::Mixture(mixture)
@@ -92,6 +104,8 @@ pub enum StoredProposal {
     Transition(TransitionPlan),
     /// The plan of Langevin steps on a surrogate.
     Langevin(LangevinPlan),
+    /// The plan of jumps between the modes of a surrogate.
+    ModeJumps(ModeJumpsPlan),
     /// The plan of leapfrog paths on a sample of the rows.
     Sampled(SampledPlan),
     /// The plan of Hamiltonian paths on all rows.
@@ -110,6 +124,11 @@ impl StoredProposal {
                 "proposal",
                 "a plan for a surrogate",
                 "one that needs no surrogate, or `Transition::restored`",
+            )),
+            Self::ModeJumps(_) => Err(setting(
+                "proposal",
+                "a plan for a surrogate with several modes",
+                "one that needs no surrogate, or `ModeJumps::restored`",
             )),
             Self::Sampled(_) => Err(setting(
                 "proposal",

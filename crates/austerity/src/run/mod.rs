@@ -50,7 +50,7 @@ pub use ledger::{Counters, Ledger};
 pub use memory::Memory;
 pub use outcome::{Ended, Run};
 pub use progress::{ChainProgress, Observer, Progress, Silent};
-pub use reason::{Hazard, ModeFound, Reason};
+pub use reason::{Hazard, ModeFound, Reason, several_modes};
 pub use sampler::{MetropolisSampler, Sampler};
 pub use settings::{Limits, Settings, UNBOUNDED};
 pub use sink::{Part, Sink};

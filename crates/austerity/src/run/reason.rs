@@ -2,7 +2,7 @@
 //!
 //! | reason | remedy | do more draws help |
 //! |---|---|---|
-//! | [`Reason::NoDraw`], [`Reason::Apart`], [`Reason::TooFew`], [`Reason::Small`], [`Reason::Tail`] | run longer | yes, unless another reason stands beside it |
+//! | [`Reason::NoDraw`], [`Reason::Apart`], [`Reason::TooFew`], [`Reason::Small`], [`Reason::Tail`], [`Reason::RareCrossing`] | run longer | yes, unless another reason stands beside it |
 //! | [`Reason::Unmoved`] | another start, smaller steps | no |
 //! | [`Reason::Hazard`]: a flat direction, a degenerate mode, an exact fit, one response | a prior, other columns, other rows | no |
 //! | the others | another test, or the exact rule | no |
@@ -102,22 +102,12 @@ impl fmt::Display for Hazard {
                 "The columns reproduce the response exactly, so sigma only measures rounding. Leave out the column that repeats the response, or \
                  give sigma a prior for the noise that you expect.",
             ),
-            Self::SeveralModes { modes } => {
-                let place = |mode: &ModeFound| {
-                    let values: Vec<String> =
-                        mode.place.iter().map(|(name, value)| format!("{name} = {}", significant(*value))).collect();
-                    let share = 100.0 * mode.share;
-                    format!("{} holds {share:.*} % of the mass", values.join(", "), usize::from(share < 1.0))
-                };
-                let places: Vec<String> = modes.iter().map(place).collect();
-                write!(
-                    f,
-                    "The posterior has {} modes that matter: {}. Chains do not cross between them, so their draws do not have these shares. Use \
-                     a prior that rules out all but one, or report each mode by itself.",
-                    modes.len(),
-                    places.join("; ")
-                )
-            }
+            Self::SeveralModes { modes } => write!(
+                f,
+                "{}. Chains do not cross between them, so their draws do not have these shares. Use \
+                 a prior that rules out all but one, or report each mode by itself.",
+                several_modes(modes)
+            ),
             Self::PriorConflict { parameter, prior, likelihood: (centre, sd), z, default } => {
                 let remedy = if *default {
                     "Give it a prior of your own, in the units of your data"
@@ -140,6 +130,19 @@ impl fmt::Display for Hazard {
             ),
         }
     }
+}
+
+/// So many modes that matter, where they are and what they hold: a sentence without its end.
+#[must_use]
+pub fn several_modes(modes: &[ModeFound]) -> String {
+    let place = |mode: &ModeFound| {
+        let values: Vec<String> =
+            mode.place.iter().map(|(name, value)| format!("{name} = {}", significant(*value))).collect();
+        let share = 100.0 * mode.share;
+        format!("{} holds {share:.*} % of the mass", values.join(", "), usize::from(share < 1.0))
+    };
+    let places: Vec<String> = modes.iter().map(place).collect();
+    format!("The posterior has {} modes that matter: {}", modes.len(), places.join("; "))
 }
 
 /// Three significant digits.
@@ -247,6 +250,15 @@ pub enum Reason {
         /// The largest |figure − 1| that passes.
         limit: f64,
     },
+    /// Chains that jump between several modes crossed too rarely.
+    RareCrossing {
+        /// The modes, with their shares of the draws.
+        modes: Vec<ModeFound>,
+        /// Draws of a chain per change of its mode; infinite where none changed.
+        every: f64,
+        /// The largest Monte Carlo error of a share.
+        error: f64,
+    },
     /// Anything else, in words.
     Told(String),
 }
@@ -304,6 +316,20 @@ impl fmt::Display for Reason {
                 write!(
                     f,
                     " Quantiles of {parameter} on that side are off. Run longer, or use a prior with more degrees of freedom."
+                )
+            }
+            Self::RareCrossing { modes, every, error } => {
+                let crossed = if every.is_finite() {
+                    format!("once in {every:.0} draws")
+                } else {
+                    "in no chain".into()
+                };
+                write!(
+                    f,
+                    "The chains cross too rarely between modes: {crossed}. {}, with a Monte Carlo error of {:.1} % or more. Run longer, or use a prior that rules out all \
+                     but one mode.",
+                    several_modes(modes),
+                    100.0 * error
                 )
             }
             Self::Told(words) => f.write_str(words),
