@@ -46,6 +46,13 @@ fn each(lines: &[Line], last: usize, mut visit: impl FnMut(usize, usize)) {
     }
 }
 
+/// [`gather_two`], called where a loop without factors never comes: marked so that the loop keeps its sums in registers for those without.
+#[cold]
+#[inline(never)]
+fn gather_apart(lines: &[Line], table: &[[f32; 2]]) -> [[f32; BLOCK]; 2] {
+    gather_two(lines, table)
+}
+
 /// Σ_f table[level_f] of two lists at once.
 #[inline(never)]
 fn gather_two(lines: &[Line], table: &[[f32; 2]]) -> [[f32; BLOCK]; 2] {
@@ -103,18 +110,23 @@ pub(in crate::glm) fn pair<S: Simd>(simd: S, values: &[f32; BLOCK]) -> Pair<S> {
     [Lanes::from_slice(simd, &values[..16]), Lanes::from_slice(simd, &values[16..])]
 }
 
-/// Adds the levels of a block to its sums over dense columns.
+/// Adds the levels of a block to its sums over dense columns; to the second alone unless `BOTH`.
 #[inline(always)]
-pub(super) fn add<S: Simd>(
+pub(super) fn add<S: Simd, const BOTH: bool>(
     simd: S,
     layout: &Layout,
     lines: &[Line],
     table: &[[f32; 2]],
     (first, second): (Pair<S>, Pair<S>),
 ) -> (Pair<S>, Pair<S>) {
-    let more = gather_two(lines_of(layout, lines), table);
-    let (a, b) = (pair(simd, &more[0]), pair(simd, &more[1]));
-    ([first[0] + a[0], first[1] + a[1]], [second[0] + b[0], second[1] + b[1]])
+    let more = gather_apart(lines_of(layout, lines), table);
+    let own = pair(simd, &more[1]);
+    let second = [second[0] + own[0], second[1] + own[1]];
+    if !BOTH {
+        return (first, second);
+    }
+    let own = pair(simd, &more[0]);
+    ([first[0] + own[0], first[1] + own[1]], second)
 }
 
 /// Rows of every level of a storage, by its place in the table; place 0 counts all rows without a level, once per factor.

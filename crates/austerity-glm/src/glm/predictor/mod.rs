@@ -64,7 +64,7 @@ pub fn of_block<S: Simd, const BOTH: bool>(
 ) -> (Pair<S>, Pair<S>) {
     let (dense, table) = rounding.split(layout);
     let sums = dense::dots::<S, BOTH>(simd, lines, dense, ahead);
-    if layout.factors == 0 { sums } else { levels::add(simd, layout, lines, table, sums) }
+    if layout.factors == 0 { sums } else { levels::add::<S, BOTH>(simd, layout, lines, table, sums) }
 }
 
 /// [`of_block`] of two blocks at once, to the same bits.
@@ -82,8 +82,8 @@ pub fn of_two_blocks<S: Simd, const BOTH: bool>(
         return sums;
     }
     [
-        levels::add(simd, layout, lines[0], table, sums[0]),
-        levels::add(simd, layout, lines[1], other_table, sums[1]),
+        levels::add::<S, BOTH>(simd, layout, lines[0], table, sums[0]),
+        levels::add::<S, BOTH>(simd, layout, lines[1], other_table, sums[1]),
     ]
 }
 
