@@ -7,7 +7,7 @@
 //!
 //! Quiroz, Kohn, Villani & Tran (2019), Bardenet, Doucet & Holmes (2017, §7), Cornish et al. (2019), each for decisions of their own. The posterior stays the
 //! exact one: the surrogate decides what a decision costs, never what it is about. A test on residuals is only as good as the certainty stratum:
-//! rows with large residuals must be inside, which no sample can tell (see [`austerity::check`]).
+//! rows with large residuals must be inside, which no sample can tell (see [`crate::check`]).
 //!
 //! Do not use far from the centre, or where the posterior has several modes: residuals are then as large as the differences themselves.
 

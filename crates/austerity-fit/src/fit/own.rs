@@ -3,7 +3,7 @@
 //! | what the model knows | what runs |
 //! |---|---|
 //! | log-likelihoods of rows ([`run_own`]) | decisions about the rows themselves; the mode by differences (`numeric`) |
-//! | also gradients and Hessians of rows ([`run_expandable`]) | a surrogate by [`RowExpansion`], where the rule and the proposal leave it open |
+//! | also gradients and Hessians of rows ([`run_expandable`]) | a surrogate by [`RowExpansion`](austerity_glm::RowExpansion), where the rule and the proposal leave it open |
 //!
 //! The folder holds no function: the program can show, report and export such a run, but neither go on with it nor predict.
 

@@ -9,7 +9,7 @@
 //! (a Laplace prior at 0) the subgradient 0 of that part is taken.
 //!
 //! Cost: n rows, about two multiply-adds per column each. The regressions of this crate and `austerity_models::Lasso`
-//! have it; a user's own model gets it from [`with_gradient`](super::with_gradient()).
+//! have it; a user's own model gets it from [`with_gradient`](crate::own::with_gradient()).
 
 use austerity::error::Result;
 use austerity::model::{Model, check_length};

@@ -2,7 +2,7 @@
 //!
 //! | file of the crate | what it does |
 //! |---|---|
-//! | `create` | [`create`]: a table becomes a store, in two or three passes over it |
+//! | `create` | [`create()`]: a table becomes a store, in two or three passes over it |
 //! | `buckets` | the external shuffle |
 //! | `blocks` | the writer of the files |
 //! | `map`, `bus` | files as slices, and what happens when one is cut short meanwhile |

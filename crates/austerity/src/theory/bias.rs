@@ -139,7 +139,7 @@ impl ErrorTable {
         })
     }
 
-    /// What the energy loses a step over what moves of this size could make it lose: E[ΛP]/E[Λ²P], at sds `width` times the target's.
+    /// What the energy loses a step over what moves of this size could make it lose: E\[ΛP\]/E\[Λ²P\], at sds `width` times the target's.
     fn balance(&self, law: Law, moves: &[Moves], width: f64) -> Result<f64> {
         let mut sums = [0.0; 2];
         let mut failed = None;

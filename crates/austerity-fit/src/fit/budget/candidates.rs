@@ -4,7 +4,7 @@
 //! cost, how many are accepted and the spread of the residuals; the standard error falls as the root of the rows, so a test reads V/(τ² + V/N) of them, V = (N·sd)². Its noise
 //! moves means and sds by at most [`noise_bias`] (root mean square over the parameters), those of a walk by [`noise_inflation`]; what batches may miss counts as noise too.
 //!
-//! On the rows themselves: a random walk decided exactly or by a test of the grid of [`walks`], with steps as long as they are best for exact decisions and half as
+//! On the rows themselves: a random walk decided exactly or by a test of the grid of [`walks()`], with steps as long as they are best for exact decisions and half as
 //! long, and independent draws around the mode, decided exactly. A few steps of a pilot tell how many of those are accepted and what a pass costs.
 
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! The posterior sd of a row's linear predictor, and its coordinates where the posterior is round.
 //!
-//! With C Cᵀ the covariance of the coefficients, z = Cᵀx of a row has |z| = lev. [`Spread::of`] gives all coordinates of z, which sums of
+//! With C Cᵀ the covariance of the coefficients, z = Cᵀx of a row has |z| = lev. `Spread::of` gives all coordinates of z, which sums of
 //! higher order need: D·d multiply-adds and one row of C per factor. [`Spread::new`] gives lev alone. With levels that takes D²/2
-//! multiply-adds, whatever their number: with L Lᵀ the covariance of the dense coefficients, v = constant + Σ_f τ[level_f] the rest of
+//! multiply-adds, whatever their number: with L Lᵀ the covariance of the dense coefficients, v = constant + Σ_f τ\[level_f\] the rest of
 //! the linear predictor, and a_v = L⁻¹ Cov(γ, v),
 //!
 //! ```text

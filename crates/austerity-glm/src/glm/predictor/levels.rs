@@ -53,7 +53,7 @@ fn gather_apart(lines: &[Line], table: &[[f32; 2]]) -> [[f32; BLOCK]; 2] {
     gather_two(lines, table)
 }
 
-/// Σ_f table[level_f] of two lists at once.
+/// Σ_f table\[level_f\] of two lists at once.
 #[inline(never)]
 fn gather_two(lines: &[Line], table: &[[f32; 2]]) -> [[f32; BLOCK]; 2] {
     let mut out = [[0.0; BLOCK]; 2];
@@ -66,7 +66,7 @@ fn gather_two(lines: &[Line], table: &[[f32; 2]]) -> [[f32; BLOCK]; 2] {
     out
 }
 
-/// Σ_f table[level_f] of the rows of a block, in f32 or f64.
+/// Σ_f table\[level_f\] of the rows of a block, in f32 or f64.
 #[inline]
 pub(in crate::glm) fn gather<T: Copy + std::ops::AddAssign>(
     layout: &Layout,
@@ -79,7 +79,7 @@ pub(in crate::glm) fn gather<T: Copy + std::ops::AddAssign>(
     }
 }
 
-/// table[level_f] += value of every row and factor.
+/// table\[level_f\] += value of every row and factor.
 #[inline]
 pub(in crate::glm) fn scatter<V: Copy + Into<f64>>(
     layout: &Layout,
