@@ -156,6 +156,7 @@ pub(super) fn run(
         recipe: rows.loaded.recipe.clone(),
         start,
         without: None,
+        unbridged: false,
         budget,
         closing,
         history,
@@ -186,6 +187,8 @@ pub(super) struct Planner<'a> {
     pub(super) recipe: Recipe,
     /// Why there is no surrogate, where that was found out.
     pub(super) without: Option<Without>,
+    /// Whether chains could not cross between several modes.
+    pub(super) unbridged: bool,
     pub(super) budget: Option<Budget>,
     pub(super) closing: Option<Closing>,
     pub(super) history: History,
@@ -219,7 +222,8 @@ impl Planner<'_> {
 
     /// The plan of a choice, and the layout of its draws; what it will take is not known yet.
     fn plan(&self, chosen: Chosen, names: Vec<String>, fingerprint: u64) -> Result<(Plan, Layout), Failure> {
-        let Chosen { candidates, decided, surrogate, sample, wide, budget, mut settings, .. } = chosen;
+        let Chosen { candidates, decided, surrogate, sample, wide, crossing, budget, mut settings, .. } =
+            chosen;
         let Decided { rule, audit, prediction, reason } = decided;
         if self.request.length.draws.is_none() && settings.draws < UNBOUNDED && wide.is_none() {
             settings.draws =
@@ -234,6 +238,7 @@ impl Planner<'_> {
             without: self.without.clone().filter(Without::is_found),
             sample,
             wide,
+            crossing,
             budget,
             storage: None,
             proposal: candidates.words,

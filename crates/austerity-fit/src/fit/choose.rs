@@ -23,6 +23,7 @@ use austerity_glm::proposal::{RegressionProposal, StoredProposal, Transition};
 
 use super::begin::Planner;
 use super::budget::{self, BudgetPlan, Candidate};
+use super::crossing::CrossingRecord;
 use super::decide::Decided;
 use super::engine::{GlmEngine, OnResiduals};
 use super::healing::Care;
@@ -52,6 +53,8 @@ pub(super) struct Chosen {
     pub(super) sample: Option<SampleRecord>,
     /// Paths on all rows, whose length is planned already.
     pub(super) wide: Option<WideRecord>,
+    /// The modes that chains cross between.
+    pub(super) crossing: Option<CrossingRecord>,
     pub(super) budget: Option<BudgetPlan>,
 }
 
@@ -66,6 +69,7 @@ impl Chosen {
             surrogate: None,
             sample: None,
             wide: None,
+            crossing: None,
             budget: None,
         }
     }
@@ -85,6 +89,12 @@ impl Planner<'_> {
         let auto = self.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto;
         if self.start.hurried.is_some() && auto {
             return Ok((self.on_rows(model)?, GlmEngine::Rows(model)));
+        }
+        if let Some((chosen, modes)) = self.modes(model)? {
+            return Ok((chosen, GlmEngine::Modes(Box::new(modes))));
+        }
+        if let Some(chosen) = self.rows_across(model)? {
+            return Ok((chosen, GlmEngine::Rows(model)));
         }
         if let Some(wide) = self.wide(model)? {
             return self.widely(model, wide);
@@ -172,6 +182,9 @@ impl Planner<'_> {
 
     /// Decisions about the rows themselves.
     pub(super) fn on_rows<M: Sampled>(&mut self, model: &M) -> Result<Chosen, Failure> {
+        if let Some(chosen) = self.rows_across(model)? {
+            return Ok(chosen);
+        }
         if self.wanted.care() == Care::Certified {
             // There is nothing to certify: exact decisions are the next safer setting.
             self.wanted = self.wanted.clone().with_care(Care::Exact);

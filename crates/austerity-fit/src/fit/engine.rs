@@ -7,13 +7,13 @@ use austerity::proposal::RandomWalk;
 use austerity::rule::RuleSettings;
 use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::{GlmExpansion, RowSample};
-use austerity_glm::proposal::{SampledPaths, StoredProposal, Transition, WholePaths};
-use austerity_glm::{CertainSteps, Glm, ResidualGradient, Surrogate, Whole};
+use austerity_glm::proposal::{ModeJumps, SampledPaths, StoredProposal, Transition, WholePaths};
+use austerity_glm::{CertainSteps, Glm, ResidualGradient, SeveralExpansions, Surrogate, Whole};
 
 use super::Host;
 use super::plan::Plan;
 use super::sink::Stored;
-use super::{surrogate, wide};
+use super::{crossing, surrogate, wide};
 use crate::model::Sampled;
 use crate::output::Failure;
 
@@ -56,12 +56,23 @@ where
     }
 }
 
+/// Decisions about the residuals of one expansion per mode.
+pub(super) struct OnModes<E>(pub(super) Surrogate<SeveralExpansions<E>>);
+
+impl<E: CertainSteps + ResidualGradient> Engine for OnModes<E> {
+    fn give<W: Work>(&self, work: W) -> Result<W::Output, Failure> {
+        work.on(&self.0, |stored| ModeJumps::restored(self.0.expansion(), &stored))
+    }
+}
+
 /// The engines of a regression that can be expanded.
 pub(super) enum GlmEngine<'m, F: Family> {
     /// Decisions about the rows themselves.
     Rows(&'m Glm<F>),
     /// Decisions about residuals.
     Residuals(Box<OnResiduals<GlmExpansion<F>>>),
+    /// Decisions about residuals of one expansion per mode.
+    Modes(Box<OnModes<GlmExpansion<F>>>),
     /// Paths on a sample of the rows, decided about residuals where there is a surrogate.
     Sampled {
         rows: &'m Glm<F>,
@@ -97,6 +108,9 @@ impl<'m, F: Family> GlmEngine<'m, F> {
         let Some(record) = &plan.surrogate else { return Ok(Self::Rows(model)) };
         host.note("expanding the likelihood as at the beginning");
         let bounds = matches!(plan.settings.rule, RuleSettings::Certified { .. });
+        if let Some(record) = plan.crossing.as_ref().filter(|record| record.is_expanded()) {
+            return Ok(Self::Modes(Box::new(crossing::restored(model, record, bounds, threads)?)));
+        }
         let surrogate = surrogate::restored(model, record, bounds, threads)?;
         Ok(Self::Residuals(Box::new(OnResiduals(surrogate))))
     }
@@ -107,6 +121,7 @@ impl<F: Family> Engine for GlmEngine<'_, F> {
         match self {
             Self::Rows(rows) => OnRows(*rows).give(work),
             Self::Residuals(residuals) => residuals.give(work),
+            Self::Modes(modes) => modes.give(work),
             Self::Sampled { rows, sample, surrogate } => {
                 let restored = |stored: StoredProposal| SampledPaths::restored(sample, &stored);
                 match surrogate {

@@ -14,6 +14,7 @@
 //! | `surrogate` | whether there is a surrogate, and what it makes of proposal and rule |
 //! | `wide` | whether there are too many coefficients for a surrogate: Hamiltonian paths on all rows |
 //! | `modes` | is the mode the only one that matters |
+//! | `crossing` | how chains cross between several modes, and whether they can |
 //! | `reach` | whether a surrogate holds where the posterior is |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `tails` | on which sides the posterior has the tail of its prior |
@@ -29,6 +30,7 @@
 mod begin;
 pub(crate) mod budget;
 mod choose;
+pub(crate) mod crossing;
 pub(crate) mod decide;
 mod engine;
 mod execute;

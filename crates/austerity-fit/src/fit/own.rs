@@ -17,6 +17,7 @@ use austerity_io::design::{Recipe, ResponseCoding};
 
 use super::begin::{Finish, Planner, check, numbers};
 use super::choose::Chosen;
+use super::crossing::{self, CrossingRecord};
 use super::decide::Wanted;
 use super::engine::{Engine as _, OnResiduals, OnRows};
 use super::healing::History;
@@ -83,6 +84,9 @@ pub fn run_expandable<L: Derivatives>(
         if request.resume {
             let asked = Asked { request, table: None };
             let resumed = resume::own(&asked, folder, model.len(), host)?;
+            if let Some(record) = resumed.run.plan.crossing.clone().filter(CrossingRecord::is_expanded) {
+                return crossing::restored(model, &record, false, 1)?.give(resumed);
+            }
             return match resumed.run.plan.surrogate.clone() {
                 Some(record) => OnResiduals(surrogate::restored(model, &record, false, 1)?).give(resumed),
                 None => OnRows(model).give(resumed),
@@ -138,6 +142,9 @@ fn expanded<L: Derivatives>(mut planner: Planner<'_>, model: &FromBatches<L>) ->
             return Err(Refusal::OwnCertified.into());
         }
     } else {
+        if let Some((chosen, engine)) = planner.modes(model)? {
+            return engine.give(Finish { planner, chosen });
+        }
         match planner.surrogate(model)? {
             Ok(prepared) => {
                 let Prepared { model, candidates, decided, record } = *prepared;
@@ -196,6 +203,7 @@ fn planner<'a, M: Sampled>(
         recipe,
         start,
         without: None,
+        unbridged: false,
         budget: None,
         closing,
         history: History::default(),

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use austerity::model::Gradient;
 use austerity::run::{Checkpoint, Ended, Part, Sink};
 use austerity_glm::glm::Family;
-use austerity_glm::proposal::{RegressionProposal, SampledPaths, StoredProposal, Transition, WholePaths};
+use austerity_glm::proposal::{
+    ModeJumps, RegressionProposal, SampledPaths, StoredProposal, Transition, WholePaths,
+};
 use austerity_glm::{CertainSteps, ResidualGradient};
 use austerity_io::design::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
@@ -33,6 +35,12 @@ impl Stored for RegressionProposal {
 impl<F: Family> Stored for SampledPaths<'_, F> {
     fn stored(self) -> StoredProposal {
         SampledPaths::stored(self)
+    }
+}
+
+impl<E: CertainSteps + ResidualGradient> Stored for ModeJumps<'_, E> {
+    fn stored(self) -> StoredProposal {
+        ModeJumps::stored(self)
     }
 }
 

@@ -155,13 +155,15 @@ pub(super) trait Expandable: Sampled {
 
 /// How a model is expanded.
 pub(super) struct Order {
-    order: u8,
+    pub(super) order: u8,
     /// Whether a third order may be taken where it saves reading.
-    raise: bool,
+    pub(super) raise: bool,
     /// The sd of the random walk it is made for, where it is.
-    walk: Option<f64>,
-    care: Care,
-    threads: usize,
+    pub(super) walk: Option<f64>,
+    pub(super) care: Care,
+    /// Whether the start is the centre as it is: with several modes a search could lead to another.
+    pub(super) fixed: bool,
+    pub(super) threads: usize,
 }
 
 impl<F: Family> Expandable for Glm<F> {
@@ -173,13 +175,14 @@ impl<F: Family> Expandable for Glm<F> {
     }
 
     fn expand(&self, start: &[f64], how: &Order) -> austerity::Result<GlmExpansion<F>> {
-        let Order { order, raise, walk, care, threads } = *how;
+        let Order { order, raise, walk, care, fixed, threads } = *how;
         let mut stratum = SurrogateSettings::default();
         if care == Care::Stricter {
             stratum.first *= rule::TIGHTER_LOOK;
             stratum.tolerance /= rule::TIGHTER_STOP;
         }
-        let how = ExpansionSettings { order, stratum, threads, raise, walk, ..ExpansionSettings::default() };
+        let how =
+            ExpansionSettings { order, stratum, threads, raise, walk, fixed, ..ExpansionSettings::default() };
         GlmExpansion::new(self, start, &how)
     }
 
@@ -319,7 +322,8 @@ impl Planner<'_> {
             if asked { Err(error) } else { Ok(Err(Without::Failed(error.to_string()))) }
         };
         let (care, walk, bounds) = (self.wanted.care(), proposal.width(), self.wanted.certified());
-        let how = Order { order, raise: !asked && !bounds, walk, care, threads: self.threads() };
+        let how =
+            Order { order, raise: !asked && !bounds, walk, care, fixed: false, threads: self.threads() };
         let made =
             model.centre(&self.start.mode).and_then(|mode| Ok((model.expand(&mode.state, &how)?, mode)));
         let (expansion, mode) = match made {
@@ -360,7 +364,18 @@ pub(super) fn restored<'m, M: Expandable>(
     bounds: bool,
     threads: usize,
 ) -> Result<Surrogate<M::Expansion<'m>>, Failure> {
+    again(model, record, (bounds, false), threads).map(Surrogate::new)
+}
+
+/// The expansion of a run that goes on, with bounds where decisions are certified, at a centre that is looked for or fixed.
+pub(super) fn again<'m, M: Expandable>(
+    model: &'m M,
+    record: &SurrogateRecord,
+    (bounds, fixed): (bool, bool),
+    threads: usize,
+) -> Result<M::Expansion<'m>, Failure> {
     let (order, walk, care) = (record.report.order(), record.walk, record.care);
-    let expansion = model.expand(&record.start, &Order { order, raise: false, walk, care, threads })?;
-    Ok(Surrogate::new(if bounds { M::with_bounds(expansion, threads)? } else { expansion }))
+    let expansion =
+        model.expand(&record.start, &Order { order, raise: false, walk, care, fixed, threads })?;
+    if bounds { M::with_bounds(expansion, threads) } else { Ok(expansion) }
 }

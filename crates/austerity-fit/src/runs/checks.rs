@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | chains | largest R-hat | 1.01 |
 //! | effective draws | smallest of bulk and tail ESS | 100 per chain |
-//! | modes | share of the mass beside the main mode | 0.1 % |
+//! | modes | share of the mass beside the main mode; of several that chains cross between, the Monte Carlo error of their shares | 0.1 %; that of 100 effective draws per chain |
 //! | tails | depth of the draws in a tail that is the prior's, against 1 | that of the check |
 //! | prior conflict | largest z of a default prior | 4 |
 //! | decisions | predicted relative error of posterior standard deviations | 5 % |
@@ -162,6 +162,10 @@ fn effective(overview: &Overview) -> Check {
 }
 
 fn modes(overview: &Overview) -> Check {
+    if let Some(found) = &overview.crossing {
+        let figures = [Some(found.error()), Some(found.limit())];
+        return Check::new(Checked::Modes, figures, Some(found.passed()), found.words());
+    }
     match &overview.run.plan.model.modes {
         None => Check::without(Checked::Modes, None, "nobody looked for other modes"),
         Some(ModesRecord::Proved) => Check::without(Checked::Modes, Some(true), "one mode, by proof"),

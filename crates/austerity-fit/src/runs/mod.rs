@@ -6,6 +6,7 @@
 //! | `fresh` | the folder of a new run, gone again unless the run begins |
 //! | `named` | the folder of a run without `--out` |
 //! | `about` | model, success class, reference levels and priors in words |
+//! | `crossing` | the shares of several modes, and whether chains crossed often enough |
 //! | `scales` | coefficients of standardised columns |
 //! | `summaries` | one summary per parameter, in bounded memory |
 //! | `overview` | all that can be said of a run: summaries, costs, verdict |
@@ -14,6 +15,7 @@
 
 pub(crate) mod about;
 pub(crate) mod checks;
+mod crossing;
 mod folder;
 mod fresh;
 pub mod merge;

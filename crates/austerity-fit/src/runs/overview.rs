@@ -8,6 +8,7 @@ use austerity_io::run::DrawsReader;
 use austerity_io::text::printable;
 use serde_json::{Value, json};
 
+use super::crossing::CrossingFinding;
 use super::tails::{self, TailFinding};
 use super::{Folder, RunFile, Saved, Standing, about, checks, scales, sentences, summaries};
 use crate::fit::budget::BudgetPlan;
@@ -35,6 +36,8 @@ pub struct Overview {
     pub(crate) standardized: Vec<Summary>,
     /// Tails that are those of a prior.
     pub(crate) tails: Vec<TailFinding>,
+    /// Modes that chains cross between.
+    pub(crate) crossing: Option<CrossingFinding>,
     /// The language of its sentences.
     pub(super) dialect: Dialect,
     /// What its setting is given up for, when it is.
@@ -62,12 +65,20 @@ impl Overview {
         tails::without_moments(&mut summary, &run.plan.model.tails);
         tails::without_moments(&mut standardized, &run.plan.model.tails);
         let tails = TailFinding::all(&run.plan.model.tails, &reader)?;
+        let crossing = match &run.plan.crossing {
+            Some(record) => CrossingFinding::of(record, &reader, &saved.checkpoint.names)?,
+            None => None,
+        };
         let mut verdict = judged(&run, &saved, (&summary, &counters), &reader);
         if reader.draws() > 0 {
             verdict.short |= verdict.reasons.is_empty();
             verdict.reasons.extend(tails.iter().filter_map(TailFinding::reason));
+            verdict.reasons.extend(crossing.as_ref().and_then(CrossingFinding::reason));
         }
         noted(&mut verdict, &run, &saved, (&counters, dialect));
+        verdict
+            .remarks
+            .extend(crossing.as_ref().filter(|found| found.passed()).map(CrossingFinding::sentence));
         let stored_every = reader.stored_every();
         if let Some(storage) = run.plan.storage.as_ref().filter(|_| stored_every > 1) {
             let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
@@ -87,6 +98,7 @@ impl Overview {
             verdict,
             standardized,
             tails,
+            crossing,
             dialect,
             healed: None,
         })
@@ -169,6 +181,7 @@ impl Overview {
             "budget": self.run.plan.budget.as_ref().map(BudgetPlan::json),
             "audit": audit,
             "standardized": self.standardized,
+            "modes": self.crossing.as_ref().map(CrossingFinding::json),
             "tails": self.tails.iter().map(TailFinding::json).collect::<Vec<_>>(),
         })
     }

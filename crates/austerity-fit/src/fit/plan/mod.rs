@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AskedPriors;
 use super::budget::BudgetPlan;
+use super::crossing::CrossingRecord;
 use super::modes::ModesRecord;
 use super::sampled::SampleRecord;
 use super::start::Start;
@@ -49,6 +50,9 @@ pub struct Plan {
     /// The paths on all rows, where there are too many coefficients for tests on residuals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wide: Option<WideRecord>,
+    /// The modes that chains cross between, where several matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) crossing: Option<CrossingRecord>,
     /// How a budget is spent, where that was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<BudgetPlan>,

@@ -36,6 +36,8 @@ pub(crate) enum Why {
     TooWide,
     /// Residuals of a surrogate cannot be sampled safely.
     UnsafeResiduals,
+    /// Jumps between modes change every row.
+    Jumps,
     /// In the words of an earlier version.
     #[serde(untagged)]
     Told(String),

@@ -73,6 +73,7 @@ pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
     lines.extend(about::coding(plan));
     let fatal = plan.model.hazards.iter().filter(|hazard| hazard.is_fatal());
     lines.extend(fatal.map(|hazard| format!("• {hazard}")));
+    lines.extend(plan.crossing.as_ref().map(|crossing| format!("• {}", crossing.sentence())));
     lines.extend(about::priors(&plan.model.priors, plan.model.family));
     lines.push(format!("Proposal: {}.", plan.proposal));
     lines.push(format!("Accept/reject rule: {}.", rule(&settings.rule)));
@@ -139,6 +140,7 @@ pub(crate) fn why(plan: &Plan) -> String {
         Why::UnsafeResiduals => {
             "exact decisions on all rows, since residuals of a surrogate cannot be sampled safely".into()
         }
+        Why::Jumps => "exact decisions: jumps between modes change every row".into(),
         Why::Told(words) => words.clone(),
     }
 }
