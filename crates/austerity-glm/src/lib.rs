@@ -67,7 +67,7 @@ pub use several::SeveralExpansions;
 pub use store::{Store, StoreBuilder};
 pub use surrogate::{CertainSteps, Expansion, ResidualGradient, Surrogate};
 pub use surrogate_density::SurrogateDensity;
-pub use tail::{FreeTail, PowerTail};
+pub use tail::{Brake, FreeTail, PowerTail};
 pub use whole::Whole;
 
 /// The examples of the pages, kept true by running them.

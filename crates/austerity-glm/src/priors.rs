@@ -15,7 +15,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::{PowerTail, Prior};
+use crate::{Brake, PowerTail, Prior};
 use austerity::dot::dot;
 use austerity::error::{Error, Result};
 use austerity::model::check_length;
@@ -139,6 +139,17 @@ impl Priors {
     #[must_use]
     pub fn tail(&self, parameter: usize) -> Option<PowerTail> {
         self.each.get(parameter).and_then(PowerTail::of)
+    }
+
+    /// What a normal prior of the intercept at the column means does to one parameter far out, the others as in `state`.
+    #[must_use]
+    pub fn brake(&self, state: &[f64], parameter: usize) -> Option<Brake> {
+        let (Some(Prior::Normal { mean, sd }), Some(means)) = (self.each.first(), &self.means) else {
+            return None;
+        };
+        let slope = *means.get(parameter.checked_sub(1)?)?;
+        let rest = self.first(state) - slope * state[parameter];
+        (slope != 0.0).then(|| Brake { centre: (mean - rest) / slope, sd: sd / slope.abs() })
     }
 
     /// Adds the gradient of the log density.
@@ -284,6 +295,9 @@ mod tests {
             }
         }
         assert_eq!(priors.direction(0), [1.0, 2.0, -1.0, 0.0]);
+        // 1 + 2·β + 0.25 is 3 at β = 0.875, and one sd of 2 away at 1 more.
+        assert_eq!(priors.brake(&state, 1), Some(Brake { centre: 0.875, sd: 1.0 }));
+        assert_eq!((priors.brake(&state, 0), priors.brake(&state, 3)), (None, None));
     }
 
     #[test]

@@ -79,7 +79,8 @@ fn heavy_candidates_reach_the_tail() {
         let expansion = separated(freedom, scale);
         let prior = Prior::student(freedom, scale);
         let truth = quantile(expansion.mode()[0], &prior);
-        let tail = FreeTail { prior: PowerTail::of(&prior).unwrap(), up: true, from: 9.0, share: 0.0 };
+        let tail =
+            FreeTail { prior: PowerTail::of(&prior).unwrap(), up: true, from: 9.0, share: 0.0, brake: None };
         let runs = |walking: bool| {
             (0..10u64)
                 .map(|seed| {
@@ -152,6 +153,7 @@ fn counts_of_zero_leave_the_lower_tail_open() {
         })
         .collect();
     let prior = PowerTail { freedom: 1.0, location: 0.0, scale: 1.0 };
-    let check = tails::compare(&[&chain], &FreeTail { prior, up: false, from: -8.0, share: 0.0 });
+    let check =
+        tails::compare(&[&chain], &FreeTail { prior, up: false, from: -8.0, share: 0.0, brake: None });
     assert_eq!(check.passed, Some(true), "{check:?}");
 }

@@ -16,7 +16,7 @@
 
 use austerity::model::Mode;
 use austerity_glm::proposal::{HeavyCoefficient, TailSteps};
-use austerity_glm::{FreeTail, PowerTail, Prior};
+use austerity_glm::{FreeTail, PowerTail, Priors};
 
 use super::plan::TailRecord;
 use crate::model::{Regression, Task};
@@ -36,7 +36,7 @@ const TOTALS_PER_PASS: usize = 32;
 
 /// Finds the free sides.
 pub(super) struct FindTails<'a> {
-    pub(super) priors: &'a [Prior],
+    pub(super) priors: &'a Priors,
     pub(super) mode: &'a Mode,
 }
 
@@ -122,7 +122,13 @@ impl Task for FindTails<'_> {
             let share = side.share(state[side.parameter], (&grid, &changes), from);
             found.push(TailRecord {
                 parameter: names[side.parameter].clone(),
-                tail: FreeTail { prior: side.prior, up: side.up, from, share },
+                tail: FreeTail {
+                    prior: side.prior,
+                    up: side.up,
+                    from,
+                    share,
+                    brake: self.priors.brake(state, side.parameter),
+                },
             });
         }
         Ok(found)

@@ -123,7 +123,10 @@ mod tests {
 
     fn record(parameter: &str, freedom: f64) -> TailRecord {
         let prior = PowerTail { freedom, location: 0.0, scale: 1.0 };
-        TailRecord { parameter: parameter.into(), tail: FreeTail { prior, up: true, from: 2.0, share: 0.5 } }
+        TailRecord {
+            parameter: parameter.into(),
+            tail: FreeTail { prior, up: true, from: 2.0, share: 0.5, brake: None },
+        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub struct TailCheck {
 /// use austerity_glm::check::tails;
 /// use austerity_glm::{FreeTail, PowerTail};
 /// let prior = PowerTail { freedom: 1.0, location: 0.0, scale: 1.0 };
-/// let tail = FreeTail { prior, up: true, from: 1.0, share: 0.5 };
+/// let tail = FreeTail { prior, up: true, from: 1.0, share: 0.5, brake: None };
 /// // Quantiles of a Cauchy distribution, in an order that has no autocorrelation, then the same without what is beyond 20.
 /// let quantile = |i: u32| (std::f64::consts::PI * (f64::from(i * 619 % 1000) / 1000.0 - 0.4995)).tan();
 /// let draws: Vec<f64> = (0..1000).map(quantile).collect();
@@ -114,7 +114,7 @@ mod tests {
     /// beyond the 97 % quantile, every one is found out.
     #[test]
     fn honest_draws_pass_and_short_ones_do_not() {
-        let tail = FreeTail { prior: PRIOR, up: true, from: 3.0, share: 0.2 };
+        let tail = FreeTail { prior: PRIOR, up: true, from: 3.0, share: 0.2, brake: None };
         let (mut alarms, mut missed) = (0, 0);
         for seed in 0..200 {
             let draws = honest(seed, 1000);
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_is_not() {
-        let far = FreeTail { prior: PRIOR, up: true, from: 1e4, share: 1e-4 };
+        let far = FreeTail { prior: PRIOR, up: true, from: 1e4, share: 1e-4, brake: None };
         let draws = honest(1, 1000);
         assert_eq!(compare(&chains::borrow(&draws), &far).passed, None);
         // … unless draws were expected there.
         let missed = compare(&chains::borrow(&draws), &FreeTail { share: 0.3, ..far });
         assert_eq!(missed.passed, Some(false), "{missed:?}");
-        let near = FreeTail { prior: PRIOR, up: false, from: -3.0, share: 0.2 };
+        let near = FreeTail { prior: PRIOR, up: false, from: -3.0, share: 0.2, brake: None };
         assert_eq!(compare(&[], &near).passed, None);
         // Draws that are no numbers have reached nothing.
         assert_eq!(compare(&[&[f64::NAN; 100]], &near).passed, Some(false));

@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn steps_leave_the_density_as_it_is() {
         let prior = PowerTail { freedom: 1.0, location: 0.5, scale: 2.0 };
-        let tail = crate::FreeTail { prior, up: true, from: 4.0, share: 0.0 };
+        let tail = crate::FreeTail { prior, up: true, from: 4.0, share: 0.0, brake: None };
         let bound = |x: f64| if x > 2.0 { 0.0 } else { f64::NEG_INFINITY };
         let run = |kinds: &[bool], honest: bool| {
             let mut rng = stream(11, 0, Role::Proposal);

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn steps_leave_the_density_as_it_is() {
         let prior = PowerTail { freedom: 1.0, location: 0.0, scale: 2.0 };
-        let tail = FreeTail { prior, up: true, from: 4.0, share: 0.0 };
+        let tail = FreeTail { prior, up: true, from: 4.0, share: 0.0, brake: None };
         let mut steps = TailSteps::new(vec![HeavyCoefficient { parameter: 1, prior, size: 3.0 }]).unwrap();
         let density = |x: f64| if x > 2.0 { prior.log_density(x) } else { f64::NEG_INFINITY };
         let mut rng = stream(12, 0, Role::Proposal);
