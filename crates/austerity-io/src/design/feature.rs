@@ -153,6 +153,24 @@ impl Survey {
     }
 }
 
+/// Levels up to which a column may have fewer than two rows for each.
+const MOST_SINGLE_LEVELS: usize = 1000;
+
+/// Refuses a column of many levels with hardly a row each: an identifier.
+fn check_identifier(file: &Path, name: &str, levels: usize, rows: usize) -> Result<()> {
+    if levels <= MOST_SINGLE_LEVELS || 2 * levels <= rows {
+        return Ok(());
+    }
+    Err(role(
+        file,
+        name,
+        format!(
+            "it has {levels} different values in {rows} rows; beyond {MOST_SINGLE_LEVELS} levels each needs two rows on average"
+        ),
+        "leave it out (an identifier explains nothing), or group its rare levels",
+    ))
+}
+
 fn number(
     name: &str,
     summary: &ColumnSummary,
@@ -202,6 +220,7 @@ impl Levels {
     }
 
     fn finish(self, file: &Path, name: &str, rows: usize, wish: Wish<'_>) -> Result<Made> {
+        check_identifier(file, name, self.labels.len(), rows)?;
         let Self { labels, counts, weights, known, .. } = self;
         let Choice { named, ordered } = wish.choice;
         let order = if ordered { (0..labels.len()).collect() } else { sorted(&labels) };
