@@ -24,10 +24,7 @@ const ATTEMPTS: usize = 16;
 pub(crate) fn file(target: &Path) -> io::Result<(File, PathBuf)> {
     attempt(target, |path| {
         let file = File::options().write(true).create_new(true).open(path)?;
-        // Where there are no locks, nobody can clean either.
-        let _ = file.try_lock();
-        // Whoever cleaned between the two steps took it for a dead one's.
-        fs::symlink_metadata(path)?;
+        hold(&file, path)?;
         Ok(file)
     })
 }
@@ -37,10 +34,18 @@ pub(crate) fn folder(target: &Path) -> io::Result<(Option<File>, PathBuf)> {
     attempt(target, |path| {
         fs::create_dir(path)?;
         let lock = File::open(path).ok();
-        let _ = lock.as_ref().map(File::try_lock);
-        fs::symlink_metadata(path)?;
+        lock.as_ref().map_or(Ok(()), |lock| hold(lock, path))?;
         Ok(lock)
     })
+}
+
+/// Locks what was made at `path`. Whoever cleans between the two steps takes it for a dead one's: holds its lock, or has removed it already.
+fn hold(made: &File, path: &Path) -> io::Result<()> {
+    match made.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ErrorKind::NotFound.into()),
+        // Where there are no locks, nobody can clean either.
+        Ok(()) | Err(TryLockError::Error(_)) => fs::symlink_metadata(path).map(drop),
+    }
 }
 
 fn attempt<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
@@ -95,18 +100,20 @@ fn clean_where(folder: &Path, wanted: impl Fn(&str) -> bool) {
     for entry in entries.filter_map(Result::ok) {
         if target_of(&entry.file_name()).is_some_and(&wanted) {
             let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-            if kind.is_symlink() || !is_abandoned(&path) {
+            if kind.is_symlink() {
                 continue;
             }
+            // The lock is held until it is gone, so that a maker who comes in between notices.
+            let Some(_lock) = abandoned(&path) else { continue };
             let _ = if kind.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }
 
-/// Whether nobody holds the lock of a file or folder; what cannot be told counts as held.
-fn is_abandoned(file: &Path) -> bool {
-    let Ok(opened) = File::open(file) else { return false };
-    !matches!(opened.try_lock(), Err(TryLockError::WouldBlock | TryLockError::Error(_)))
+/// The lock of a file or folder that nobody else holds; what cannot be told counts as held.
+fn abandoned(path: &Path) -> Option<File> {
+    let opened = File::open(path).ok()?;
+    opened.try_lock().is_ok().then_some(opened)
 }
 
 #[cfg(test)]
