@@ -1,3 +1,5 @@
+//! Several expansions give one posterior: against quadrature, with partners that fail.
+
 use super::*;
 use crate::glm::expansion::{ExpansionSettings, GlmExpansion};
 use crate::proposal::{ModeJumps, ModeJumpsPlan};

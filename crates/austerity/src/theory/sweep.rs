@@ -277,13 +277,14 @@ impl Weighted {
     #[inline(always)]
     fn panels(
         &mut self,
-        Range { start: mut core, end: top }: Range<f64>,
+        between: Range<f64>,
         panels: usize,
         size: usize,
         survival: impl Fn(f64) -> f64,
     ) -> (f64, f64) {
+        let Range { start, end: top } = between;
+        let mut core = start;
         let width = (top - core) / panels as f64;
-        let start = core;
         let mut reached = core;
         for k in 0..panels {
             let (low, high) = (start + width * k as f64, start + width * (k + 1) as f64);

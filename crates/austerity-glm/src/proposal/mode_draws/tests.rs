@@ -1,3 +1,5 @@
+//! Jumps between modes leave the posterior as it is; without their density they do not.
+
 use super::*;
 use crate::WeighedMode;
 use austerity::kernel::{Kernel as _, Metropolis};
