@@ -1,7 +1,10 @@
-//! The Python package: its wheel is built, installed in a fresh virtual environment, and tested there.
+//! The Python package: its wheel is built, installed in a virtual environment of its own, and tested there.
 //!
 //! The wheel is built with the settings of the tests, so that what they compiled is used again: a release build would compile every
 //! dependency a second time. Packages that only some tests need are installed where they can be had; those tests skip without them.
+//!
+//! The environment is kept for the next run while the interpreter and the lists of packages are the same (the file `STAMP` in it says which) and everything could be
+//! installed. Otherwise it is made anew. Two processes share the tests where pytest-xdist could be installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,8 +15,9 @@ use crate::suite::Tier;
 
 /// Without these there is no testing.
 const NEEDED: &[&str] = &["maturin>=1.9.4,<2", "numpy", "pytest"];
-/// What single tests need, together in one call each.
+/// What single tests need: all in one call, and group by group where that fails.
 const WELCOME: &[&[&str]] = &[
+    &["pytest-xdist"],
     &["scipy", "pandas", "scikit-learn"],
     &["nbclient", "nbformat", "ipykernel"],
     &["numba"],
@@ -24,6 +28,10 @@ const WELCOME: &[&[&str]] = &[
 /// The settings of `[profile.test]`, which the wheel is built with.
 const SETTINGS: [(&str, &str); 4] =
     [("opt-level", "3"), ("debug", "false"), ("incremental", "false"), ("lto", "off")];
+/// The file in the environment that says what it was made of.
+const STAMP: &str = "made-of.txt";
+/// What an interpreter is: another one makes the environment anew.
+const IDENTITY: &str = "import sys; print(sys.executable, sys.version)";
 /// The oldest Python that the package supports.
 const OLDEST: &str = "import sys, venv; sys.exit(sys.version_info < (3, 9))";
 
@@ -34,37 +42,29 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Outcome {
             "the Python package was not tested: there is no Python 3.9 or newer with venv".into(),
         );
     };
-    let environment = root.join("target/python-tests");
-    let mut fresh = Command::new(&python);
-    fresh.args(["-m", "venv", "--clear"]).arg(&environment);
-    if let Err(why) = command::output(&mut fresh) {
-        return Outcome::Skipped(format!(
-            "the Python package was not tested: no virtual environment could be made ({why})"
-        ));
-    }
-    let inside = environment.join(if cfg!(windows) { "Scripts" } else { "bin" }).join("python");
-    if let Err(why) = command::output(&mut pip(&inside, NEEDED)) {
-        return Outcome::Skipped(format!(
-            "the Python package was not tested: its tools could not be installed ({why})"
-        ));
-    }
-    let mut remarks: Vec<String> = WELCOME
-        .iter()
-        .filter(|packages| command::output(&mut pip(&inside, packages)).is_err())
-        .map(|packages| format!("warning: {} could not be installed: their tests skip", packages.join(", ")))
-        .collect();
-    let tested = build(root, &inside)
+    let environment = Environment::at(root.join("target/python-tests"));
+    let mut remarks = match environment.prepare(&python) {
+        Ok(remarks) => remarks,
+        Err(why) => return Outcome::Skipped(format!("the Python package was not tested: {why}")),
+    };
+    let tested = build(root, &environment.python)
         .and_then(|wheel| {
             let wheel = wheel.to_string_lossy().into_owned();
-            command::output(&mut pip(&inside, &["--no-deps", "--force-reinstall", &wheel]))
+            command::output(&mut pip(
+                &environment.python,
+                &["--no-deps", "--no-index", "--force-reinstall", &wheel],
+            ))
         })
         .and_then(|_| {
-            let mut tests = Command::new(&inside);
+            let mut tests = Command::new(&environment.python);
             tests
                 .args(["-m", "pytest", "-q", "--durations=10", "-p", "no:cacheprovider", "python/tests"])
                 .current_dir(root);
             if tier == Tier::First {
                 tests.args(["-m", "not slow"]);
+            }
+            if command::output(Command::new(&environment.python).args(["-c", "import xdist"])).is_ok() {
+                tests.args(["-n", "2", "--dist", "worksteal"]);
             }
             command::run(tests.stdin(Stdio::null()))
         });
@@ -75,6 +75,58 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Outcome {
             Outcome::Failed(remarks)
         }
     }
+}
+
+/// A virtual environment with the packages that the tests need.
+struct Environment {
+    folder: PathBuf,
+    /// The interpreter inside.
+    python: PathBuf,
+}
+
+impl Environment {
+    fn at(folder: PathBuf) -> Self {
+        let python = folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join("python");
+        Self { folder, python }
+    }
+
+    /// Keeps the environment of an earlier run, or makes it anew. Returns remarks on packages that are missing; the error says why there is none.
+    fn prepare(&self, interpreter: &str) -> Result<Vec<String>, String> {
+        let made_of = made_of(&command::output(Command::new(interpreter).args(["-c", IDENTITY]))?);
+        if self.holds(&made_of) {
+            return Ok(Vec::new());
+        }
+        let mut fresh = Command::new(interpreter);
+        fresh.args(["-m", "venv", "--clear"]).arg(&self.folder);
+        command::output(&mut fresh).map_err(|why| format!("no virtual environment could be made ({why})"))?;
+        let everything: Vec<&str> = NEEDED.iter().chain(WELCOME.iter().copied().flatten()).copied().collect();
+        if command::output(&mut pip(&self.python, &everything)).is_ok() {
+            // Without its stamp the next run makes the environment anew: slower, not wrong.
+            let _ = std::fs::write(self.folder.join(STAMP), made_of);
+            return Ok(Vec::new());
+        }
+        command::output(&mut pip(&self.python, NEEDED))
+            .map_err(|why| format!("its tools could not be installed ({why})"))?;
+        let missing = |packages: &&&[&str]| command::output(&mut pip(&self.python, packages)).is_err();
+        Ok(WELCOME
+            .iter()
+            .filter(missing)
+            .map(|packages| {
+                format!("warning: {} could not be installed: their tests skip", packages.join(", "))
+            })
+            .collect())
+    }
+
+    /// Whether an earlier run made it of the same things and its interpreter still works.
+    fn holds(&self, made_of: &str) -> bool {
+        std::fs::read_to_string(self.folder.join(STAMP)).is_ok_and(|stamp| stamp == made_of)
+            && command::output(Command::new(&self.python).args(["-c", "import pytest, maturin"])).is_ok()
+    }
+}
+
+/// What an environment is made of: the interpreter and every package.
+fn made_of(interpreter: &str) -> String {
+    format!("{}\n{NEEDED:?}\n{WELCOME:?}\n", interpreter.trim())
 }
 
 /// A Python that is new enough: the one that PYTHON names, else the usual names.
@@ -133,6 +185,21 @@ mod tests {
             _ => format!("{key} = {value}"),
         });
         assert_eq!(stated, wanted);
+    }
+
+    #[test]
+    fn an_environment_is_kept_only_with_the_stamp_of_the_same_things() {
+        let folder = std::env::temp_dir().join(format!("xtask-environment-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // An interpreter that always succeeds stands in for the one inside.
+        let environment = Environment { folder: folder.clone(), python: "true".into() };
+        assert!(!environment.holds(&made_of("3.12")), "no stamp");
+        std::fs::write(folder.join(STAMP), made_of("3.12\n")).unwrap();
+        assert_eq!(environment.holds(&made_of("3.12")), cfg!(unix));
+        assert!(!environment.holds(&made_of("3.13")), "another interpreter");
+        let broken = Environment { folder: folder.clone(), python: "no-such-program-anywhere".into() };
+        assert!(!broken.holds(&made_of("3.12")), "its interpreter is gone");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -7,8 +7,8 @@ const NAMED: usize = 10;
 
 /// A table of the slowest tests; nothing without a report, which only nextest writes.
 pub(crate) fn table(root: &Path) -> Option<String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let report = std::fs::read_to_string(target.join("nextest/default/junit.xml")).ok()?;
+    let report =
+        std::fs::read_to_string(crate::suite::target(root).join("nextest/default/junit.xml")).ok()?;
     let mut times = times(&report);
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let rows = times.iter().take(NAMED).map(|(seconds, name)| format!("{seconds:>8.1}  {name}\n"));

@@ -16,8 +16,9 @@ use crate::python;
 use crate::slowest;
 use crate::steps::{Outcome, Steps};
 use crate::tree::Tree;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 /// How much is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +29,45 @@ pub(crate) enum Tier {
     Full,
 }
 
+impl Tier {
+    /// How long it takes, on two cores that do nothing else.
+    const fn expected(self) -> &'static str {
+        match self {
+            Self::First => {
+                "The first tier takes up to 8 minutes on two cores when everything is built, 20 from a fresh clone."
+            }
+            Self::Full => "Both tiers take up to 85 minutes on two cores.",
+        }
+    }
+
+    /// Where the length of its last run is kept.
+    const fn record(self) -> &'static str {
+        match self {
+            Self::First => "first-tier-seconds.txt",
+            Self::Full => "both-tiers-seconds.txt",
+        }
+    }
+}
+
+/// The folder that cargo builds in.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into)
+}
+
+/// How long the tier takes, and how long it took here the last time.
+fn expectation(tier: Tier, last: Option<f64>) -> String {
+    let last = last.map_or_else(String::new, |seconds| {
+        format!(" The last run here took {:.0} min {:02.0} s.", (seconds / 60.0).floor(), seconds % 60.0)
+    });
+    format!("{}{last}", tier.expected())
+}
+
 /// Runs every check of the tier, whatever fails on the way, and ends with a table.
 pub(crate) fn run(root: &Path, tier: Tier) -> ExitCode {
     let mut steps = Steps::default();
+    let (record, begun) = (target(root).join(tier.record()), Instant::now());
+    let last = std::fs::read_to_string(&record).ok().and_then(|text| text.trim().parse().ok());
+    println!("{}", expectation(tier, last));
 
     run_cargo(&mut steps, "format", cargo(root, &["fmt", "--check"]));
     let lints = [
@@ -60,7 +97,7 @@ pub(crate) fn run(root: &Path, tier: Tier) -> ExitCode {
         Ok(tree) => run_project_checks(&mut steps, root, &tree),
         Err(why) => steps.run("project rules", "reading the sources", || Outcome::Failed(vec![why])),
     }
-    steps.run("Python package", "the wheel in a fresh virtual environment, and python/tests", || {
+    steps.run("Python package", "the wheel in a virtual environment of its own, and python/tests", || {
         python::run(root, tier)
     });
     if let Some(table) = slowest::table(root) {
@@ -71,6 +108,8 @@ pub(crate) fn run(root: &Path, tier: Tier) -> ExitCode {
             "\nThe second tier, with long statistical tests and the paper's experiments: cargo xtask test --full"
         );
     }
+    // For the sentence at the beginning only.
+    let _ = std::fs::write(record, format!("{:.0}\n", begun.elapsed().as_secs_f64()));
     steps.finish()
 }
 
@@ -127,9 +166,19 @@ fn experiments(root: &Path) -> Command {
 
 /// The program that the tests have built. `cargo run` would choose other features of its dependencies and compile them all again.
 fn program(root: &Path) -> Command {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let mut call =
-        Command::new(target.join("debug").join(format!("austerity{}", std::env::consts::EXE_SUFFIX)));
+        Command::new(target(root).join("debug").join(format!("austerity{}", std::env::consts::EXE_SUFFIX)));
     call.current_dir(root).stdin(std::process::Stdio::null());
     call
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_says_how_long_it_takes() {
+        assert_eq!(expectation(Tier::Full, None), "Both tiers take up to 85 minutes on two cores.");
+        assert!(expectation(Tier::First, Some(432.0)).ends_with("The last run here took 7 min 12 s."));
+    }
 }
