@@ -159,7 +159,13 @@ fn summary_of_a_damaged_run() {
 
 #[test]
 fn resuming_a_damaged_run() {
-    search("resume", 40, true);
+    search("resume", 15, true);
+}
+
+#[test]
+#[ignore = "second tier: long"]
+fn resuming_a_damaged_run_many_times() {
+    search("resume-many", 40, true);
 }
 
 /// Every description of draws that found a fault in the reader, again, through the program.

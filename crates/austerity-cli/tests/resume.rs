@@ -43,18 +43,25 @@ fn killed_and_resumed(scratch: &Scratch, line: &str) {
     fs::remove_dir_all(scratch.path().join("killed")).unwrap();
 }
 
+/// A test with audits, thinned draws of some parameters: what most runs keep between sessions.
 #[test]
 fn killed_logistic_runs_go_on_to_the_same_draws() {
     let scratch = Scratch::new("resume-logistic");
     assert!(scratch.run("generate logistic --rows 20000 --features 3 --out data.parquet").status.success());
-    let fit = "fit data.parquet --response y --seed 5";
-    killed_and_resumed(&scratch, &format!("{fit} --rule exact --draws 30000 --warmup 500"));
     killed_and_resumed(
         &scratch,
-        &format!(
-            "{fit} --epsilon 0.05 --batch 500 --growth 1.5 --audit 0.05 --draws 30000 --standardize --thin 2 --keep x2,intercept"
-        ),
+        "fit data.parquet --response y --seed 5 --epsilon 0.05 --batch 500 --growth 1.5 --audit 0.05 --draws 30000 --standardize --thin 2 \
+         --keep x2,intercept",
     );
+}
+
+#[test]
+#[ignore = "second tier: long"]
+fn killed_logistic_runs_of_other_kinds_go_on_to_the_same_draws() {
+    let scratch = Scratch::new("resume-kinds");
+    assert!(scratch.run("generate logistic --rows 20000 --features 3 --out data.parquet").status.success());
+    let fit = "fit data.parquet --response y --seed 5";
+    killed_and_resumed(&scratch, &format!("{fit} --rule exact --draws 30000 --warmup 500"));
     // Mini-batches for gradients beside those of decisions.
     killed_and_resumed(&scratch, &format!("{fit} --proposal langevin:1 --draws 15000 --thin 20"));
     // A surrogate made for a walk is made for it again.
@@ -82,6 +89,7 @@ fn killed_linear_runs_go_on_to_the_same_draws() {
 }
 
 #[test]
+#[ignore = "second tier: long"]
 fn killed_runs_with_heavy_tails_go_on_to_the_same_draws() {
     let scratch = generated("resume-student", "student");
     killed_and_resumed(&scratch, "fit student.csv --response y --family student --rule exact --draws 30000");
@@ -110,12 +118,23 @@ fn killed_runs_of_counts_go_on_to_the_same_draws() {
     );
 }
 
+/// With a pilot before the chains.
 #[test]
 fn ctrl_c_keeps_everything_drawn_and_the_run_goes_on() {
-    let scratch = Scratch::new("ctrl-c");
+    ctrl_c("ctrl-c", &["--rule sequential"]);
+}
+
+/// Without a pilot, and with decisions on all rows.
+#[test]
+#[ignore = "second tier: long"]
+fn ctrl_c_keeps_everything_drawn_under_other_rules() {
+    ctrl_c("ctrl-c-rules", &["--rule exact --proposal adaptive", "--epsilon 0.1 --batch 500"]);
+}
+
+fn ctrl_c(name: &str, rules: &[&str]) {
+    let scratch = Scratch::new(name);
     assert!(scratch.run("generate logistic --rows 20000 --features 3 --out data.parquet").status.success());
-    // With a pilot before the chains and without: both must hear it.
-    for rule in ["--rule exact --proposal adaptive", "--rule sequential", "--epsilon 0.1 --batch 500"] {
+    for &rule in rules {
         let line = format!("fit data.parquet --response y {rule} --warmup 200 --max-disk 1TB --out run");
         let child = scratch.start(&format!("{line} --draws 50000000"));
         let chunk = scratch.path().join("run/checkpoint.previous");

@@ -242,12 +242,12 @@ fn makers(some: Option<usize>) {
 
 #[test]
 fn fits_survive_failing_calls_and_kills() {
-    fits(Some(12));
+    fits(Some(5));
 }
 
 #[test]
 fn makers_survive_failing_calls_and_kills() {
-    makers(Some(6));
+    makers(Some(3));
 }
 
 #[test]
