@@ -18,7 +18,7 @@ use super::gradient::{self, Workspace};
 use super::kernel::{self, Move, eta};
 use super::list::List;
 use super::residual::{self, Task};
-use super::{Family, Glm, Step, precise, start};
+use super::{Family, Glm, Kernel as _, Step, precise, start};
 use crate::glm::rows as single;
 use crate::simd::{Level, dispatched};
 use austerity::error::Result;
@@ -143,11 +143,12 @@ fn summarize_rows<F: Family>(
     moments: &mut Moments,
 ) -> Result<()> {
     if let Some(exact) = task.exact {
-        let values = |block| precise::values_of::<F>(blocks, &task.step, exact, block);
-        return single::summarize_rows(values, &mut *rows, moments);
+        let values = |block, _| precise::values_of::<F>(blocks, &task.step, exact, block);
+        return single::summarize_rows(values, true, &mut *rows, moments);
     }
     dispatched!(level, simd => {
-        single::summarize_rows(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, &mut *rows, moments)
+        let values = |block, wanted| kernel::values_of::<_, F>(simd, blocks, task, block, wanted).0;
+        single::summarize_rows(values, <F::Kernel>::WHOLE_BLOCKS, &mut *rows, moments)
     })
 }
 
@@ -160,10 +161,15 @@ fn reveal<F: Family>(
     out: &mut [f64],
 ) {
     if let Some(exact) = task.exact {
-        return single::reveal(|block| precise::values_of::<F>(blocks, &task.step, exact, block), rows, out);
+        return single::reveal(
+            |block, _| precise::values_of::<F>(blocks, &task.step, exact, block),
+            rows,
+            out,
+        );
     }
     dispatched!(level, simd => {
-        single::reveal(|block| kernel::values_of::<_, F>(simd, blocks, task, block).0, rows.clone(), out);
+        let values = |block, wanted| kernel::values_of::<_, F>(simd, blocks, task, block, wanted).0;
+        single::reveal(values, rows.clone(), out);
     });
 }
 
@@ -212,7 +218,8 @@ fn residual_rows<F: Family>(
     moments: &mut Moments,
 ) -> Result<()> {
     dispatched!(level, simd => {
-        single::summarize_rows(|block| residual::values_of(simd, blocks, task, block), &mut *rows, moments)
+        let values = |block, wanted| residual::values_of(simd, blocks, task, block, wanted);
+        single::summarize_rows(values, <F::Kernel>::WHOLE_BLOCKS, &mut *rows, moments)
     })
 }
 
@@ -225,7 +232,8 @@ fn residual_reveal<F: Family>(
     out: &mut [f64],
 ) {
     dispatched!(level, simd => {
-        single::reveal(|block| residual::values_of(simd, blocks, task, block), rows.clone(), out);
+        let values = |block, wanted| residual::values_of(simd, blocks, task, block, wanted);
+        single::reveal(values, rows.clone(), out);
     });
 }
 

@@ -153,6 +153,9 @@ fn pair<S: Simd>(simd: S, values: &[f32; 32]) -> Pair<S> {
 }
 
 impl<F: Family> Kernel<F> for Derived {
+    /// Each row costs as much as the others: what is not wanted is not computed.
+    const WHOLE_BLOCKS: bool = false;
+
     type Step = Between<F>;
     type Expanded = Ways<F>;
 

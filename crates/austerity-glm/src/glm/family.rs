@@ -211,6 +211,9 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
 
 /// Derivatives, differences and residuals of 32 rows, or of one where f32 does not hold them.
 pub trait Kernel<F: Family>: 'static {
+    /// Whether 32 rows at once take about as long as one, so that rows of one block share an evaluation.
+    const WHOLE_BLOCKS: bool = true;
+
     /// What a pair of extra parameters comes to, computed once per move.
     type Step: Copy + Debug + Send + Sync;
 

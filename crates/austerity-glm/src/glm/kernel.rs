@@ -25,6 +25,7 @@ use super::family::{Family, Kernel as _, Step};
 use super::list::List;
 use super::precise::ExactMove;
 use super::predictor::{self, Ahead, Rounding};
+use super::rows::{EVERY_ROW, Wanted};
 use crate::simd::Lanes;
 use austerity::error::Result;
 use austerity::population::{Moments, merge_checked};
@@ -188,17 +189,20 @@ pub(super) fn weighted<S: Simd>(simd: S, layout: &Layout, lines: &[Line], values
     }
 }
 
-/// The weighted differences of a block in f64, row by row.
+/// The weighted differences of the wanted rows of a block in f64; 0 of the others.
 #[cold]
 #[inline(never)]
 fn slow<F: Family>(
     layout: &Layout,
     step: &Step<F>,
     lines: &[Line],
-    eta: &[f32; BLOCK],
-    delta: &[f32; BLOCK],
+    (eta, delta): (&[f32; BLOCK], &[f32; BLOCK]),
+    wanted: Wanted,
 ) -> [f64; BLOCK] {
     std::array::from_fn(|i| {
+        if wanted >> i & 1 == 0 {
+            return 0.0;
+        }
         let side = |place: Option<usize>, missing: f64| {
             place.map_or(missing, |p| f64::from(lines[2 * p + i / 16].0[i % 16]))
         };
@@ -231,12 +235,25 @@ pub fn exact<S: Simd, F: Family>(
     rows: &Rows<S>,
     delta: Pair<S>,
 ) -> [f64; BLOCK] {
+    exact_of::<S, F>(layout, step, lines, values, (rows, delta), EVERY_ROW)
+}
+
+/// [`exact`] where only the wanted rows of the slow path are asked for.
+#[inline(always)]
+fn exact_of<S: Simd, F: Family>(
+    layout: &Layout,
+    step: &Step<F>,
+    lines: &[Line],
+    values: Option<Pair<S>>,
+    (rows, delta): (&Rows<S>, Pair<S>),
+    wanted: Wanted,
+) -> [f64; BLOCK] {
     if let Some(values) = values.map(array)
         && values.iter().all(|l| l.is_finite())
     {
         return values.map(f64::from);
     }
-    slow::<F>(layout, step, lines, &array(rows.eta), &array(delta))
+    slow::<F>(layout, step, lines, (&array(rows.eta), &array(delta)), wanted)
 }
 
 /// Adds the differences of storage blocks `list` to `moments`. Errors name storage positions.
@@ -260,7 +277,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
     let mut far = list.clone();
     far.nth(FAR - 1);
     let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
-    let again = |block| values_of::<S, F>(simd, blocks, task, block).0;
+    let again = |block| values_of::<S, F>(simd, blocks, task, block, EVERY_ROW).0;
     let mut batch = Batch::new(simd);
     let mut upcoming = [list.next(), list.next()];
     while let [Some(block), second] = upcoming {
@@ -273,7 +290,7 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         let place = |block: usize| if MODE == eta::FRESH { 0..0 } else { block * BLOCK..(block + 1) * BLOCK };
         let lines = blocks.block(block);
         let Some(other) = second else {
-            let (values, eta) = values_of::<S, F>(simd, blocks, task, block);
+            let (values, eta) = values_of::<S, F>(simd, blocks, task, block, EVERY_ROW);
             if MODE == eta::STORED {
                 cache[place(block)].copy_from_slice(&eta);
             }
@@ -307,14 +324,14 @@ pub fn summarize<S: Simd, F: Family, const MODE: u8>(
         }
         batch.flush(simd, moments, again)?;
         for block in [block, other] {
-            let (values, _) = values_of::<S, F>(simd, blocks, task, block);
+            let (values, _) = values_of::<S, F>(simd, blocks, task, block, EVERY_ROW);
             merge_checked(&values[..blocks.rows_in(block)], block * BLOCK, moments)?;
         }
     }
     batch.flush(simd, moments, again)
 }
 
-/// The differences of `block` as f64, and the dot products as a cache would hold them.
+/// The differences of the wanted rows of `block` as f64, and the dot products as a cache would hold them.
 ///
 /// Out of line: the hot loop comes here only for partial and extreme blocks, and one copy of this code is enough.
 #[inline(never)]
@@ -323,6 +340,7 @@ pub(super) fn values_of<S: Simd, F: Family>(
     blocks: &View<'_>,
     task: &Move<'_, Step<F>>,
     block: usize,
+    wanted: Wanted,
 ) -> ([f64; BLOCK], [f32; BLOCK]) {
     simd.vectorize(
         #[inline(always)]
@@ -333,7 +351,8 @@ pub(super) fn values_of<S: Simd, F: Family>(
                 predictor::of_block::<S, true>(simd, layout, lines, rounding, Ahead::default());
             let rows = rows::<S, F, { eta::FRESH }>(simd, layout, lines, eta, &mut []);
             let values = fast::<S, F>(simd, layout, &task.step, lines, &rows, delta);
-            (exact::<S, F>(layout, &task.step, lines, values, &rows, delta), array(rows.eta))
+            let values = exact_of::<S, F>(layout, &task.step, lines, values, (&rows, delta), wanted);
+            (values, array(rows.eta))
         },
     )
 }

@@ -17,6 +17,7 @@ use super::family::{Expanded, Family, Kernel as _, MOST_EXTRA};
 use super::kernel::{NEAR, Pair, Rows, array, column, weighted};
 use super::list::List;
 use super::predictor::{self, Ahead, Rounding};
+use super::rows::{EVERY_ROW, Wanted};
 use crate::simd::Lanes;
 use austerity::error::Result;
 use austerity::population::{Moments, merge_checked};
@@ -113,18 +114,21 @@ fn fast<S: Simd, F: Family>(
     Some(weighted(simd, blocks.layout(), blocks.block(block), values))
 }
 
-/// The scaled residuals of a block in f64, row by row.
+/// The scaled residuals of the wanted rows of a block in f64; 0 of the others.
 #[cold]
 #[inline(never)]
 fn slow<F: Family>(
     blocks: &View<'_>,
     task: &Task<'_, F>,
     block: usize,
-    from: &[f32; BLOCK],
-    to: &[f32; BLOCK],
+    (from, to): (&[f32; BLOCK], &[f32; BLOCK]),
+    wanted: Wanted,
 ) -> [f64; BLOCK] {
     let (layout, lines) = (blocks.layout(), blocks.block(block));
     std::array::from_fn(|i| {
+        if wanted >> i & 1 == 0 {
+            return 0.0;
+        }
         let side = |place: Option<usize>, missing: f64| {
             place.map_or(missing, |p| f64::from(lines[2 * p + i / 16].0[i % 16]))
         };
@@ -163,7 +167,7 @@ pub fn summarize<S: Simd, F: Family>(
     let near = blocks.bytes() <= NEAR;
     let mut list = list;
     let memory = |block: Option<usize>| block.map_or(&[][..], |b| blocks.block(b));
-    let again = |block| values_of::<S, F>(simd, blocks, task, block);
+    let again = |block| values_of::<S, F>(simd, blocks, task, block, EVERY_ROW);
     let mut batch = Batch::new(simd);
     let mut upcoming = [list.next(), list.next()];
     while let [Some(block), second] = upcoming {
@@ -199,13 +203,14 @@ pub fn summarize<S: Simd, F: Family>(
     batch.flush(simd, moments, again)
 }
 
-/// The scaled residuals of `block` as f64.
+/// The scaled residuals of the wanted rows of `block` as f64.
 #[inline(never)]
 pub(super) fn values_of<S: Simd, F: Family>(
     simd: S,
     blocks: &View<'_>,
     task: &Task<'_, F>,
     block: usize,
+    wanted: Wanted,
 ) -> [f64; BLOCK] {
     simd.vectorize(
         #[inline(always)]
@@ -218,7 +223,7 @@ pub(super) fn values_of<S: Simd, F: Family>(
             {
                 return values.map(f64::from);
             }
-            slow(blocks, task, block, &array(from), &array(to))
+            slow(blocks, task, block, (&array(from), &array(to)), wanted)
         },
     )
 }

@@ -98,7 +98,7 @@ impl Population for Ratio<'_> {
     fn reveal(&mut self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
         self.fits.clone()?;
         let start = rows.start;
-        single::reveal(|block| self.block(block), rows, out);
+        single::reveal(|block, _| self.block(block), rows, out);
         refuse(out, start).map_err(|error| self.located(error))
     }
 
@@ -109,7 +109,8 @@ impl Population for Ratio<'_> {
             return self.summarize_blocks(list, false, moments);
         }
         let rows = positions(list, block_rows, self.len());
-        single::summarize_rows(|block| self.block(block), rows, moments).map_err(|error| self.located(error))
+        single::summarize_rows(|block, _| self.block(block), true, rows, moments)
+            .map_err(|error| self.located(error))
     }
 
     fn total(&mut self) -> Result<Moments> {

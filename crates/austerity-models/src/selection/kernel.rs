@@ -255,13 +255,13 @@ pub(super) fn summarize_rows(
     moments: &mut Moments,
 ) -> Result<()> {
     dispatched!(level, simd => {
-        single::summarize_rows(|block| values_of(simd, blocks, task, block).0, &mut *rows, moments)
+        single::summarize_rows(|block, _| values_of(simd, blocks, task, block).0, true, &mut *rows, moments)
     })
 }
 
 /// Writes the differences of storage positions `rows` to `out`.
 pub(super) fn reveal(level: Level, blocks: &View<'_>, task: &Move<'_>, rows: Range<usize>, out: &mut [f64]) {
     dispatched!(level, simd => {
-        single::reveal(|block| values_of(simd, blocks, task, block).0, rows.clone(), out);
+        single::reveal(|block, _| values_of(simd, blocks, task, block).0, rows.clone(), out);
     });
 }
