@@ -13,17 +13,17 @@
 
 from typing import TYPE_CHECKING, Any, List
 
+from . import _models
 from ._austerity import __version__
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, verify  # noqa: A004
 from ._generate import Generated, generate
-from ._models import Binomial, Linear, Logistic, NegativeBinomial, Poisson, Probit, Regression, Student, StudentNu
+from ._models import *  # noqa: F403
 from ._own import JaxModel, Model, NumbaModel
 from ._priors import Exponential, Flat, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
 from ._sample import Plan, Run, plan, sample
 from ._theory import analyze, check, design
 
 __all__ = [
-    "Binomial",
     "Exponential",
     "Fit",
     "Flat",
@@ -32,23 +32,15 @@ __all__ = [
     "HalfStudentT",
     "JaxModel",
     "Laplace",
-    "Linear",
     "LogNormal",
-    "Logistic",
     "Model",
-    "NegativeBinomial",
     "Normal",
     "NotTrustedWarning",
     "NumbaModel",
     "Plan",
-    "Poisson",
-    "Probit",
-    "Regression",
     "RemarkWarning",
     "Run",
     "SamplingError",
-    "Student",
-    "StudentNu",
     "StudentT",
     "__version__",
     "analyze",
@@ -60,6 +52,7 @@ __all__ = [
     "sample",
     "verify",
 ]
+__all__ += _models.__all__
 
 if TYPE_CHECKING:
     from ._estimators import AustereLogisticRegression, AustereRegressor

@@ -207,7 +207,7 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
 class AustereRegressor(RegressorMixin, _Austere):
     """Regression of real responses or counts; predictions are averaged over the posterior.
 
-    ``family`` is ``"linear"``, ``"student"``, ``"poisson"`` or ``"negative-binomial"``; the rest as for :class:`AustereLogisticRegression`.
+    ``family`` is that of a model of numbers, such as ``"linear"``, ``"poisson"``, ``"student"`` or ``"student:7"``; the rest as for :class:`AustereLogisticRegression`.
     """
 
     def __init__(
@@ -235,9 +235,12 @@ class AustereRegressor(RegressorMixin, _Austere):
 
     def _model(self, X: Any, y: np.ndarray, **given: Any) -> Regression:
         families = {one.family: one for one in Regression.__subclasses__() if one.numeric}
-        if self.family not in families:
+        name, colon, number = self.family.partition(":")
+        if name not in families:
             raise ValueError(f"family is {self.family!r}; allowed: {', '.join(families)}")
-        return families[self.family](X, y, prior=self.prior, intercept=self.fit_intercept, **given)
+        if colon:
+            given["nu"] = float(number)
+        return families[name](X, y, prior=self.prior, intercept=self.fit_intercept, **given)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AustereRegressor":
         """Samples the posterior. ``sample_weight`` says how many times each row counts; rows of weight 0 are left out."""

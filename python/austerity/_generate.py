@@ -30,8 +30,8 @@ def generate(
 
     Parameters
     ----------
-    family : "logistic", "linear", "poisson" or "student"
-        Of the response.
+    family : str
+        Of the response: a name of the table in docs/families.md, such as ``"logistic"``, ``"poisson"`` or ``"student:7"``.
     rows, features
         Rows, and dense features: standard normal, independent or, if ``correlated``, with correlation .5 between neighbours.
     rare

@@ -13,6 +13,8 @@ from ._options import is_number
 from ._priors import Prior, checked_prior
 from ._watch import Watch
 
+__all__ = ["Binomial", "Linear", "Logistic", "NegativeBinomial", "Poisson", "Probit", "Regression", "Student", "StudentNu"]
+
 #: Names that the response and the other columns beside the features have inside, where they are arrays of their own.
 RESPONSE, WEIGHTS, TRIALS, OFFSET = "(response)", "(weights)", "(trials)", "(offset)"
 
@@ -63,6 +65,8 @@ class Regression:
     #: Whether ``y`` is a number, real or a count, and not a class or a share of trials.
     numeric: ClassVar[bool] = False
     _trials: Any = None
+    #: The number after the name of the family, with its colon.
+    _setting: str = ""
 
     def __init__(
         self,
@@ -99,7 +103,7 @@ class Regression:
             roles = self._of_file(X, given, names, chosen)
         else:
             roles = self._of_table(X, given, names, chosen, {shown: inside for shown, (inside, _) in beside.items()})
-        self._data: Dict[str, Any] = {"file": self._file or "memory", "family": self.family}
+        self._data: Dict[str, Any] = {"file": self._file or "memory", "family": self.family + self._setting}
         self._data.update({"response" if shown == "y" else shown: column for shown, column in roles.items()})
         if chosen is not None and self._file is not None:
             self._data["features"] = chosen
@@ -310,7 +314,18 @@ class StudentNu(Regression):
 
 
 class Student(Regression):
-    """Regression with Student-t noise, 4 degrees of freedom: outliers do little harm."""
+    """Regression with Student-t noise of ``nu`` degrees of freedom: outliers do little harm.
+
+    >>> import numpy as np
+    >>> Student(np.zeros((4, 2)) + np.arange(4)[:, None], [0.1, 1.2, 1.9, 30.0], nu=7)
+    <Student: 4 rows, 2 columns>
+    """
 
     family = "student"
     numeric = True
+
+    def __init__(self, X: Any, y: Any, *, nu: float = 4, **options: Any) -> None:
+        if not is_number(nu) or not 0 < nu < float("inf"):
+            raise ValueError(f"nu is {nu!r}; give a positive number of degrees of freedom, or use StudentNu, which samples them")
+        self._setting = f":{float(nu)!r}"
+        super().__init__(X, y, **options)

@@ -3,7 +3,6 @@
 //! A [`Task`] is generic over the model; a [`Posterior`] builds the one that its family names and hands it over.
 
 use austerity::model::{Curvature, Model, Parameters};
-use austerity_glm::glm::student::SIGMA;
 use austerity_glm::glm::{Extra, Visitor};
 use austerity_glm::{AnyFamily, Glm, Linear, Noise, NoiseTails, Priors, ResponseKind, Store, WithPriors};
 use serde::de::Error as _;
@@ -33,19 +32,16 @@ impl Family {
         match choice {
             None if kind == ResponseKind::Real => Self::Linear,
             None => AnyFamily::usual(kind).map_or(Self::Linear, Self::Glm),
-            // Responses of another kind are refused by the model, in its words.
-            Some(choice) => AnyFamily::chosen(choice.name(), kind)
-                .or_else(|| AnyFamily::ALL.iter().copied().find(|any| any.facts().choice == choice.name()))
-                .map_or(Self::Linear, Self::Glm),
+            Some(choice) => choice.family(kind).map_or(Self::Linear, Self::Glm),
         }
     }
 
-    /// Name, as in run.toml.
-    fn name(self) -> &'static str {
+    /// Name, as in run.toml, with its number where that is not the usual one.
+    fn name(self) -> String {
         match self {
-            Self::Glm(family) => family.facts().name,
-            Self::Linear => LINEAR,
-            Self::Own => OWN,
+            Self::Glm(family) => family.to_string(),
+            Self::Linear => LINEAR.into(),
+            Self::Own => OWN.into(),
         }
     }
 
@@ -53,7 +49,7 @@ impl Family {
         match name {
             LINEAR => Some(Self::Linear),
             OWN => Some(Self::Own),
-            _ => AnyFamily::named(name).map(Self::Glm),
+            _ => name.parse().ok().map(Self::Glm),
         }
     }
 
@@ -61,7 +57,7 @@ impl Family {
     pub(crate) fn extra(self) -> &'static [Extra] {
         match self {
             Self::Glm(family) => family.facts().extra,
-            Self::Linear => &[SIGMA],
+            Self::Linear => &[Extra::SIGMA],
             Self::Own => &[],
         }
     }
@@ -130,7 +126,7 @@ impl Family {
 
 impl Serialize for Family {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        serializer.serialize_str(&self.name())
     }
 }
 

@@ -19,7 +19,7 @@
 use rand_distr::{Distribution as _, StandardNormal};
 
 use crate::data::RARE_SHARE;
-use crate::glm::{self, AnyFamily, Family, Logistic, MOST_EXTRA, Student, Visitor};
+use crate::glm::{AnyFamily, Family, Logistic, MOST_EXTRA, Visitor};
 use crate::{Data, ResponseKind};
 use austerity::error::{Error, Result, setting};
 use austerity::model::check_rows;
@@ -43,7 +43,7 @@ enum Law {
     Normal,
 }
 
-/// What to generate; made by [`logistic`], [`linear`], [`poisson`], [`student`] or [`of`].
+/// What to generate; made by [`logistic`], [`linear`] or [`of`].
 ///
 /// ```
 /// use austerity_glm::generate;
@@ -86,18 +86,6 @@ pub fn logistic(rows: usize, features: usize) -> Generate {
 #[must_use]
 pub fn linear(rows: usize, features: usize) -> Generate {
     Generate::new(Law::Normal, rows, features)
-}
-
-/// Counts, log link.
-#[must_use]
-pub fn poisson(rows: usize, features: usize) -> Generate {
-    of(glm::Poisson, rows, features)
-}
-
-/// Real responses, heavy-tailed noise.
-#[must_use]
-pub fn student(rows: usize, features: usize) -> Generate {
-    of(Student { freedom: 4.0 }, rows, features)
 }
 
 impl Generate {

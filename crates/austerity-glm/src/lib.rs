@@ -54,9 +54,8 @@ pub mod whole;
 
 pub use data::{CheckedData, Data, ResponseKind};
 pub use default_priors::{DefaultPriors, NoiseTails};
-pub use glm::{
-    AnyFamily, Binomial, BinomialProbit, Glm, Logistic, NegativeBinomial, Poisson, Probit, Student,
-};
+pub use glm::families::listed::*;
+pub use glm::{AnyFamily, Glm};
 pub use linear::{Linear, Noise};
 pub use modes::{WeighedMode, add_mode, dispersed_starts, distinct_modes, weigh};
 pub use prior::Prior;

@@ -111,9 +111,9 @@ fn regressions() {
     let baseline =
         Glm::new(Logistic, &binary, priors(4)).unwrap().with_level(austerity_glm::simd::baseline());
     check("baseline", &baseline, &state, 1e-4);
-    let counts = data(generate::poisson(ROWS, 3)).check(ResponseKind::Count).unwrap();
+    let counts = data(generate::of(Poisson, ROWS, 3)).check(ResponseKind::Count).unwrap();
     check("poisson", &Glm::new(Poisson, &counts, priors(4)).unwrap(), &state, 3e-4);
-    let real = data(generate::student(ROWS, 3)).check(ResponseKind::Real).unwrap();
+    let real = data(generate::of(Student { freedom: 4.0 }, ROWS, 3)).check(ResponseKind::Real).unwrap();
     let student = Glm::new(Student { freedom: 4.0 }, &real, priors(5)).unwrap();
     check("student", &student, &[0.7, -0.2, 0.4, 0.1, 0.2], 3e-4);
     let trials = data(generate::logistic(ROWS, 3)).trials(vec![6.0; ROWS]);

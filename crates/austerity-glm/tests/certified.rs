@@ -126,7 +126,7 @@ fn rare_features_are_left_to_the_stratum() {
 fn poisson_decisions_are_exact() {
     for (rows, steps) in [(2000, 3000), (30_000, 500)] {
         for stratum in [Some(0), None] {
-            let data = generate::poisson(rows, 4).build().unwrap().data;
+            let data = generate::of(Poisson, rows, 4).build().unwrap().data;
             let counts = compare(&surrogate(Poisson, data, stratum, true), steps);
             assert!(counts.iter().all(|counters| unread(counters) > 0.5), "{rows} {stratum:?} {counts:?}");
         }

@@ -69,10 +69,10 @@ fn same_decisions<F: Family>(family: F, data: Data, kind: ResponseKind) {
 #[test]
 fn exact_decisions_are_the_same_with_and_without_a_surrogate() {
     same_decisions(Logistic, generate::logistic(3000, 3).rare(1).build().unwrap().data, ResponseKind::Binary);
-    same_decisions(Poisson, generate::poisson(3000, 3).build().unwrap().data, ResponseKind::Count);
+    same_decisions(Poisson, generate::of(Poisson, 3000, 3).build().unwrap().data, ResponseKind::Count);
     same_decisions(
         Student { freedom: 4.0 },
-        generate::student(3000, 3).build().unwrap().data,
+        generate::of(Student { freedom: 4.0 }, 3000, 3).build().unwrap().data,
         ResponseKind::Real,
     );
 }

@@ -12,7 +12,7 @@ use austerity_fit::request::{
 use austerity_glm::Prior;
 use clap::Args;
 
-use super::choices;
+use super::{choices, families};
 
 /// Shown below the help of `fit`.
 pub(super) const EXAMPLES: &str = "\
@@ -103,7 +103,7 @@ pub(crate) struct DataArguments {
     #[arg(long)]
     standardize: bool,
     /// Likelihood. [default: logistic for a response with two values or --trials, otherwise linear]
-    #[arg(long, value_parser = choices::<FamilyChoice>())]
+    #[arg(long, value_parser = families())]
     family: Option<FamilyChoice>,
 }
 

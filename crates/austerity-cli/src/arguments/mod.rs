@@ -1,6 +1,8 @@
 //! What was typed.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use austerity_fit::request::{Choice, Common, FamilyChoice};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -67,6 +69,35 @@ fn choices<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
     let chosen =
         |name: String| C::all().iter().find(|(_, known, _)| *known == name).map(|(choice, ..)| *choice);
     PossibleValuesParser::new(values).try_map(move |name| chosen(name).ok_or("no such choice"))
+}
+
+/// A parser of families: their names, or a name with its number as in `student:7`.
+fn families() -> impl TypedValueParser<Value = FamilyChoice> {
+    WithNumber(choices::<FamilyChoice>())
+}
+
+/// Texts with a colon are read by the type itself, all others by the inner parser, which lists the names in its help and its complaints.
+#[derive(Clone)]
+struct WithNumber<P>(P);
+
+impl<P: TypedValueParser<Value = FamilyChoice>> TypedValueParser for WithNumber<P> {
+    type Value = FamilyChoice;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<FamilyChoice, clap::Error> {
+        if value.to_string_lossy().contains(':') {
+            return TypedValueParser::parse_ref(&FamilyChoice::from_str, command, argument, value);
+        }
+        self.0.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -149,7 +180,7 @@ Examples:
 #[derive(Args, Debug)]
 pub(crate) struct GenerateOptions {
     /// The likelihood.
-    #[arg(value_parser = choices::<FamilyChoice>())]
+    #[arg(value_parser = families())]
     pub(crate) family: FamilyChoice,
     /// Rows.
     #[arg(long, value_name = "N")]

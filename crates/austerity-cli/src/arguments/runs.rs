@@ -14,9 +14,9 @@ Examples:
   austerity predict run new.csv --out predictions.csv --interval 0.9 --draws 4000
   austerity predict run held-out.csv --out predictions.csv --json
 
-Columns written: row (from 1), mean, lower, upper: the expected response and its interval; for linear, student, poisson and
-binomial runs also predictive_lower, predictive_upper: the interval of a new observation. Where DATA has the response, the
-predictions are scored.";
+Columns written: row (from 1), mean, lower, upper: the expected response and its interval; except for binary
+responses also predictive_lower, predictive_upper: the interval of a new observation. Where DATA has the response, the predictions
+are scored.";
 
 /// Shown below the help of `merge`.
 pub(super) const MERGE_EXAMPLES: &str = "\

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use austerity::diagnostics::Summary;
-use austerity_glm::glm::Family as _;
-use austerity_glm::{Logistic, Poisson, Prior, Student};
+use austerity_glm::Prior;
 use austerity_io::run::DrawsReader;
 use austerity_io::table::Source;
 
@@ -36,36 +35,26 @@ macro_rules! setters {
 }
 
 impl Request {
-    fn of(family: &str, file: impl Into<PathBuf>, response: &str) -> Self {
+    /// A regression of `response` on the other columns of `file`; a family is its name as text, such as `"student:7".parse()?`.
+    #[must_use]
+    pub fn new(family: Option<FamilyChoice>, file: impl Into<PathBuf>, response: &str) -> Self {
         let mut request = Self::default();
         request.data.file = file.into();
         request.data.response = Some(response.into());
-        request.data.family = FamilyChoice::named(family);
+        request.data.family = family;
         request
     }
 
     /// A logistic regression of `response` on the other columns of `file`.
     #[must_use]
     pub fn logistic(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of(Logistic::CHOICE, file, response)
+        Self::new(FamilyChoice::named("logistic"), file, response)
     }
 
     /// A linear regression with normal noise.
     #[must_use]
     pub fn linear(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of("linear", file, response)
-    }
-
-    /// A Poisson regression with log link.
-    #[must_use]
-    pub fn poisson(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of(Poisson::CHOICE, file, response)
-    }
-
-    /// A regression with Student-t noise.
-    #[must_use]
-    pub fn student(file: impl Into<PathBuf>, response: &str) -> Self {
-        Self::of(Student::CHOICE, file, response)
+        Self::new(FamilyChoice::named("linear"), file, response)
     }
 
     setters! {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::summary::ColumnSummary;
-use crate::{Linear, Noise, Prior, ResponseKind};
+use crate::{Linear, NegativeBinomial, Noise, Poisson, Prior, ResponseKind, Student};
 use austerity::model::find_mode;
 
 fn mean_and_sd(values: &[f64]) -> (f64, f64) {
@@ -47,7 +47,7 @@ fn rare_features_have_log_spaced_counts() {
     assert_eq!(made.data.column_names()[3], "rare1");
     let checked = made.data.check(ResponseKind::Binary).unwrap();
     assert!(checked.shift[3..].iter().all(|&s| s == 0.0));
-    let small = poisson(100, 1).rare(3).build().unwrap();
+    let small = of(Poisson, 100, 1).rare(3).build().unwrap();
     assert_eq!(small.data.columns()[3].iter().sum::<f64>(), 10.0);
 }
 
@@ -59,9 +59,9 @@ fn responses_follow_the_true_coefficients() {
     for (settings, kind) in [
         (logistic(n, 6), ResponseKind::Binary),
         (linear(n, 6), ResponseKind::Real),
-        (poisson(n, 6), ResponseKind::Count),
-        (student(n, 6), ResponseKind::Real),
-        (of(glm::NegativeBinomial, n, 6), ResponseKind::Count),
+        (of(Poisson, n, 6), ResponseKind::Count),
+        (of(Student { freedom: 4.0 }, n, 6), ResponseKind::Real),
+        (of(NegativeBinomial, n, 6), ResponseKind::Count),
     ] {
         let made = settings.correlated(true).seed(3).build().unwrap();
         let checked = made.data.check(kind).unwrap();
@@ -75,7 +75,7 @@ fn responses_follow_the_true_coefficients() {
                 (ResponseKind::Binary, _) => (p, p * (1.0 - p)),
                 (ResponseKind::Real, Law::Normal) => (predictor, 1.0),
                 (ResponseKind::Real, _) => (predictor, 4.0 / (4.0 - 2.0)),
-                (_, law) if law == Law::Family(glm::Poisson.into()) => (rate, rate),
+                (_, law) if law == Law::Family(Poisson.into()) => (rate, rate),
                 // Negative binomial with φ = 2.
                 _ => (rate, rate + rate * rate / 2.0),
             };
@@ -101,7 +101,7 @@ fn least_squares_recovers_the_coefficients() {
 
 #[test]
 fn settings_and_seed_fix_everything() {
-    let settings = student(200, 3).rare(2).seed(4);
+    let settings = of(Student { freedom: 4.0 }, 200, 3).rare(2).seed(4);
     assert_eq!(settings.build().unwrap(), settings.build().unwrap());
     assert_ne!(settings.build().unwrap(), settings.seed(5).build().unwrap());
     assert_eq!(linear(0, 3).build().unwrap_err(), Error::EmptyData);

@@ -45,6 +45,20 @@ pub struct Extra {
     pub prior: Option<Prior>,
 }
 
+impl Extra {
+    /// The scale of the noise.
+    pub const SIGMA: Self = Self { name: "sigma", about: "scale of the noise", typical: 1.0, prior: None };
+}
+
+/// A number that comes with the name of a family and is not sampled, as in `student:7`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Its symbol, as in the help of options.
+    pub symbol: &'static str,
+}
+
 /// First and second derivatives of a row in η (place 0) and the logarithms of the extra parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Curve {
@@ -76,6 +90,8 @@ impl Around<'_> {
 /// `response` is always the stored one (see [`ResponseKind::stored`]): −1 and 1 where it is binary. `extra` holds logarithms. Log densities are up to a constant that does
 /// not depend on the parameters.
 pub trait Family: Copy + Debug + Send + Sync + 'static {
+    /// The family with its usual setting.
+    const USUAL: Self;
     /// Name, as in messages and options.
     const NAME: &'static str;
     /// The option that chooses it; families of binary responses and of trials share one.
@@ -90,6 +106,8 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     const KIND: ResponseKind;
     /// The parameters that follow the coefficients.
     const EXTRA: &'static [Extra] = &[];
+    /// The number that may follow its name, where there is one; then [`Family::setting`] and [`Family::with_setting`] are given too.
+    const SETTING: Option<Setting> = None;
     /// Whether the family needs binomial trials.
     const TRIALS: bool = matches!(Self::KIND, ResponseKind::CountOfTrials);
     /// Whether only response − η matters, so that y − offset is stored centred in place of both.
@@ -105,9 +123,20 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     /// The hot loops, kept in a `static` beside the family: [`Compiled::of`], or `compiled!(Name);`.
     fn compiled() -> &'static Compiled<Self>;
 
-    /// In words, with its settings.
+    /// In words, with its setting.
     fn words(&self) -> String {
         Self::WORDS.into()
+    }
+
+    /// The number that may follow its name.
+    fn setting(&self) -> Option<f64> {
+        None
+    }
+
+    /// The same family with another number, which [`Family::check`] may refuse.
+    #[must_use]
+    fn with_setting(self, _number: f64) -> Self {
+        self
     }
 
     /// The log density of one row.
@@ -161,7 +190,7 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
 
     /// Every |η| up to this gives every allowed response a finite log-likelihood.
     fn finite_within(&self, _extra: &[f64]) -> f32 {
-        super::logistic::ETA
+        super::families::logistic::ETA
     }
 
     /// The distance in η over which the log density changes its shape: 1, or the scale of the noise.

@@ -3,15 +3,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`family`] | what a likelihood is: [`Family`], and its optional [`Kernel`] |
-//! | [`families`] | the list of all families |
+//! | [`families`] | the list of all families, one file each |
 //! | [`number`], [`derived`] | numbers that a log density is computed in, and all that follows from it |
-//! | [`logistic`] | Bernoulli responses 0 and 1 |
-//! | [`binomial`] | successes out of trials |
-//! | [`poisson`] | counts, log link |
-//! | [`student`] | real responses with Student t errors, log σ sampled too |
-//! | [`student_nu`] | the same with the degrees of freedom sampled |
-//! | [`negative_binomial`] | counts with more variance than Poisson's, the dispersion sampled too |
-//! | [`probit`] | Bernoulli responses and successes out of trials, probit link |
 //! | `counts` | quantiles of counts |
 //! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
 //! | [`predictor`] | the linear predictor: dense columns and factor columns |
@@ -38,7 +31,6 @@
 //! total log ratio of 10⁷ rows is off by about 5e-6 for a full random-walk step, and by less for smaller ones. Do not use for data that f32 cannot hold after shift and scale.
 
 pub mod batch;
-pub mod binomial;
 pub mod blocks;
 pub mod compiled;
 mod counts;
@@ -52,20 +44,14 @@ pub mod gradient;
 pub mod influence;
 pub mod kernel;
 pub mod list;
-pub mod logistic;
-pub mod negative_binomial;
 pub mod number;
-pub mod poisson;
 pub mod precise;
 pub mod predictor;
-pub mod probit;
 pub mod ratio;
 pub mod remainder;
 pub mod residual;
 pub mod rows;
 mod start;
-pub mod student;
-pub mod student_nu;
 mod tiles;
 
 #[cfg(test)]
@@ -78,21 +64,15 @@ use crate::{CheckedData, Priors, Store, WithPriors};
 use austerity::error::{Error, Result};
 use austerity::model::{Access, Curvature, Gradient, Model, Parameters, check_length, fingerprint};
 
-pub use binomial::Binomial;
 pub use blocks::Blocks;
 pub use compiled::Compiled;
+pub use families::listed::*;
 pub use families::{AnyFamily, Visitor};
-pub use family::{Curve, Expanded, Extra, ExtraDerivatives, Family, Kernel, MOST_EXTRA, Step};
+pub use family::{Curve, Expanded, Extra, ExtraDerivatives, Family, Kernel, MOST_EXTRA, Setting, Step};
 pub use influence::Influence;
 pub use kernel::{Displaced, Pair, Rows};
-pub use logistic::Logistic;
-pub use negative_binomial::NegativeBinomial;
-pub use poisson::Poisson;
 pub use predictor::Coding;
-pub use probit::{BinomialProbit, Probit};
 pub use ratio::{Ratio, Scratch};
-pub use student::Student;
-pub use student_nu::StudentNu;
 
 /// Derivatives of the log-likelihood of 32 rows.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@
 
 use fearless_simd::{Simd, prelude::*};
 
-use super::logistic::{STEP, curvature, log_sigmoid_difference, probabilities, within};
+use super::families::logistic::{STEP, curvature, log_sigmoid_difference, probabilities, within};
 use super::{Displaced, Pair};
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative};
 
@@ -86,7 +86,7 @@ pub(super) fn logistic<S: Simd>(
     [from, to]: Displaced<S>,
     third: bool,
 ) -> Option<Pair<S>> {
-    if !within(simd, eta, super::logistic::ETA) {
+    if !within(simd, eta, super::families::logistic::ETA) {
         return None;
     }
     let near = within(simd, from, LOGISTIC) && within(simd, to, LOGISTIC);

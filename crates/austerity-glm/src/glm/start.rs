@@ -7,7 +7,7 @@
 use fearless_simd::Simd;
 
 use super::blocks::BLOCK;
-use super::logistic::within;
+use super::families::logistic::within;
 use super::{Family, Glm, kernel, precise, predictor};
 use austerity::error::{Error, Result};
 

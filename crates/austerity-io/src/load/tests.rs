@@ -328,7 +328,7 @@ fn the_kind_of_a_response_is_inferred() {
     assert_eq!(found(numbers(&[0.5, 1.0, -1.0])), (ResponseKind::Real, String::new()));
     let (kind, note) = found(numbers(&[0.0, 57.0, 3.0]));
     assert_eq!(kind, ResponseKind::Real);
-    assert_eq!(note, "`y` holds whole numbers from 0 to 57: the Poisson family is for counts");
+    assert_eq!(note, "`y` holds whole numbers from 0 to 57: a family of counts may suit it better");
     let trials = DesignOptions { trials: Some("n".into()), ..DesignOptions::new("y") };
     let given = table(&[("y", numbers(&[0.0, 2.0, 1.0])), ("n", numbers(&[3.0, 3.0, 1.0]))]);
     let design = design(given, &trials, None).unwrap();

@@ -77,7 +77,7 @@ fn rare_events() {
 /// Outliers in y: the Student likelihood has next to no third derivative there, no stratum is needed.
 #[test]
 fn outliers_of_the_response() {
-    let made = generate::student(40_000, 6).seed(5).build().unwrap().data;
+    let made = generate::of(Student { freedom: 4.0 }, 40_000, 6).seed(5).build().unwrap().data;
     let mut response = made.response().to_vec();
     for (k, y) in response.iter_mut().step_by(1000).enumerate() {
         *y += if k % 2 == 0 { 20.0 } else { -200.0 };

@@ -10,11 +10,11 @@ use fearless_simd::{Simd, prelude::*};
 use rand_distr::Distribution as _;
 use statrs::function::gamma::ln_gamma;
 
-use super::family::{Around, compiled};
 use super::logistic::{ETA, SMALL, STEP, within};
-use super::number::Number;
-use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::ResponseKind;
+use crate::glm::family::{Around, compiled};
+use crate::glm::number::Number;
+use crate::glm::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::simd::{Lanes, exp, exp_bounded, expm1_bounded};
 use austerity::rng::Rng;
 
@@ -40,6 +40,7 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>) -> Lan
 }
 
 impl Family for Poisson {
+    const USUAL: Self = Self;
     const NAME: &'static str = "poisson";
     const WORDS: &'static str = "Poisson regression, log link";
     const EFFECT: &'static str = "Change of the log rate";

@@ -9,14 +9,14 @@
 use fearless_simd::{Simd, prelude::*};
 use statrs::function::gamma::ln_gamma;
 
-use super::family::{Around, compiled};
 use super::logistic::{
     ETA, SMALL, STEP, bounds, bracket, curvature, larger_odds, largest_third, log_sigmoid_difference,
     probabilities, within,
 };
-use super::number::Number;
-use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::ResponseKind;
+use crate::glm::family::{Around, compiled};
+use crate::glm::number::Number;
+use crate::glm::{Derivatives, Displaced, Family, Kernel, Pair, Rows, counts, remainder};
 use crate::simd::{Lanes, expm1_bounded, log1p_nonnegative, sigmoid};
 
 /// Successes out of trials with logit link.
@@ -41,6 +41,7 @@ fn general<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, y: Lanes<S>, t: Lan
 }
 
 impl Family for Binomial {
+    const USUAL: Self = Self;
     const NAME: &'static str = "binomial";
     const CHOICE: &'static str = "logistic";
     const WORDS: &'static str = "binomial regression, logit link";
@@ -86,7 +87,7 @@ impl Family for Binomial {
 }
 
 /// The logarithm of trials over successes.
-pub(super) fn log_choose(trials: f64, successes: f64) -> f64 {
+pub(in crate::glm) fn log_choose(trials: f64, successes: f64) -> f64 {
     ln_gamma(trials + 1.0) - ln_gamma(successes + 1.0) - ln_gamma(trials - successes + 1.0)
 }
 

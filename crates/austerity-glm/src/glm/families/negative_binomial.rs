@@ -15,11 +15,11 @@ use rand_distr::{Distribution as _, Gamma};
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::ln_gamma;
 
-use super::derived::Derived;
-use super::family::compiled;
-use super::number::function::{Softplus, logistic_parts};
-use super::number::{Function, Interval, Jet, Number, ORDERS};
-use super::{Extra, Family, counts};
+use crate::glm::derived::Derived;
+use crate::glm::family::compiled;
+use crate::glm::number::function::{Softplus, logistic_parts};
+use crate::glm::number::{Function, Interval, Jet, Number, ORDERS};
+use crate::glm::{Extra, Family, counts};
 use crate::{Prior, ResponseKind};
 use austerity::rng::Rng;
 
@@ -152,6 +152,7 @@ impl Function for Saturation {
 }
 
 impl Family for NegativeBinomial {
+    const USUAL: Self = Self;
     const NAME: &'static str = "negative-binomial";
     const WORDS: &'static str = "negative binomial regression, log link";
     const EFFECT: &'static str = "Change of the log rate";

@@ -1,13 +1,20 @@
 //! The list of all families: the only place that names them.
 //!
 //! [`AnyFamily`] is one of them, chosen at run time; work that is generic over families is a [`Visitor`]. Options, generated data, predictions, checks and the tables of
-//! the documentation are made from this list.
+//! the documentation are made from this list. A family is a file here, a `mod` line and a row below.
 
-use super::family::{Extra, Family};
-use super::negative_binomial::NegativeBinomial;
-use super::probit::{BinomialProbit, Probit};
-use super::{Binomial, Logistic, Poisson, Student, StudentNu};
+pub mod binomial;
+pub mod logistic;
+pub mod negative_binomial;
+pub mod poisson;
+pub mod probit;
+pub mod student;
+pub mod student_nu;
+
+use super::family::{Extra, Family, Setting};
 use crate::{NoiseTails, ResponseKind};
+use austerity::error::{Error, Result, setting};
+use std::{fmt, str};
 
 /// Work that is generic over families.
 pub trait Visitor {
@@ -19,24 +26,37 @@ pub trait Visitor {
 }
 
 macro_rules! families {
-    ($($name:ident = $usual:expr,)*) => {
+    ($($file:ident: $($name:ident),+;)*) => {
+        /// Every family by its name.
+        pub mod listed {
+            $(pub use super::$file::{$($name),+};)*
+        }
+        use listed::*;
+
         /// A family, chosen at run time.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum AnyFamily {
-            $(
+            $($(
                 #[doc = concat!("[`", stringify!($name), "`].")]
                 $name($name),
-            )*
+            )+)*
         }
 
         impl AnyFamily {
             /// All families, with their usual settings.
-            pub const ALL: &'static [Self] = &[$(Self::$name($usual)),*];
+            pub const ALL: &'static [Self] = &[$($(Self::$name($name::USUAL),)+)*];
 
             /// Does generic work on it.
             pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
                 match self {
-                    $(Self::$name(family) => visitor.visit(family),)*
+                    $($(Self::$name(family) => visitor.visit(family),)+)*
+                }
+            }
+
+            /// The same family with another number after its name.
+            pub fn with_setting(self, number: f64) -> Result<Self> {
+                match self {
+                    $($(Self::$name(family) => with_setting(family, number).map(Self::$name),)+)*
                 }
             }
 
@@ -44,30 +64,38 @@ macro_rules! families {
             #[must_use]
             pub fn facts(self) -> Facts {
                 match self {
-                    $(Self::$name(_) => Facts::of::<$name>(),)*
+                    $($(Self::$name(_) => Facts::of::<$name>(),)+)*
                 }
             }
         }
 
-        $(
+        $($(
             impl From<$name> for AnyFamily {
                 fn from(family: $name) -> Self {
                     Self::$name(family)
                 }
             }
-        )*
+        )+)*
     };
 }
 
 families! {
-    Logistic = Logistic,
-    Binomial = Binomial,
-    Poisson = Poisson,
-    NegativeBinomial = NegativeBinomial,
-    Probit = Probit,
-    BinomialProbit = BinomialProbit,
-    Student = Student { freedom: 4.0 },
-    StudentNu = StudentNu,
+    logistic: Logistic;
+    binomial: Binomial;
+    poisson: Poisson;
+    negative_binomial: NegativeBinomial;
+    probit: Probit, BinomialProbit;
+    student: Student;
+    student_nu: StudentNu;
+}
+
+fn with_setting<F: Family>(family: F, number: f64) -> Result<F> {
+    if F::SETTING.is_none() {
+        return Err(setting(F::NAME, number, "no number after its name"));
+    }
+    let family = family.with_setting(number);
+    family.check()?;
+    Ok(family)
 }
 
 /// What a family says of itself.
@@ -87,6 +115,8 @@ pub struct Facts {
     pub kind: ResponseKind,
     /// The parameters that follow the coefficients.
     pub extra: &'static [Extra],
+    /// The number that may follow its name.
+    pub setting: Option<Setting>,
     /// Whether the log density is concave in all parameters.
     pub log_concave: bool,
     /// What default priors assume of the noise.
@@ -103,6 +133,7 @@ impl Facts {
             about: F::ABOUT,
             kind: F::KIND,
             extra: F::EXTRA,
+            setting: F::SETTING,
             log_concave: F::LOG_CONCAVE,
             tails: F::TAILS,
         }
@@ -123,10 +154,24 @@ impl AnyFamily {
         self.visit(Words)
     }
 
-    /// The family of this name, with its usual settings.
+    /// The number that may follow its name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|family| family.facts().name == name)
+    pub fn setting(self) -> Option<f64> {
+        struct Number;
+        impl Visitor for Number {
+            type Output = Option<f64>;
+            fn visit<F: Family>(self, family: F) -> Option<f64> {
+                family.setting()
+            }
+        }
+        self.visit(Number)
+    }
+
+    /// The number unless another is given.
+    #[must_use]
+    pub fn usual_setting(self) -> Option<f64> {
+        let same = |family: &&Self| family.facts().name == self.facts().name;
+        Self::ALL.iter().find(same).and_then(|family| family.setting())
     }
 
     /// The family that an option chooses for a kind of response.
@@ -143,6 +188,32 @@ impl AnyFamily {
     }
 }
 
+/// The name, and the number after it where that is not the usual one: `student` or `student:7`.
+impl fmt::Display for AnyFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.facts().name)?;
+        match self.setting() {
+            Some(number) if self.usual_setting() != Some(number) => write!(f, ":{number}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl str::FromStr for AnyFamily {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
+        let unknown = || setting("family", text, "a name of the list, with a number where it takes one");
+        let family = Self::ALL.iter().copied().find(|family| family.facts().name == name);
+        let family = family.ok_or_else(unknown)?;
+        match number {
+            None => Ok(family),
+            Some(number) => family.with_setting(number.parse().map_err(|_| unknown())?),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +221,7 @@ mod tests {
     /// The table of the documentation is that of the list, in its order; linear regression comes last.
     #[test]
     fn the_documentation_lists_all_families() {
-        let text = include_str!("../../../../docs/families.md");
+        let text = include_str!("../../../../../docs/families.md");
         let mut rest = text;
         for facts in AnyFamily::ALL.iter().map(|family| family.facts()) {
             let extra: Vec<String> =
@@ -168,14 +239,30 @@ mod tests {
     fn names_and_choices_find_their_family() {
         for &family in AnyFamily::ALL {
             let facts = family.facts();
-            assert_eq!(AnyFamily::named(facts.name), Some(family));
+            assert_eq!(facts.name.parse::<AnyFamily>().unwrap(), family);
+            assert_eq!(family.to_string(), facts.name);
+            assert_eq!(family.setting().is_some(), facts.setting.is_some());
             assert_eq!(AnyFamily::chosen(facts.choice, facts.kind), Some(family));
             assert!(facts.extra.len() <= super::super::MOST_EXTRA);
         }
-        assert_eq!(AnyFamily::named("gaussian"), None);
+        assert!("gaussian".parse::<AnyFamily>().is_err());
         assert_eq!(
             AnyFamily::usual(ResponseKind::Binary).map(|family| family.facts().name),
             Some("logistic")
         );
+    }
+
+    #[test]
+    fn a_number_after_the_name_is_kept_and_checked() {
+        let seven: AnyFamily = "student:7".parse().unwrap();
+        assert_eq!(seven, Student { freedom: 7.0 }.into());
+        assert_eq!(seven.to_string(), "student:7");
+        assert!(seven.words().contains("7 degrees of freedom"), "{}", seven.words());
+        assert_eq!("student:4".parse::<AnyFamily>().unwrap().to_string(), "student");
+        for wrong in
+            ["student:0", "student:-1", "student:inf", "student:", "student:x", "poisson:2", "student-nu:3"]
+        {
+            assert!(wrong.parse::<AnyFamily>().is_err(), "{wrong}");
+        }
     }
 }

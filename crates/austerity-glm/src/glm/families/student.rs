@@ -17,11 +17,11 @@ use rand_distr::{Distribution as _, StudentT};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use statrs::function::gamma::ln_gamma;
 
-use super::family::{Around, compiled};
 use super::logistic::within;
-use super::number::Number;
-use super::remainder::Lines;
-use super::{Curve, Derivatives, Displaced, Extra, ExtraDerivatives, Family, Kernel, Pair, Rows};
+use crate::glm::family::{Around, Setting, compiled};
+use crate::glm::number::Number;
+use crate::glm::remainder::Lines;
+use crate::glm::{Curve, Derivatives, Displaced, Extra, ExtraDerivatives, Family, Kernel, Pair, Rows};
 use crate::simd::{Lanes, log1p_nonnegative};
 use crate::{NoiseTails, ResponseKind};
 use austerity::error::{Result, setting};
@@ -70,16 +70,16 @@ fn difference<S: Simd>(simd: S, step: &Step, residual: Lanes<S>, delta: Lanes<S>
     (logarithm.mul_add(splat(-step.power), splat(-step.change)), argument)
 }
 
-/// The scale of the noise.
-pub const SIGMA: Extra = Extra { name: "sigma", about: "scale of the noise", typical: 1.0, prior: None };
-
 impl Family for Student {
+    /// Heavy tails with a variance.
+    const USUAL: Self = Self { freedom: 4.0 };
     const NAME: &'static str = "student";
     const WORDS: &'static str = "regression with Student-t noise";
     const EFFECT: &'static str = "Change of the mean response";
     const ABOUT: &'static str = "real responses, Student-t noise";
     const KIND: ResponseKind = ResponseKind::Real;
-    const EXTRA: &'static [Extra] = &[SIGMA];
+    const EXTRA: &'static [Extra] = &[Extra::SIGMA];
+    const SETTING: Option<Setting> = Some(Setting { about: "degrees of freedom", symbol: "NU" });
     const TAILS: NoiseTails = NoiseTails::Heavy;
     type Kernel = Self;
 
@@ -92,6 +92,14 @@ impl Family for Student {
 
     fn words(&self) -> String {
         format!("{}, {} degrees of freedom", Self::WORDS, self.freedom)
+    }
+
+    fn setting(&self) -> Option<f64> {
+        Some(self.freedom)
+    }
+
+    fn with_setting(self, freedom: f64) -> Self {
+        Self { freedom }
     }
 
     fn mean(&self, eta: f64, _trials: f64) -> f64 {

@@ -1,16 +1,16 @@
 //! Probit regression: P(success) = Φ(η), for responses 0 and 1 ([`Probit`]) and for y successes out of t trials ([`BinomialProbit`]).
 //!
 //! With s = 2y − 1 the log-likelihood is log Φ(sη), and y·log Φ(η) + (t − y)·log Φ(−η) with trials; both are concave. log Φ and its derivatives keep their digits
-//! in both tails ([`LnNormal`](super::number::function::LnNormal)).
+//! in both tails ([`LnNormal`](crate::glm::number::function::LnNormal)).
 //!
 //! No kernel: rows are computed in f64, some 0.1 µs a difference. Decisions by limits read none.
 
 use super::binomial::log_choose;
-use super::derived::Derived;
-use super::family::compiled;
-use super::number::Number;
-use super::{Family, counts};
 use crate::ResponseKind;
+use crate::glm::derived::Derived;
+use crate::glm::family::compiled;
+use crate::glm::number::Number;
+use crate::glm::{Family, counts};
 
 /// Bernoulli responses with probit link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,7 @@ fn chance(eta: f64) -> f64 {
 }
 
 impl Family for Probit {
+    const USUAL: Self = Self;
     const NAME: &'static str = "probit";
     const WORDS: &'static str = "probit regression";
     const EFFECT: &'static str = "Change of the probit";
@@ -54,6 +55,7 @@ impl Family for Probit {
 }
 
 impl Family for BinomialProbit {
+    const USUAL: Self = Self;
     const NAME: &'static str = "binomial-probit";
     const CHOICE: &'static str = "probit";
     const WORDS: &'static str = "binomial regression, probit link";

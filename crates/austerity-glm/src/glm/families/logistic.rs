@@ -14,19 +14,19 @@
 use fearless_simd::{Simd, prelude::*};
 use rand::RngExt as _;
 
-use super::family::{Around, compiled};
-use super::number::Number;
-use super::{Derivatives, Displaced, Family, Kernel, Pair, Rows, remainder};
 use crate::ResponseKind;
+use crate::glm::family::{Around, compiled};
+use crate::glm::number::Number;
+use crate::glm::{Derivatives, Displaced, Family, Kernel, Pair, Rows, remainder};
 use crate::simd::{Lanes, exp_bounded, expm1_bounded, log1p_nonnegative, sigmoid};
 use austerity::rng::Rng;
 
 /// Largest |δ| of the series.
-pub(super) const SMALL: f32 = 0.25;
+pub(in crate::glm) const SMALL: f32 = 0.25;
 /// Largest |δ| of the general form in f32.
-pub(super) const STEP: f32 = 20.0;
+pub(in crate::glm) const STEP: f32 = 20.0;
 /// Largest |η| in f32.
-pub(super) const ETA: f32 = 60.0;
+pub(in crate::glm) const ETA: f32 = 60.0;
 
 /// Bernoulli responses with logit link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub struct Logistic;
 
 /// Whether every |value| of the block is at most `limit`; false for NaN.
 #[inline(always)]
-pub(super) fn within<S: Simd>(simd: S, [a, b]: Pair<S>, limit: f32) -> bool {
+pub(in crate::glm) fn within<S: Simd>(simd: S, [a, b]: Pair<S>, limit: f32) -> bool {
     let limit = Lanes::splat(simd, limit);
     (a.abs().simd_le(limit) & b.abs().simd_le(limit)).all_true()
 }
 
 /// p = σ(η) and q = σ(−η), both with relative accuracy; |η| ≤ 87.
 #[inline(always)]
-pub(super) fn probabilities<S: Simd>(simd: S, eta: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
+pub(in crate::glm) fn probabilities<S: Simd>(simd: S, eta: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
     let e = exp_bounded(simd, eta);
     let q = Lanes::splat(simd, 1.0) / (e + 1.0);
     (e * q, q)
@@ -49,7 +49,7 @@ pub(super) fn probabilities<S: Simd>(simd: S, eta: Lanes<S>) -> (Lanes<S>, Lanes
 
 /// w·[½ + vδ/6 + …], the bracket of the series.
 #[inline(always)]
-pub(super) fn bracket<S: Simd>(simd: S, p: Lanes<S>, q: Lanes<S>, delta: Lanes<S>) -> Lanes<S> {
+pub(in crate::glm) fn bracket<S: Simd>(simd: S, p: Lanes<S>, q: Lanes<S>, delta: Lanes<S>) -> Lanes<S> {
     let splat = |value: f32| Lanes::splat(simd, value);
     let w = p * q;
     let v = q - p;
@@ -81,7 +81,12 @@ fn small<S: Simd, const V: usize>(simd: S, eta: [Lanes<S>; V], delta: [Lanes<S>;
 
 /// e^max(η, η+δ), given expm1(|δ|), without rounding η + δ: the rounding would cost |η|·6e-8 of a small l.
 #[inline(always)]
-pub(super) fn larger_odds<S: Simd>(simd: S, eta: Lanes<S>, delta: Lanes<S>, growth: Lanes<S>) -> Lanes<S> {
+pub(in crate::glm) fn larger_odds<S: Simd>(
+    simd: S,
+    eta: Lanes<S>,
+    delta: Lanes<S>,
+    growth: Lanes<S>,
+) -> Lanes<S> {
     let odds = exp_bounded(simd, eta);
     let rises = delta.simd_gt(Lanes::splat(simd, 0.0));
     rises.select(odds.mul_add(growth, odds), odds)
@@ -129,7 +134,7 @@ enum Form {
 }
 
 /// log(1 + e^x).
-pub(super) fn softplus(x: f64) -> f64 {
+pub(in crate::glm) fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
@@ -137,7 +142,7 @@ pub(super) fn softplus(x: f64) -> f64 {
 ///
 /// For |δ| > 20 one of the two softplus is at least e^20 times the other, or they differ by nearly |δ|: their
 /// difference does not cancel.
-pub(super) fn log_sigmoid_difference(eta: f64, delta: f64) -> f64 {
+pub(in crate::glm) fn log_sigmoid_difference(eta: f64, delta: f64) -> f64 {
     if delta.abs() > 20.0 {
         return softplus(-eta) - softplus(-(eta + delta));
     }
@@ -147,7 +152,7 @@ pub(super) fn log_sigmoid_difference(eta: f64, delta: f64) -> f64 {
 }
 
 /// σ(η), σ(−η), and the second and third derivative −pq and −pq(q − p) that all responses share.
-pub(super) fn curvature(eta: f64) -> [f64; 4] {
+pub(in crate::glm) fn curvature(eta: f64) -> [f64; 4] {
     let small = (-eta.abs()).exp();
     let (low, high) = (small / (1.0 + small), 1.0 / (1.0 + small));
     let (p, q) = if eta < 0.0 { (low, high) } else { (high, low) };
@@ -159,7 +164,7 @@ const STEEPEST: f32 = 1.316_958;
 
 /// The largest |third derivative| of log σ within `reach` of η: it rises up to |η| = 1.317 and falls from there.
 #[inline(always)]
-pub(super) fn largest_third<S: Simd>(simd: S, eta: Lanes<S>, reach: Lanes<S>) -> Lanes<S> {
+pub(in crate::glm) fn largest_third<S: Simd>(simd: S, eta: Lanes<S>, reach: Lanes<S>) -> Lanes<S> {
     let splat = |value: f32| Lanes::splat(simd, value);
     let size = eta.abs();
     let low = (size - reach).max(splat(0.0));
@@ -177,14 +182,14 @@ fn slopes<S: Simd>(simd: S, eta: Lanes<S>, response: Lanes<S>) -> (Lanes<S>, Lan
 
 /// The third derivative of log σ.
 #[inline(always)]
-pub(super) fn third<S: Simd>(simd: S, eta: Lanes<S>) -> Lanes<S> {
+pub(in crate::glm) fn third<S: Simd>(simd: S, eta: Lanes<S>) -> Lanes<S> {
     let (p, q) = probabilities(simd, eta);
     p * q * (p - q)
 }
 
 /// The largest |third| and |fourth| derivative of log σ within `reach`. The fourth is −pq(1 − 6pq): −1/8 at 0, 0 where the
 /// third is steepest, 1/24 in size at |η| = log(5 + √24) and falling from there.
-pub(super) fn bounds(eta: f64, reach: f64) -> [f64; 2] {
+pub(in crate::glm) fn bounds(eta: f64, reach: f64) -> [f64; 2] {
     let (low, high) = ((eta.abs() - reach).max(0.0), eta.abs() + reach);
     let steepest = f64::from(STEEPEST).clamp(low, high);
     let fourth = |eta: f64| {
@@ -199,6 +204,7 @@ pub(super) fn bounds(eta: f64, reach: f64) -> [f64; 2] {
 const SECOND_BUMP: f64 = 2.292_431_669_561_178;
 
 impl Family for Logistic {
+    const USUAL: Self = Self;
     const NAME: &'static str = "logistic";
     const WORDS: &'static str = "logistic regression";
     const EFFECT: &'static str = "Change of the log odds";

@@ -8,18 +8,17 @@
 //!
 //! g is one function with derivatives of its own, since its terms cancel where ν is large: g → −½ log 2 − 1/(4ν) there.
 //!
-//! No kernel: rows are computed in f64. Use [`Student`](super::Student) where ν is known.
+//! No kernel: rows are computed in f64. Use [`Student`](crate::glm::Student) where ν is known.
 
 use std::f64::consts::{LN_2, PI};
 
 use rand_distr::{Distribution as _, StudentT};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-use super::derived::Derived;
-use super::family::compiled;
-use super::number::{Function, Interval, Jet, Number, ORDERS};
-use super::student::SIGMA;
-use super::{Extra, Family};
+use crate::glm::derived::Derived;
+use crate::glm::family::compiled;
+use crate::glm::number::{Function, Interval, Jet, Number, ORDERS};
+use crate::glm::{Extra, Family};
 use crate::{NoiseTails, Prior, ResponseKind};
 use austerity::rng::Rng;
 
@@ -62,13 +61,14 @@ impl Function for Normaliser {
 }
 
 impl Family for StudentNu {
+    const USUAL: Self = Self;
     const NAME: &'static str = "student-nu";
     const WORDS: &'static str = "regression with Student-t noise, degrees of freedom sampled";
     const EFFECT: &'static str = "Change of the mean response";
     const ABOUT: &'static str = "real responses, Student-t noise, ν sampled";
     const KIND: ResponseKind = ResponseKind::Real;
     const EXTRA: &'static [Extra] = &[
-        SIGMA,
+        Extra::SIGMA,
         Extra {
             name: "nu",
             about: "degrees of freedom",
