@@ -45,6 +45,8 @@ const MOVES: usize = 3;
 pub const ANTITHETIC_CORRELATION: f64 = -0.45;
 /// Share and correlation of short steps, where tails are heavier than the normal approximation's.
 const SHORT: (f64, f64) = (0.2, 0.9);
+/// Share of random-walk steps among leapfrog paths: a chain that starts, or comes to be, on a wall of the density finds its way by them. They cost a fifth of a path.
+const WALKS: f64 = 1.0 / 16.0;
 /// How far out, in standard deviations of a coefficient, tails are looked at, and by how much log w may there exceed what it usually is: a chain that comes to such a place stays for
 /// about e to that power of steps.
 const TAIL: f64 = 4.0;
@@ -92,7 +94,7 @@ pub struct TransitionPlan {
     /// Correlation of successive draws from the normal approximation.
     #[serde(default)]
     pub correlation: f64,
-    /// Share of short steps among draws from the normal approximation: they lead out of heavy tails.
+    /// Share of short steps among draws from the normal approximation: they lead out of heavy tails. Among leapfrog paths, the share of random-walk steps.
     #[serde(default)]
     pub short: f64,
     /// Leapfrog paths.
@@ -217,6 +219,7 @@ impl TransitionPlan {
             self.round(expansion, steps, seed, round as u64)?;
         }
         self.path.target = None;
+        self.short = WALKS;
         // Steps that had to be short, as on the kinks of Laplace priors, make paths that hardly leave: more of them, then.
         let times = (LENGTH / self.path.length).min(MOST_LONGER);
         if times > WORTH_LONGER {
@@ -331,11 +334,16 @@ impl TransitionPlan {
                 }
             ),
             TransitionKind::Hamiltonian => format!(
-                "Hamiltonian Monte Carlo on the surrogate ({} to {} leapfrog steps of {:.2}){sweeps}. The posterior is not normal: log \
+                "Hamiltonian Monte Carlo on the surrogate ({} to {} leapfrog steps of {:.2}{}){sweeps}. The posterior is not normal: log \
                  densities differ by {:.1} (sd over draws)",
                 self.path.steps.start(),
                 self.path.steps.end(),
                 self.path.length,
+                if self.short > 0.0 {
+                    format!("; one candidate in {:.0} is a random-walk step", 1.0 / self.short)
+                } else {
+                    String::new()
+                },
                 self.spread
             ),
         }
@@ -343,7 +351,8 @@ impl TransitionPlan {
 
     fn hamiltonian<'e, E: CertainSteps>(&self, expansion: &'e E) -> Result<Leaps<'e, E>> {
         let shape = RandomWalk::dense(self.mean.len(), &self.covariance)?;
-        let paths = Hamiltonian::new(SurrogateDensity::new(expansion), &shape, self.path.clone())?;
+        let paths = Hamiltonian::new(SurrogateDensity::new(expansion), &shape, self.path.clone())?
+            .with_walks(self.short)?;
         Ok(Sweeps::new(expansion, SurrogateStep::new(expansion, paths, 1), &self.sds(), self.sweeps))
     }
 

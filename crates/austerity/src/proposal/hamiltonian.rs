@@ -16,6 +16,10 @@
 //! shape's covariance keeps its energy exactly at any h < π, wherever its mean is and in any dimension; what costs acceptance is what the density has beyond the second order. One
 //! step of 1.6, a single gradient, then forgets where it began, where plain leapfrog steps must be as short as d^{−1/4} (Shahbaba, Lan, Johnson & Neal 2014; Casas, Sanz-Serna & Shaw 2022).
 //!
+//! **Walks** ([`Hamiltonian::with_walks`]). Where the density falls off as a wall, a path that begins on the wall gets a kick that no step of its length can carry: every candidate is refused, and the chain stays
+//! for ever. A share of random-walk steps θ + s·L·z with log s uniform on `WALKS` leads off it: any step up is accepted, whatever the slope. Which kind is taken does not depend on the state, so the
+//! mixture is as exact as its parts (Tierney 1994).
+//!
 //! A path on which density or gradient stop being numbers leads nowhere: the candidate is ruled out, which is symmetric,
 //! since the way back is the same path. [`Hamiltonian::lost`] counts them.
 //!
@@ -42,6 +46,8 @@ use crate::rng::Rng;
 /// The step length is kept within these while it is learnt.
 const SHORTEST: f64 = 1e-12;
 const LONGEST: f64 = 1e12;
+/// Smallest and largest size of a random-walk step, in units of the shape: walls of a slope up to 10⁴ nats per posterior sd are left within some hundred of them.
+const WALKS: (f64, f64) = (1e-4, 1.0);
 /// More leapfrog steps than this are a mistake.
 const MOST_STEPS: u32 = 1 << 20;
 
@@ -156,6 +162,9 @@ pub struct Hamiltonian<D> {
     path: Path,
     /// Whether steps are those of a rotation.
     rotating: bool,
+    /// Share of random-walk steps, and whether the last candidate was one.
+    walks: f64,
+    walked: bool,
     start: Point,
     end: Point,
     momentum: Vec<f64>,
@@ -176,6 +185,8 @@ impl<D: LogDensity> Hamiltonian<D> {
             shape: shape.clone(),
             path,
             rotating: false,
+            walks: 0.0,
+            walked: false,
             start: Point::default(),
             end: Point::default(),
             momentum: vec![0.0; dimension],
@@ -196,6 +207,28 @@ impl<D: LogDensity> Hamiltonian<D> {
         }
         self.rotating = true;
         Ok(self)
+    }
+
+    /// The same with a `share` in [0, 1) of random-walk steps, which cost no gradient.
+    pub fn with_walks(mut self, share: f64) -> Result<Self> {
+        if !(0.0..1.0).contains(&share) {
+            return Err(setting("share of random-walk steps", share, "from 0, below 1"));
+        }
+        self.walks = share;
+        Ok(self)
+    }
+
+    /// A random-walk step: `end` is not known there.
+    fn walk(&mut self, from: &[f64], to: &mut Vec<f64>, rng: &mut Rng) -> Proposed {
+        let (smallest, largest) = WALKS;
+        let size = smallest * (largest / smallest).powf(rng.random());
+        for z in &mut self.momentum {
+            *z = rng.sample(StandardNormal);
+        }
+        to.clear();
+        to.extend_from_slice(from);
+        self.shape.shape().add(size, &self.momentum, to);
+        0.0.into()
     }
 
     /// min(1, e^{H−H'}) of the last path: the probability that an exact decision accepts it.
@@ -272,6 +305,10 @@ impl<D: LogDensity> Hamiltonian<D> {
 
 impl<D: LogDensity> Proposal<Vec<f64>> for Hamiltonian<D> {
     fn propose(&mut self, from: &Vec<f64>, to: &mut Vec<f64>, rng: &mut Rng) -> Result<Proposed> {
+        self.walked = self.walks > 0.0 && rng.random::<f64>() < self.walks;
+        if self.walked {
+            return Ok(self.walk(from, to, rng));
+        }
         self.begin(from)?;
         let length = self.path.length * (1.0 + self.path.jitter * rng.random_range(-1.0..1.0));
         let steps = rng.random_range(self.path.steps.clone());
@@ -296,7 +333,7 @@ impl<D: LogDensity> Proposal<Vec<f64>> for Hamiltonian<D> {
     }
 
     fn learn(&mut self, _accepted: bool, step: u64) {
-        if let Some(target) = self.path.target {
+        if let (Some(target), false) = (self.path.target, self.walked) {
             let rate = (step.max(1) as f64).powf(-2.0 / 3.0);
             let length = self.path.length * (rate * (self.acceptance - target)).exp();
             self.path.length = length.clamp(SHORTEST, LONGEST);

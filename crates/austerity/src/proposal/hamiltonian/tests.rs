@@ -330,3 +330,59 @@ fn bad_settings_are_refused() {
     let mut paths = Hamiltonian::new(&model, &short, Path::default()).unwrap();
     assert!(paths.propose(&vec![0.0; 3], &mut vec![], &mut rng).is_err(), "the model has four parameters");
 }
+
+/// One coordinate, N(0, 2²) to the right of 0 and a wall of 1,000 nats per unit to its left.
+fn wall() -> impl Gradient<State = Vec<f64>> {
+    Density(1, |state: &[f64], gradient: &mut [f64]| {
+        gradient[0] += if state[0] < 0.0 { 1000.0 } else { 0.0 };
+        1000.0 * state[0].min(0.0)
+    })
+}
+
+/// States of a Metropolis–Hastings chain of paths with a share of walks, from `start` on.
+fn chain(share: f64, start: f64, steps: usize) -> Vec<f64> {
+    let model = wall();
+    let shape = RandomWalk::isotropic(1, 1.0).unwrap();
+    let path = Path { length: 0.24, steps: 6..=11, jitter: 0.2, target: None };
+    let mut paths = Hamiltonian::new(&model, &shape, path).unwrap().with_walks(share).unwrap();
+    let mut rng = stream(3, 0, Role::Proposal);
+    let (mut state, mut to, mut gradient) = (vec![start], vec![start], [0.0]);
+    let mut here = model.log_density_gradient(&state, &mut gradient).unwrap();
+    (0..steps)
+        .map(|_| {
+            let ratio = paths.propose(&state, &mut to, &mut rng).unwrap().log_ratio;
+            let there = model.log_density_gradient(&to, &mut gradient).unwrap();
+            if there - here + ratio > rng.random::<f64>().ln() {
+                std::mem::swap(&mut state, &mut to);
+                here = there;
+            }
+            state[0]
+        })
+        .collect()
+}
+
+/// Paths alone never leave the wall that they begin on; a share of walks does, and leaves the distribution as it is.
+#[test]
+fn walks_lead_off_a_wall_that_paths_never_leave() {
+    assert!(chain(0.0, -0.2, 20_000).iter().all(|x| *x == -0.2));
+    let walked = chain(1.0 / 16.0, -0.2, 200_000);
+    assert!(walked[2000] > -0.05, "{}", walked[2000]);
+    // Half-normal: mean 2·√(2/π), mean square 4. Batch means of 100; each bound has a false-alarm rate of 3e-5 (4.2 sds), the seed is fixed.
+    let rest = &walked[2000..];
+    for (power, truth) in [(1, 2.0 * (2.0 / std::f64::consts::PI).sqrt()), (2, 4.0)] {
+        let batches: Vec<f64> = rest
+            .chunks_exact(1980)
+            .map(|part| part.iter().map(|x| x.powi(power)).sum::<f64>() / 1980.0)
+            .collect();
+        let mean = batches.iter().sum::<f64>() / batches.len() as f64;
+        let square = batches.iter().map(|batch| (batch - mean).powi(2)).sum::<f64>();
+        let error = (square / (batches.len() * (batches.len() - 1)) as f64).sqrt();
+        assert!((mean - truth).abs() < 4.2 * error, "{mean} instead of {truth} ± {error}");
+        // Power: with the half of another normal distribution the bound is missed.
+        assert!((mean - 1.1 * truth).abs() > 4.2 * error, "{error}");
+    }
+    let shape = RandomWalk::isotropic(1, 1.0).unwrap();
+    let refused =
+        |share| Hamiltonian::new(&wall(), &shape, fixed(0.1, 1)).unwrap().with_walks(share).is_err();
+    assert!(refused(1.0) && refused(-0.1) && refused(f64::NAN) && !refused(0.0));
+}
