@@ -64,24 +64,27 @@ fn product_logarithm(terms: u32, shrink: f64) -> f64 {
     sum + product.ln()
 }
 
+/// Σ log(1 + k·shrink) over 0 < k < terms. Products of eight terms have one logarithm; where k/φ is beyond 10³⁸ they might overflow.
+fn logarithms(terms: u32, shrink: f64) -> f64 {
+    if shrink < 1e30 {
+        product_logarithm(terms, shrink)
+    } else {
+        (1..terms).map(|k| (f64::from(k) * shrink).ln_1p()).sum()
+    }
+}
+
 impl Function for Rising {
     fn value(&self, s: f64) -> f64 {
-        let shrink = (-s).exp();
-        // Products of eight terms have one logarithm; where k/φ is beyond 10³⁸ they might overflow.
-        let sum: f64 = if shrink < 1e30 {
-            product_logarithm(self.terms(), shrink)
-        } else {
-            (1..self.terms()).map(|k| (f64::from(k) * shrink).ln_1p()).sum()
-        };
+        let sum = logarithms(self.terms(), (-s).exp());
         if self.count > f64::from(MOST_TERMS) { sum + self.rest(s) } else { sum }
     }
 
     fn derivatives(&self, s: f64, order: usize) -> [f64; ORDERS] {
         let mut all = [0.0; ORDERS];
         let shrink = (-s).exp();
+        all[0] = logarithms(self.terms(), shrink);
         for k in 1..self.terms() {
             let odds = f64::from(k) * shrink;
-            all[0] += odds.ln_1p();
             let q = 1.0 / (1.0 + odds);
             let p = odds * q;
             let w = p * q;

@@ -151,19 +151,34 @@ impl<B: Base, const M: usize, const N: usize> Jet<B, M, N> {
         while a < N {
             let most = Self::ORDER - Self::DEGREES[a];
             let end = Self::STARTS[most + 1];
-            for b in Self::STARTS[from]..end {
+            let mut b = Self::STARTS[from];
+            while b < end {
                 let place = Self::PLACES[a][b] as usize;
                 sum[place] = sum[place] + self.coefficients[a] * other.coefficients[b];
+                b += 1;
             }
             a += 1;
         }
         Self { coefficients: sum }
     }
 
+    // Plain indices here and below: zipped iterators and `map` of arrays compiled to calls, which took a fifth of the time.
     #[inline(always)]
     fn each(mut self, other: &Self, combine: impl Fn(B, B) -> B) -> Self {
-        for (mine, theirs) in self.coefficients.iter_mut().zip(&other.coefficients) {
-            *mine = combine(*mine, *theirs);
+        let mut n = 0;
+        while n < N {
+            self.coefficients[n] = combine(self.coefficients[n], other.coefficients[n]);
+            n += 1;
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn every(mut self, change: impl Fn(B) -> B) -> Self {
+        let mut n = 0;
+        while n < N {
+            self.coefficients[n] = change(self.coefficients[n]);
+            n += 1;
         }
         self
     }
@@ -197,7 +212,7 @@ impl<B: Base, const M: usize, const N: usize> Neg for Jet<B, M, N> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self { coefficients: self.coefficients.map(|c| -c) }
+        self.every(|c| -c)
     }
 }
 
@@ -223,7 +238,7 @@ impl<B: Base, const M: usize, const N: usize> Mul<f64> for Jet<B, M, N> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: f64) -> Self {
-        Self { coefficients: self.coefficients.map(|c| c * other) }
+        self.every(|c| c * other)
     }
 }
 
@@ -245,14 +260,15 @@ impl<B: Base, const M: usize, const N: usize> Number for Jet<B, M, N> {
         let d = self.coefficients[0].derivatives(function, Self::ORDER);
         let mut rest = self;
         rest.coefficients[0] = B::constant(0.0);
-        let mut sum = rest.each(&rest, |a, _| a * d[1]);
+        let mut sum = rest.every(|a| a * d[1]);
         sum.coefficients[0] = d[0];
-        let (mut power, mut factorial) = (rest, 1.0);
-        for (j, &derivative) in d.iter().enumerate().take(Self::ORDER + 1).skip(2) {
+        let (mut power, mut factorial, mut j) = (rest, 1.0, 2);
+        while j <= Self::ORDER {
             power = power.product(&rest, 1);
             factorial *= j as f64;
-            let factor = derivative * (1.0 / factorial);
+            let factor = d[j] * (1.0 / factorial);
             sum = sum.each(&power, |a, b| a + b * factor);
+            j += 1;
         }
         sum
     }
