@@ -63,6 +63,21 @@ def test_all_families_find_what_made_the_data(rng):
         assert fit.diagnose()["family"] == name
 
 
+def test_the_degrees_of_freedom_can_be_set(rng):
+    X = rng.normal(size=(4000, 2))
+    y = X @ [1.0, -1.0] + rng.standard_t(30, size=4000)
+    usual, near = (au.sample(au.Student(X, y, nu=nu), draws=300, seed=1, progress=False) for nu in (4, 30))
+    assert usual.diagnose()["family"] == "student" and near.diagnose()["family"] == "student:30"
+    assert abs(near.draws["sigma"].mean() - 1.0) < 0.06 and usual.draws["sigma"].mean() < near.draws["sigma"].mean() - 0.05
+    assert np.array_equal(usual.draws["x1"], au.sample(au.Student(X, y), draws=300, seed=1, progress=False).draws["x1"])
+    for wrong in (0, -1, np.inf, np.nan, "7", True):
+        with pytest.raises(ValueError, match="nu is .*StudentNu"):
+            au.Student(X, y, nu=wrong)
+    assert au.generate("student:7", 50, 2).X.shape == (50, 2)
+    with pytest.raises(ValueError, match="poisson takes no number"):
+        au.generate("poisson:7", 50, 2)
+
+
 def test_the_same_seed_draws_the_same_and_threads_change_nothing(logistic):
     X, y = logistic
     one = au.sample(au.Logistic(X, y), draws=300, seed=5, threads=1, progress=False)

@@ -11,6 +11,7 @@ mod common;
 mod damage;
 mod damaged_runs;
 mod documents;
+mod families;
 mod fetch;
 mod folders;
 mod healing;

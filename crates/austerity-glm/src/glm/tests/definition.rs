@@ -55,6 +55,14 @@ impl Point {
     }
 }
 
+/// Every family, and those with a number after their name with others, too.
+fn every_member() -> impl Iterator<Item = AnyFamily> {
+    let others = |family: &AnyFamily| {
+        [2.5, 30.0].into_iter().filter_map(|n| family.with_setting(n).ok()).collect::<Vec<_>>()
+    };
+    AnyFamily::ALL.iter().copied().chain(AnyFamily::ALL.iter().flat_map(others))
+}
+
 /// Calls a function with every family.
 macro_rules! for_all {
     ($check:ident) => {{
@@ -65,7 +73,7 @@ macro_rules! for_all {
                 $check(family);
             }
         }
-        AnyFamily::ALL.iter().for_each(|family| family.visit(All));
+        every_member().for_each(|family| family.visit(All));
     }};
 }
 
