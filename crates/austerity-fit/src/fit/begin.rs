@@ -264,7 +264,7 @@ impl Planner<'_> {
         proposal: &P,
     ) -> Result<(MetropolisSampler<'m, M, P>, Starts), Failure> {
         let chains = settings.first_chain..settings.first_chain + settings.chains;
-        let starts = starts(&self.start, settings.seed, chains)?;
+        let starts = starts(&self.start, settings.seed, chains, |state| model.log_prior(state))?;
         match Sampler::new(model, settings, proposal, &starts) {
             Err(austerity::Error::ImpossibleStart { .. }) => {
                 let starts = vec![self.start.mode.state.clone()];

@@ -25,6 +25,8 @@ use crate::runs::about;
 
 /// Variance of the starts over that of the Laplace approximation.
 const SPREAD: f64 = 2.0;
+/// Times that the distance of a start from the mode is halved at most.
+const HALVINGS: u32 = 12;
 /// Share of the prior's sd beyond which the prior decides about a coefficient.
 const WEAK: f64 = 0.5;
 /// The remedy for a posterior that has no mode.
@@ -363,8 +365,16 @@ fn spread(prior: &Prior) -> Option<f64> {
     }
 }
 
-/// One start per chain, the modes that matter in turn.
-pub(super) fn starts(at: &Start, seed: u64, chains: std::ops::Range<u32>) -> Result<Vec<Vec<f64>>, Failure> {
+/// One start per chain, the modes that matter in turn. `density` is what the model knows of the posterior without reading a row: under a surrogate nearly all of it.
+///
+/// Where a posterior falls off as a wall, a draw from the normal approximation can be hundreds of nats below the mode, and a chain may need all of its warm-up to leave that place. Such a start is moved towards
+/// the mode by halves until it is as probable as the most distant draws of a normal posterior.
+pub(super) fn starts(
+    at: &Start,
+    seed: u64,
+    chains: std::ops::Range<u32>,
+    density: impl Fn(&Vec<f64>) -> f64,
+) -> Result<Vec<Vec<f64>>, Failure> {
     chains
         .map(|chain| {
             let mode = match &at.modes[..] {
@@ -375,9 +385,26 @@ pub(super) fn starts(at: &Start, seed: u64, chains: std::ops::Range<u32>) -> Res
             let mut cloud = RandomWalk::dense(mode.state.len(), &wide)?;
             let mut start = mode.state.clone();
             cloud.propose(&mode.state, &mut start, &mut stream(seed, chain, Role::Start))?;
+            draw_near(&mut start, &mode.state, &density);
             Ok(start)
         })
         .collect()
+}
+
+/// Moves a start that is too improbable towards the mode.
+fn draw_near(start: &mut Vec<f64>, mode: &Vec<f64>, density: impl Fn(&Vec<f64>) -> f64) {
+    let least = density(mode) - deepest(mode.len());
+    let mut halvings = 0;
+    while least.is_finite() && !(density(start) >= least) && halvings < HALVINGS {
+        start.iter_mut().zip(mode).for_each(|(start, mode)| *start = 0.5 * (*start + mode));
+        halvings += 1;
+    }
+}
+
+/// How far below the mode the start of a normal posterior lies at most: `SPREAD`/2 times χ² with d degrees of freedom, which exceeds d + 5√(2d) + 25 once in ten million draws.
+fn deepest(parameters: usize) -> f64 {
+    let d = parameters as f64;
+    0.5 * SPREAD * (d + 5.0 * (2.0 * d).sqrt() + 25.0)
 }
 
 /// A typical draw, for the pilot.
@@ -386,4 +413,31 @@ pub(super) fn typical(mode: &Mode, seed: u64) -> Result<Vec<f64>, Failure> {
     let mut start = mode.state.clone();
     cloud.propose(&mode.state, &mut start, &mut stream(seed, u32::MAX, Role::Start))?;
     Ok(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A start on a wall comes near; those of a normal posterior, and all where nothing is known, stay where they are.
+    #[test]
+    fn only_starts_on_a_wall_are_moved() {
+        let wall = |state: &Vec<f64>| -0.5 * state[0] * state[0] + 1000.0 * state[1].min(0.0);
+        let mode = vec![0.0, 0.01];
+        let mut start = vec![1.0, -1.5];
+        draw_near(&mut start, &mode, wall);
+        assert!(start[1] < 0.0 && wall(&start) > -deepest(2), "{start:?}");
+        let kept = start.clone();
+        draw_near(&mut start, &mode, wall);
+        assert_eq!(start, kept);
+        // The most distant of a normal posterior, and one density that is the same everywhere or no number.
+        let mut far = vec![5.5, 0.02];
+        draw_near(&mut far, &mode, wall);
+        draw_near(&mut far, &mode, |_| 0.0);
+        draw_near(&mut far, &mode, |_| f64::NAN);
+        assert_eq!(far, [5.5, 0.02]);
+        // Where only the start has no density, it goes to where there is one.
+        draw_near(&mut far, &mode, |state| if state[0] > 1.0 { f64::NAN } else { 0.0 });
+        assert!(far[0] <= 1.0);
+    }
 }

@@ -361,7 +361,9 @@ impl Survey {
         let (low, high) = self.range;
         let counts = self.kind.is_none() && kind == ResponseKind::Real && self.whole && low >= 0.0;
         counts.then(|| {
-            format!("`{name}` holds whole numbers from {low} to {high}: a family of counts may suit it better")
+            format!(
+                "`{name}` holds whole numbers from {low} to {high}: a family of counts may suit it better"
+            )
         })
     }
 
