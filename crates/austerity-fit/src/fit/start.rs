@@ -395,7 +395,11 @@ pub(super) fn starts(
 fn draw_near(start: &mut Vec<f64>, mode: &Vec<f64>, density: impl Fn(&Vec<f64>) -> f64) {
     let least = density(mode) - deepest(mode.len());
     let mut halvings = 0;
-    while least.is_finite() && !(density(start) >= least) && halvings < HALVINGS {
+    let improbable = |start: &Vec<f64>| {
+        let here = density(start);
+        here.is_nan() || here < least
+    };
+    while least.is_finite() && improbable(start) && halvings < HALVINGS {
         start.iter_mut().zip(mode).for_each(|(start, mode)| *start = 0.5 * (*start + mode));
         halvings += 1;
     }
