@@ -22,7 +22,7 @@ use austerity_glm::{Prior, Priors};
 use austerity_io::table::Source;
 use serde_json::{Value, json};
 
-use crate::data::{self, Loaded};
+use crate::data::{self, Loaded, all_cores};
 use crate::model::Family;
 use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
@@ -110,7 +110,7 @@ impl Visitor for Look<'_> {
         for extra in F::EXTRA {
             priors = priors.and(extra.prior.unwrap_or(sigma));
         }
-        let model = Glm::from_store(family, data.clone(), priors)?;
+        let model = Glm::from_store(family, data.clone(), priors)?.with_threads(all_cores(0));
         look(&model, data.coefficients() + F::EXTRA.len(), (common, options), of_glm)
     }
 }

@@ -23,6 +23,7 @@
 //! | [`modes`] | every mode that matters, from dispersed starts, weighed by Laplace evidence |
 //! | [`regions`] | [`Regions`]: which mode a state belongs to |
 //! | [`several`] | [`SeveralExpansions`]: a surrogate of a posterior with several modes, one expansion per mode |
+//! | [`pass`] | every computation that reads all rows, and the driver that runs it on threads |
 //! | [`proposal`] | proposals on surrogates, and any proposal of a regression as a checkpoint keeps it |
 //! | [`check`] | are the assumptions sound here? normality, blocks, leverage, blindness, prior conflict, tails |
 //! | [`generate`] | synthetic data with known coefficients |
@@ -39,6 +40,7 @@ pub mod linear;
 pub mod memory;
 pub mod modes;
 pub mod own;
+pub mod pass;
 pub mod prior;
 pub mod priors;
 pub mod proposal;

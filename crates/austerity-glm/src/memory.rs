@@ -16,6 +16,26 @@ pub fn filled<T: Copy>(count: usize, value: T) -> Vec<T> {
     values
 }
 
+/// The same, filled on so many threads: the system clears fresh pages when they are first touched, which takes longer than to fill them.
+#[must_use]
+pub fn filled_on<T: Copy + Send + Sync>(threads: usize, count: usize, value: T) -> Vec<T> {
+    let share = count.div_ceil(threads.max(1)).max(1);
+    if share * size_of::<T>() < PAGE {
+        return filled(count, value);
+    }
+    let mut values: Vec<T> = Vec::with_capacity(count);
+    let untouched = &mut values.spare_capacity_mut()[..count];
+    advise(untouched);
+    std::thread::scope(|scope| {
+        for share in untouched.chunks_mut(share) {
+            scope.spawn(|| share.iter_mut().for_each(|slot| _ = slot.write(value)));
+        }
+    });
+    // SAFETY: the capacity is at least `count`, and the threads, which have ended, have written each of the first `count` elements.
+    unsafe { values.set_len(count) };
+    values
+}
+
 /// Asks for large pages.
 #[cfg(target_os = "linux")]
 fn advise<T>(untouched: &mut [T]) {
@@ -37,12 +57,13 @@ fn advise<T>(_untouched: &mut [T]) {}
 
 #[cfg(test)]
 mod tests {
-    use super::filled;
+    use super::{filled, filled_on};
 
     #[test]
     fn every_size_is_filled() {
         for count in [0, 1, 1000, (5 << 20) + 3] {
             let mut values = filled(count, 1.5f32);
+            assert_eq!(filled_on(3, count, 1.5f32), values);
             assert!(values.len() == count && values.iter().all(|&value| value == 1.5));
             values.push(2.5);
             assert_eq!(values.last(), Some(&2.5));

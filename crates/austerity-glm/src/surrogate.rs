@@ -15,7 +15,7 @@ use crate::PowerTail;
 use crate::gradients::{At, BatchGradient, check_request};
 use austerity::error::{Error, Result};
 use austerity::model::{Access, Model, Parameters};
-use austerity::population::{Moments, Population};
+use austerity::population::{Moments, Population, together};
 
 /// A cheap approximation of a log-likelihood and the exact rest.
 pub trait Expansion: Sync {
@@ -63,6 +63,15 @@ pub trait Expansion: Sync {
         to: &[f64],
         scratch: &'a mut Self::Scratch,
     ) -> Self::Residuals<'a>;
+
+    /// The moments of all residuals of several moves `(from, to)`, in one pass: see [`Model::totals`].
+    fn residual_totals(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<Moments>> {
+        let mut scratches: Vec<_> = moves.iter().map(|_| self.scratch()).collect();
+        let moves = moves.iter().zip(&mut scratches);
+        let mut populations: Vec<_> =
+            moves.map(|(&(from, to), scratch)| self.residuals(from, to, scratch)).collect();
+        together::totals(&mut populations, self.bytes() / self.rows().max(1))
+    }
 
     /// The change of the log posterior density of each move `(from, to)`, from all rows of the model expanded and nothing of the
     /// expansion: what [`Expansion::log_density`] and the residuals together must come to. An error in the sums of the expansion
@@ -188,6 +197,10 @@ impl<E: Expansion> Model for Surrogate<E> {
         scratch: &'a mut E::Scratch,
     ) -> E::Residuals<'a> {
         self.expansion.residuals(from, to, scratch)
+    }
+
+    fn totals(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<Moments>> {
+        self.expansion.residual_totals(moves)
     }
 
     fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Option<Vec<f64>>> {

@@ -1,5 +1,6 @@
 //! Independent work on threads: each item once, results in the order of the items.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -26,6 +27,12 @@ pub fn each<T: Sync, R: Send, E: Send>(
         }
     });
     results.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
+/// The same for work that cannot fail.
+pub fn map<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let done = each(threads, items, |_, item| Ok::<_, Infallible>(work(item)));
+    done.unwrap_or_else(|never| match never {})
 }
 
 /// Seconds that the calling thread had a core so far, where the system tells (Linux): on a busy machine less than the clock says.

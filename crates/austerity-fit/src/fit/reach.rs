@@ -111,8 +111,8 @@ fn missed<M: Model<State = Vec<f64>>>(
     if clear(total, error) {
         return Ok(total);
     }
-    let total = residuals.total()?;
-    Ok(if total.impossible() { f64::NEG_INFINITY } else { total.sum() })
+    let totals = surrogate.totals(&[(from, to)])?;
+    Ok(totals.iter().map(|total| if total.impossible() { f64::NEG_INFINITY } else { total.sum() }).sum())
 }
 
 #[cfg(test)]

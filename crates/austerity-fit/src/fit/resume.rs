@@ -407,7 +407,8 @@ fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failu
         if stored.is_empty() || *stored == now {
             return Ok(());
         }
-        let what = "the number and names of rows and columns are the same, some values are not: the checksum";
+        let what = "the number and names of rows and columns are the same, but some values are not, or a version that stored rows in another order began the run: the \
+                    checksum";
         return Err(differ(what, stored.clone(), now));
     }
     let (a, b) = (old.coefficient_names(), found.coefficient_names());

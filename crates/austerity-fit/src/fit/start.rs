@@ -4,7 +4,7 @@
 //! starts and steps come of it, so the posterior is not changed. Chains start at draws from a normal distribution twice as
 //! wide (in variance) as the Laplace approximation there, so that R-hat has something to compare.
 
-use austerity::model::{Access, Mode, Model as _, find_mode};
+use austerity::model::{Access, Mode, Model as _, find_mode, find_mode_near};
 use austerity::population::Population as _;
 use austerity::proposal::{Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
@@ -83,7 +83,7 @@ impl Task for FindMode<'_> {
     fn run<M: Regression>(self, model: &M) -> Result<Start, Failure> {
         let zero = self.first(model.names().len());
         let (family, width) = (self.family, self.width);
-        self.from(model, &zero, |mode| Ok(Modes::of(family, model, mode, width)))
+        self.from(model, &zero, find_mode(model, &zero), |mode| Ok(Modes::of(family, model, mode, width)))
     }
 
     fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Start, Failure> {
@@ -94,12 +94,16 @@ impl Task for FindMode<'_> {
         if let Some(Hurried { mode: Some(mode), distance, remark }) = hurried {
             return Ok(Start { remarks: vec![remark], hurried: Some(distance), ..Start::at(mode) });
         }
+        // Chains have not begun: passes over all rows have all threads.
+        let model = &model.clone().with_threads(self.threads);
         // A sample leads to the neighbourhood of the mode at a fraction of the cost.
         let zero = self.first(model.parameters());
-        let start = if model.len() > 2 * SAMPLE { sampled_mode(model, &zero, SAMPLE).ok() } else { None };
+        let near = if model.len() > 2 * SAMPLE { sampled_mode(model, &zero, SAMPLE).ok() } else { None };
+        let found =
+            near.as_ref().map_or_else(|| find_mode(model, &zero), |near| find_mode_near(model, &near.state));
         let (family, width) = (self.family, self.width);
-        let start = start.map_or(zero, |mode| mode.state);
-        let mut start = self.from(model, &start, |mode| Modes::of_glm(family, model, mode, width))?;
+        let start = near.map_or(zero, |mode| mode.state);
+        let mut start = self.from(model, &start, found, |mode| Modes::of_glm(family, model, mode, width))?;
         if let Some(Hurried { distance, remark, .. }) = hurried {
             start.remarks.insert(0, remark);
             start.hurried = Some(distance);
@@ -168,16 +172,18 @@ impl FindMode<'_> {
         state
     }
 
+    /// What follows of a search that began at `start`.
     fn from<M: Regression>(
         self,
         model: &M,
         start: &[f64],
+        found: austerity::Result<Mode>,
         modes: impl FnOnce(&Mode) -> Result<Modes, Failure>,
     ) -> Result<Start, Failure> {
         let names = model.names();
         let priors = &self.priors.priors;
         let flat = priors.contains(&Prior::Flat);
-        let found = find_mode(model, start).or_else(|error| self.elsewhere(model).ok_or(error));
+        let found = found.or_else(|error| self.elsewhere(model).ok_or(error));
         let (width, rows) = (names.len(), model.len());
         let exact = self.family.has_sigma() && width > rows;
         if flat && !exact {
@@ -322,8 +328,7 @@ fn free<M: Regression>(model: &M, state: &[f64], names: &[String]) -> Result<Vec
 /// Whether every row is more probable than not at `state`: log p(y|0) − log p(y|state) is then negative in every row.
 fn separable<M: Regression>(model: &M, state: &Vec<f64>) -> Result<bool, Failure> {
     let zero = vec![0.0; state.len()];
-    let mut scratch = model.scratch(Access::Blocks);
-    Ok(model.compare(state, &zero, &mut scratch).total()?.maximum < 0.0)
+    Ok(model.totals(&[(state, &zero)])?.iter().all(|rows| rows.maximum < 0.0))
 }
 
 /// A sentence about coefficients that the data hardly bound.

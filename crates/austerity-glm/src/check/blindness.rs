@@ -31,6 +31,8 @@
 //! Bounds, not predictions: each row at its worst within two posterior sds, all with one sign. Predicted standard errors are
 //! within a factor of about 3 of measured ones. Cost: a sort of N numbers, then cap·looks operations.
 
+use super::heavy::{Above, heavier_than};
+use crate::pass::Driver;
 use austerity::error::{Result, setting};
 use austerity::rule::Looks;
 use serde::{Deserialize, Serialize};
@@ -164,18 +166,23 @@ impl Falling {
     /// The scores of all rows, for strata of at most `largest` rows and a first look at `first`.
     #[must_use]
     pub fn new(scores: &[f32], largest: usize, first: usize) -> Self {
+        Self::on(&Driver::default(), scores, largest, first)
+    }
+
+    /// The same on the threads of a driver.
+    pub(crate) fn on(driver: &Driver, scores: &[f32], largest: usize, first: usize) -> Self {
         let rows = scores.len();
         let head = largest.saturating_add(rows.div_ceil(first.max(1))).min(rows);
-        let mut list = scores.to_vec();
-        let heavier = |a: &f32, b: &f32| b.total_cmp(a);
-        if 0 < head && head < rows {
-            list.select_nth_unstable_by(head - 1, heavier);
+        let Above { mut list, sum, square } = heavier_than(driver, scores, head);
+        list.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        let (top, rest) = list.split_at(head);
+        let falling: Vec<f64> = top.iter().map(|&(score, _)| f64::from(score)).collect();
+        // From the small end.
+        let (mut sum, mut square) = (sum, square);
+        for &(score, _) in rest.iter().rev() {
+            sum += f64::from(score);
+            square += f64::from(score).powi(2);
         }
-        let (top, rest) = list.split_at_mut(head);
-        top.sort_unstable_by(heavier);
-        let falling: Vec<f64> = top.iter().map(|&score| f64::from(score)).collect();
-        let sum: f64 = rest.iter().map(|&score| f64::from(score)).sum();
-        let square: f64 = rest.iter().map(|&score| f64::from(score).powi(2)).sum();
         Self { rows, tails: Tails::over(&falling, sum, square) }
     }
 
@@ -212,19 +219,13 @@ impl Falling {
 }
 
 /// Positions of the `count` rows with the largest scores, ascending. Ties go to the earlier row.
-pub(crate) fn heaviest(scores: &[f32], count: usize) -> Vec<u32> {
-    let (rows, count) = (scores.len(), count.min(scores.len()));
-    if count == 0 {
-        return Vec::new();
-    }
-    let heavier = |&a: &u32, &b: &u32| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b));
-    let mut list: Vec<u32> = (0..rows as u32).collect();
-    if count < rows {
-        list.select_nth_unstable_by(count - 1, heavier);
-        list.truncate(count);
-    }
-    list.sort_unstable();
-    list
+pub(crate) fn heaviest(driver: &Driver, scores: &[f32], count: usize) -> Vec<u32> {
+    let count = count.min(scores.len());
+    let mut list = heavier_than(driver, scores, count).list;
+    list.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut positions: Vec<u32> = list[..count].iter().map(|&(_, position)| position).collect();
+    positions.sort_unstable();
+    positions
 }
 
 /// Sums from the k-th largest number on, for k up to a head.

@@ -9,8 +9,12 @@
 //! Cost: one pass, 24 bytes per row while it lasts and 16 afterwards. Near the mode only: rows that matter elsewhere
 //! (several modes, a cold start) are not seen.
 
+use std::ops::Range;
+
 use super::blindness::{Falling, RawBlindness, SurrogateBlindness, SurrogateSettings, raw, surrogate};
+use crate::glm::influence::Influences;
 use crate::glm::{Family, Glm, Influence};
+use crate::pass::Pass;
 use austerity::error::Result;
 use austerity::model::{Mode, Model as _};
 
@@ -46,16 +50,9 @@ pub struct Leverage {
 /// Looks at every row of `model`, whose mode is given.
 pub fn check_leverage<F: Family>(model: &Glm<F>, mode: &Mode) -> Result<Leverage> {
     let rows = model.len();
-    let mut squares = Vec::with_capacity(rows);
-    let (mut scores, mut spreads) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    let (mut by_leverage, mut by_score) = (Vec::new(), Vec::new());
-    model.influences(&mode.state, &mode.covariance, |row| {
-        squares.push(row.leverage * row.leverage);
-        scores.push(row.score.min(1e18) as f32);
-        spreads.push(row.slope * row.leverage);
-        list(&mut by_leverage, row, |row| row.leverage);
-        list(&mut by_score, row, |row| row.score);
-    })?;
+    let pass = RowLeverages(Influences::new(model, &mode.state, &mode.covariance)?);
+    let Seen { mut squares, scores, mut spreads, by_leverage, by_score } =
+        model.driver().run(&pass, model)?;
     let falling = |values: &mut Vec<f64>| values.sort_unstable_by(|a, b| b.total_cmp(a));
     falling(&mut spreads);
     falling(&mut squares);
@@ -74,6 +71,51 @@ pub fn check_leverage<F: Family>(model: &Glm<F>, mode: &Mode) -> Result<Leverage
         scores,
         spreads,
     })
+}
+
+/// The pass over all rows: what each can do, in their order, and those that can do most.
+struct RowLeverages(Influences);
+
+/// What some rows can do.
+#[derive(Default)]
+struct Seen {
+    squares: Vec<f64>,
+    scores: Vec<f32>,
+    spreads: Vec<f64>,
+    by_leverage: Vec<Influence>,
+    by_score: Vec<Influence>,
+}
+
+impl<F: Family> Pass<Glm<F>> for RowLeverages {
+    type Partial = Seen;
+    const NAME: &'static str = "leverages";
+
+    fn blocks(&self, model: &Glm<F>) -> usize {
+        model.blocks().count()
+    }
+
+    fn empty(&self, _model: &Glm<F>) -> Seen {
+        Seen::default()
+    }
+
+    fn visit(&self, model: &Glm<F>, blocks: Range<usize>, _kept: &mut [f32], seen: &mut Seen) -> Result<()> {
+        self.0.visit(model, blocks, &mut |row| {
+            seen.squares.push(row.leverage * row.leverage);
+            seen.scores.push(row.score.min(1e18) as f32);
+            seen.spreads.push(row.slope * row.leverage);
+            list(&mut seen.by_leverage, row, |row| row.leverage);
+            list(&mut seen.by_score, row, |row| row.score);
+        });
+        Ok(())
+    }
+
+    fn merge(&self, earlier: &mut Seen, later: Seen) {
+        earlier.squares.extend(later.squares);
+        earlier.scores.extend(later.scores);
+        earlier.spreads.extend(later.spreads);
+        later.by_leverage.into_iter().for_each(|row| list(&mut earlier.by_leverage, row, |row| row.leverage));
+        later.by_score.into_iter().for_each(|row| list(&mut earlier.by_score, row, |row| row.score));
+    }
 }
 
 /// Keeps the rows with the largest `value`, largest first.

@@ -6,12 +6,14 @@
 //! | [`mod@design_effect`] | [`design_effect()`]: what drawing whole blocks costs against single rows |
 //! | [`leverage`] | which rows can do most, and how concentrated that is |
 //! | [`blindness`] | can a test stop without having met the rows that matter, and believe its own standard error? |
+//! | `heavy` | the rows with the largest scores, in two passes |
 //! | [`prior_conflict`] | do the prior and the data contradict each other? |
 //! | [`replication`] | how often heavy rows must be stored for that, where too many matter to be always read |
 //! | [`tails`] | mean depth of the draws in a prior's tail: was the tail reached? |
 
 pub mod blindness;
 pub mod design_effect;
+mod heavy;
 pub mod leverage;
 pub mod normality;
 pub mod prior_conflict;

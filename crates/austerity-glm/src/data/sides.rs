@@ -9,6 +9,8 @@
 //! Trials and weights are stored as they are. The means leave f32 nothing large to round. Rows are taken whole or in
 //! pieces, with the same result to the last bit.
 
+use std::ops::Range;
+
 use super::ResponseKind;
 use super::checks::{LARGEST_VALUE, check_each, check_finite_from, check_response, check_trials};
 use super::scale::{Counts, Rounding};
@@ -29,7 +31,19 @@ pub struct Sides<'a> {
     pub weights: Option<&'a [f64]>,
 }
 
-impl Sides<'_> {
+impl<'a> Sides<'a> {
+    /// Some of the rows.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> Self {
+        let part = |values: Option<&'a [f64]>| values.map(|values| &values[rows.clone()]);
+        Self {
+            response: &self.response[rows.clone()],
+            trials: part(self.trials),
+            offset: part(self.offset),
+            weights: part(self.weights),
+        }
+    }
+
     /// y − offset of every row, where that is what is stored; else the offset.
     fn centred(&self, kind: ResponseKind, out: &mut Vec<f64>) {
         out.clear();

@@ -8,17 +8,17 @@
 use std::ops::Range;
 
 use super::blocks::View;
-use super::derivative::{self, Predictor, Sums};
+use super::derivative::{self, Derivatives, Sums};
 use super::expansion::GlmExpansion;
 use super::expansion::certain::{self, CertainRows, Displacement, Predictors, Slopes};
 use super::expansion::gradient as residual_gradients;
-use super::expansion::scores;
-use super::expansion::spread::Spread;
+use super::expansion::scores::{self, Scoring};
 use super::gradient::{self, Workspace};
 use super::kernel::{self, Move, eta};
 use super::list::List;
 use super::residual::{self, Task};
-use super::{Family, Glm, Kernel as _, Step, precise, start};
+use super::start::{self, Beyond};
+use super::{Family, Glm, Kernel as _, Step, precise};
 use crate::glm::rows as single;
 use crate::simd::{Level, dispatched};
 use austerity::error::Result;
@@ -39,17 +39,17 @@ type Summarize<F> = fn(Level, &View<'_>, &Move<'_, Step<F>>, List<'_>, Cache<'_>
 type SummarizeRows<F> =
     fn(Level, &View<'_>, &Move<'_, Step<F>>, &mut dyn Iterator<Item = usize>, &mut Moments) -> Result<()>;
 type Reveal<F> = fn(Level, &View<'_>, &Move<'_, Step<F>>, Range<usize>, &mut [f64]);
-type Derivatives<F> = fn(&Glm<F>, Range<usize>, &Predictor, &[f64], &mut [f32], &mut Sums) -> Result<()>;
+type SumDerivatives<F> = fn(&Glm<F>, Range<usize>, &Derivatives, &mut [f32], &mut Sums) -> Result<()>;
 type Residuals<F> = fn(Level, &View<'_>, &Task<'_, F>, List<'_>, &mut Moments) -> Result<()>;
 type ResidualRows<F> =
     fn(Level, &View<'_>, &Task<'_, F>, &mut dyn Iterator<Item = usize>, &mut Moments) -> Result<()>;
 type ResidualReveal<F> = fn(Level, &View<'_>, &Task<'_, F>, Range<usize>, &mut [f64]);
-type Scores<F> = fn(&Glm<F>, Range<usize>, &Spread, &[f64], &[f32], &mut [f32]);
+type Scores<F> = fn(&Glm<F>, Range<usize>, Scoring<'_>, &[f32], &mut [f32]);
 type CertainChange<F> = fn(&CertainRows<F>, &Predictors, usize, f32) -> f64;
 type Certain<F> = fn(&CertainRows<F>, &Displacement<'_, F>, Option<&mut Slopes>) -> f64;
 type BatchGradient<F> = fn(&Glm<F>, Batch<'_>, &[f64], &mut Workspace);
 type ResidualGradient<F> = fn(&GlmExpansion<F>, Batch<'_>, &[f64], &mut Workspace);
-type Beyond<F> = fn(&Glm<F>, &[[f32; 2]], f32, f32) -> Vec<usize>;
+type FindBeyond<F> = fn(&Glm<F>, Range<usize>, &Beyond, &mut Vec<usize>);
 
 /// The loops of the family `F`.
 #[derive(Debug)]
@@ -57,9 +57,9 @@ pub struct Compiled<F: Family> {
     pub(super) summarize: Summarize<F>,
     pub(super) summarize_rows: SummarizeRows<F>,
     pub(super) reveal: Reveal<F>,
-    pub(super) derivatives: Derivatives<F>,
+    pub(super) derivatives: SumDerivatives<F>,
     pub(super) batch_gradient: BatchGradient<F>,
-    pub(super) beyond: Beyond<F>,
+    pub(super) beyond: FindBeyond<F>,
     pub(super) residuals: Residuals<F>,
     pub(super) residual_rows: ResidualRows<F>,
     pub(super) residual_reveal: ResidualReveal<F>,
@@ -177,15 +177,14 @@ fn reveal<F: Family>(
 fn derivatives<F: Family>(
     model: &Glm<F>,
     range: Range<usize>,
-    predictor: &Predictor,
-    extra: &[f64],
+    Derivatives { predictor, extra, level, .. }: &Derivatives,
     eta: &mut [f32],
     sums: &mut Sums,
 ) -> Result<()> {
     if model.precise {
         return precise::derivatives(model, range, &predictor.exact, extra, eta, sums);
     }
-    dispatched!(model.level, simd => derivative::pass(simd, model, range.clone(), predictor, extra, eta, sums))
+    dispatched!(*level, simd => derivative::pass(simd, model, range.clone(), predictor, extra, eta, sums))
 }
 
 /// Sums of the gradient over a batch.
@@ -194,8 +193,8 @@ fn batch_gradient<F: Family>(model: &Glm<F>, batch: Batch<'_>, extra: &[f64], wo
 }
 
 /// The blocks with an |η| beyond a limit.
-fn beyond<F: Family>(model: &Glm<F>, gamma: &[[f32; 2]], constant: f32, limit: f32) -> Vec<usize> {
-    dispatched!(model.level, simd => start::beyond(simd, model, gamma, constant, limit))
+fn beyond<F: Family>(model: &Glm<F>, range: Range<usize>, pass: &Beyond, found: &mut Vec<usize>) {
+    dispatched!(pass.level, simd => start::beyond(simd, model, range.clone(), pass, found));
 }
 
 /// Scaled moments of the residuals of the blocks of `list`.
@@ -251,12 +250,11 @@ fn residual_gradient<F: Family>(
 fn scores<F: Family>(
     model: &Glm<F>,
     range: Range<usize>,
-    spread: &Spread,
-    extra: &[f64],
+    scoring: Scoring<'_>,
     eta: &[f32],
     out: &mut [f32],
 ) {
-    dispatched!(model.level, simd => scores::pass(simd, model, range.clone(), spread, extra, eta, out));
+    dispatched!(model.level, simd => scores::pass(simd, model, range.clone(), scoring, eta, out));
 }
 
 /// The exact change of the log-likelihood of the certainty stratum when one coefficient moves.

@@ -18,12 +18,52 @@ use super::kernel::{self, Pair, Rows};
 use super::predictor;
 use super::predictor::products::{self, CrossProducts, PANEL, PanelLines, PanelOf};
 use super::{Family, Glm, Kernel as _, MOST_EXTRA};
-use crate::simd::{Lanes, lanes_sum};
+use crate::pass::Pass;
+use crate::simd::{Lanes, Level, lanes_sum};
 use austerity::error::{Error, Result};
 use austerity::model::check_length;
 
+/// The pass for the log-likelihood of all rows and its derivatives at a state, a sum over rows. It keeps η.
+#[derive(Clone, Debug)]
+pub struct Derivatives {
+    pub(super) predictor: Predictor,
+    pub(super) extra: Vec<f64>,
+    pub(super) level: Level,
+    valued: bool,
+    curved: bool,
+}
+
+impl Derivatives {
+    /// At `state`: the log density itself where it is `valued`, the Hessian where it is `curved`, the gradient in any case.
+    pub(super) fn new<F: Family>(model: &Glm<F>, state: &[f64], valued: bool, curved: bool) -> Self {
+        let extra = model.extra(state).to_vec();
+        Self { predictor: stored(model, state), extra, level: model.level, valued, curved }
+    }
+}
+
+impl<F: Family> Pass<Glm<F>> for Derivatives {
+    type Partial = Sums;
+    const NAME: &'static str = "derivatives";
+
+    fn blocks(&self, model: &Glm<F>) -> usize {
+        model.blocks().count()
+    }
+
+    fn empty(&self, model: &Glm<F>) -> Sums {
+        Sums::new(model.blocks().layout(), self.valued, self.curved)
+    }
+
+    fn visit(&self, model: &Glm<F>, blocks: Range<usize>, eta: &mut [f32], sums: &mut Sums) -> Result<()> {
+        (F::compiled().derivatives)(model, blocks, self, eta, sums)
+    }
+
+    fn merge(&self, earlier: &mut Sums, later: Sums) {
+        earlier.add(&later);
+    }
+}
+
 /// γ of a state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Predictor {
     /// 0 and γ in the order of the storage, as [`predictor::of_one`] takes them.
     coefficients: Vec<[f32; 2]>,
@@ -101,9 +141,7 @@ pub(super) fn evaluate<F: Family>(
     if let Some(hessian) = &hessian {
         check_length("hessian", parameters * parameters, hessian.len())?;
     }
-    let mut sums = Sums::new(model.blocks().layout(), valued, hessian.is_some());
-    let all = 0..model.blocks().count();
-    (F::compiled().derivatives)(model, all, &stored(model, state), model.extra(state), &mut [], &mut sums)?;
+    let sums = model.driver.run(&Derivatives::new(model, state, valued, hessian.is_some()), model)?;
     to_user(model, &sums, gradient, hessian.as_deref_mut());
     add_prior(model, state, gradient, hessian);
     let prior = model.priors.log_density(state);
@@ -120,15 +158,13 @@ pub(super) fn of_likelihood<F: Family>(
     gradient: &mut [f64],
     hessian: &mut [f64],
 ) -> Result<()> {
-    let mut sums = Sums::new(model.blocks().layout(), false, true);
-    let all = 0..model.blocks().count();
-    (F::compiled().derivatives)(model, all, &stored(model, state), model.extra(state), &mut [], &mut sums)?;
+    let sums = model.driver.run(&Derivatives::new(model, state, false, true), model)?;
     to_user(model, &sums, gradient, Some(hessian));
     Ok(())
 }
 
 /// γ of a state, as the passes take it.
-pub(super) fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> Predictor {
+fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> Predictor {
     let exact = model.exact_predictor(state);
     let size = model.coding.slots();
     Predictor {

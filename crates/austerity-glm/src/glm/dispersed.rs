@@ -13,10 +13,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::blocks::BLOCK;
 use super::expansion::centre::sampled_with;
 use super::{Family, Glm};
+use crate::pass::Pass;
 use austerity::error::Result;
 use austerity::model::Mode;
 
@@ -34,39 +36,16 @@ impl<F: Family> Glm<F> {
     /// The model of few rows that stand for all, and starts of further searches from `mode`.
     pub fn dispersed(&self, mode: &Mode) -> Result<(Self, Vec<Vec<f64>>)> {
         let size = SAMPLE.max(PER_PARAMETER * self.parameters());
-        let heavy = self.heaviest(HEAVY);
+        let heavy = self.heaviest(HEAVY)?;
         let model = sampled_with(self, size, &heavy)?;
         let starts = if F::LOCATION { self.elemental(mode, &heavy) } else { Vec::new() };
         Ok((model, starts))
     }
 
     /// Positions of the rows with the largest |x| in the units of the storage, levels apart, the largest first.
-    fn heaviest(&self, number: usize) -> Vec<u32> {
-        let blocks = self.blocks();
-        let columns = blocks.layout().columns;
-        let mut heap: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::with_capacity(number + 1);
-        for block in 0..blocks.count() {
-            let lines = blocks.block(block);
-            let mut norms = [0.0f32; BLOCK];
-            for j in 0..columns {
-                for (half, line) in lines[2 * j..2 * j + 2].iter().enumerate() {
-                    let some = &mut norms[16 * half..16 * half + 16];
-                    some.iter_mut().zip(&line.0).for_each(|(norm, x)| *norm += x * x);
-                }
-            }
-            let rows = blocks.rows().min((block + 1) * BLOCK) - block * BLOCK;
-            for (i, norm) in norms[..rows].iter().enumerate() {
-                // The bits of positive numbers are in their order.
-                let key = norm.to_bits();
-                if heap.len() < number || heap.peek().is_some_and(|Reverse((least, _))| key > *least) {
-                    heap.push(Reverse((key, (block * BLOCK + i) as u32)));
-                    if heap.len() > number {
-                        heap.pop();
-                    }
-                }
-            }
-        }
-        heap.into_sorted_vec().into_iter().map(|Reverse((_, position))| position).collect()
+    fn heaviest(&self, number: usize) -> Result<Vec<u32>> {
+        let found = self.driver.run(&Farthest { number }, self)?;
+        Ok(found.into_sorted_vec().into_iter().map(|Reverse((_, Reverse(position)))| position).collect())
     }
 
     /// The columns of a row on the user's scale, the intercept first, and y − η at `state`.
@@ -105,6 +84,66 @@ impl<F: Family> Glm<F> {
             }
         }
         starts
+    }
+}
+
+/// The pass for the rows with the largest |x|: the K largest by (|x|², earlier row), whatever the order of merging.
+struct Farthest {
+    number: usize,
+}
+
+/// The bits of |x|², which are in the order of positive numbers, and the position.
+type Far = (u32, Reverse<u32>);
+
+impl Farthest {
+    fn keep(&self, heap: &mut BinaryHeap<Reverse<Far>>, row: Far) {
+        if heap.len() < self.number || heap.peek().is_some_and(|Reverse(least)| row > *least) {
+            heap.push(Reverse(row));
+            if heap.len() > self.number {
+                heap.pop();
+            }
+        }
+    }
+}
+
+impl<F: Family> Pass<Glm<F>> for Farthest {
+    type Partial = BinaryHeap<Reverse<Far>>;
+    const NAME: &'static str = "rows far out";
+
+    fn blocks(&self, model: &Glm<F>) -> usize {
+        model.blocks().count()
+    }
+
+    fn empty(&self, _model: &Glm<F>) -> Self::Partial {
+        BinaryHeap::with_capacity(self.number + 1)
+    }
+
+    fn visit(
+        &self,
+        model: &Glm<F>,
+        blocks: Range<usize>,
+        _kept: &mut [f32],
+        heap: &mut Self::Partial,
+    ) -> Result<()> {
+        let view = model.blocks().view();
+        for block in blocks {
+            let lines = view.block(block);
+            let mut norms = [0.0f32; BLOCK];
+            for j in 0..view.layout().columns {
+                for (half, line) in lines[2 * j..2 * j + 2].iter().enumerate() {
+                    let some = &mut norms[16 * half..16 * half + 16];
+                    some.iter_mut().zip(&line.0).for_each(|(norm, x)| *norm += x * x);
+                }
+            }
+            for (i, norm) in norms[..view.rows_in(block)].iter().enumerate() {
+                self.keep(heap, (norm.to_bits(), Reverse((block * BLOCK + i) as u32)));
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, earlier: &mut Self::Partial, later: Self::Partial) {
+        later.into_iter().for_each(|Reverse(row)| self.keep(earlier, row));
     }
 }
 
@@ -153,9 +192,9 @@ mod tests {
     #[test]
     fn the_heaviest_rows_come_first() {
         let model = bundles(500);
-        let heavy = model.heaviest(12);
+        let heavy = model.heaviest(12).unwrap();
         let rows: Vec<usize> = heavy.iter().map(|&p| model.original(p as usize)).collect();
         assert!(rows[..10].iter().all(|&row| row >= 500), "{rows:?}");
-        assert_eq!(model.heaviest(1000).len(), 510);
+        assert_eq!(model.heaviest(1000).unwrap().len(), 510);
     }
 }

@@ -15,6 +15,8 @@
 //! Cost: N·d²/2 multiply-adds (N·d for every factor, whatever its levels) and 7·N derivatives (or more) in f64: about a second for a million rows of 40 columns. Reads
 //! nothing but the data, so it sees the rows that no sample has met; it does not see far from the mode.
 
+use std::ops::Range;
+
 use nalgebra::DMatrix;
 
 use super::blocks::BLOCK;
@@ -55,30 +57,43 @@ struct Factor {
     columns: Vec<Vec<f64>>,
 }
 
-impl<F: Family> Glm<F> {
-    /// Visits every row in storage order with what it can do, given the mode and the Laplace covariance (d × d, row by
-    /// row), as [`find_mode`](austerity::model::find_mode) returns them. Rows of weight 0 can do nothing.
-    pub fn influences(
-        &self,
-        state: &[f64],
-        covariance: &[f64],
-        mut visit: impl FnMut(Influence),
-    ) -> Result<()> {
-        let size = self.parameters();
+/// The question what each row can do, as passes ask it: the mode and the factor of its covariance in the units of the storage.
+pub(crate) struct Influences {
+    factor: Factor,
+    /// γ in the order of the storage, its constant last.
+    gamma: Vec<f64>,
+    extra: Vec<f64>,
+    /// Scale of the likelihood in η.
+    unit: f64,
+}
+
+impl Influences {
+    pub(crate) fn new<F: Family>(model: &Glm<F>, state: &[f64], covariance: &[f64]) -> Result<Self> {
+        let size = model.parameters();
         check_length("state", size, state.len())?;
         check_length("covariance", size * size, covariance.len())?;
-        let factor = self.factor(covariance)?;
-        let (gamma, extra) = (self.exact_predictor(state), self.extra(state));
-        let unit = self.family.unit(extra);
-        let blocks = self.blocks().view();
-        let layout = blocks.layout();
-        let mut moved = vec![[0.0f64; BLOCK]; factor.constant.len()];
-        for block in 0..blocks.count() {
-            let lines = blocks.block(block);
+        let factor = model.factor(covariance)?;
+        let (gamma, extra) = (model.exact_predictor(state), model.extra(state).to_vec());
+        let unit = model.family.unit(&extra);
+        Ok(Self { factor, gamma, extra, unit })
+    }
+
+    /// Visits the rows of some blocks.
+    pub(crate) fn visit<F: Family>(
+        &self,
+        model: &Glm<F>,
+        blocks: Range<usize>,
+        visit: &mut impl FnMut(Influence),
+    ) {
+        let view = model.blocks().view();
+        let layout = view.layout();
+        let mut moved = vec![[0.0f64; BLOCK]; self.factor.constant.len()];
+        for block in blocks {
+            let lines = view.block(block);
             let value = |place: usize, i: usize| f64::from(lines[2 * place + i / 16].0[i % 16]);
-            let eta = precise::predictor(layout, lines, &gamma);
-            moved.iter_mut().zip(&factor.constant).for_each(|(m, &c)| *m = [c; BLOCK]);
-            let (dense, table) = factor.columns.split_at(layout.columns);
+            let eta = precise::predictor(layout, lines, &self.gamma);
+            moved.iter_mut().zip(&self.factor.constant).for_each(|(m, &c)| *m = [c; BLOCK]);
+            let (dense, table) = self.factor.columns.split_at(layout.columns);
             for (j, column) in dense.iter().enumerate() {
                 let x: [f64; BLOCK] = std::array::from_fn(|i| value(j, i));
                 for (moved, &entry) in moved.iter_mut().zip(column) {
@@ -90,21 +105,13 @@ impl<F: Family> Glm<F> {
                     moved.iter_mut().zip(&table[place]).for_each(|(moved, entry)| moved[i] += entry);
                 }
             }
-            for i in 0..blocks.rows_in(block) {
+            for i in 0..view.rows_in(block) {
                 let side = |place: Option<usize>, missing: f64| place.map_or(missing, |p| value(p, i));
                 let leverage = moved.iter().map(|m| m[i] * m[i]).sum::<f64>().sqrt();
                 let eta = eta[i] + side(layout.offset, 0.0);
                 let (response, trials) = (value(layout.response, i), side(layout.trials, 0.0));
+                let [slope, third] = self.largest(&model.family, (eta, leverage), response, trials);
                 let weight = side(layout.weight, 1.0);
-                let (mut slope, mut third) = (0.0f64, 0.0f64);
-                let steps = (2.0 * REACH * leverage / (SPACING * unit)).ceil();
-                let steps = steps.clamp(FEWEST_STEPS, MOST_STEPS);
-                for k in 0..=steps as u32 {
-                    let place = REACH * (2.0 * f64::from(k) / steps - 1.0);
-                    let [a, _, c] =
-                        self.family.row_derivatives(extra, eta + place * leverage, response, trials);
-                    (slope, third) = (slope.max(a.abs()), third.max(c.abs()));
-                }
                 let least = |value: f64| if weight == 0.0 { 0.0 } else { value.min(LARGEST_SCORE) };
                 visit(Influence {
                     position: block * BLOCK + i,
@@ -114,6 +121,39 @@ impl<F: Family> Glm<F> {
                 });
             }
         }
+    }
+
+    /// The largest first and third derivatives of a row within two posterior sds.
+    fn largest<F: Family>(
+        &self,
+        family: &F,
+        (eta, leverage): (f64, f64),
+        response: f64,
+        trials: f64,
+    ) -> [f64; 2] {
+        let (mut slope, mut third) = (0.0f64, 0.0f64);
+        let steps = (2.0 * REACH * leverage / (SPACING * self.unit)).ceil();
+        let steps = steps.clamp(FEWEST_STEPS, MOST_STEPS);
+        for k in 0..=steps as u32 {
+            let place = REACH * (2.0 * f64::from(k) / steps - 1.0);
+            let [a, _, c] = family.row_derivatives(&self.extra, eta + place * leverage, response, trials);
+            (slope, third) = (slope.max(a.abs()), third.max(c.abs()));
+        }
+        [slope, third]
+    }
+}
+
+impl<F: Family> Glm<F> {
+    /// Visits every row in storage order with what it can do, given the mode and the Laplace covariance (d × d, row by
+    /// row), as [`find_mode`](austerity::model::find_mode) returns them. Rows of weight 0 can do nothing.
+    pub fn influences(
+        &self,
+        state: &[f64],
+        covariance: &[f64],
+        mut visit: impl FnMut(Influence),
+    ) -> Result<()> {
+        let all = 0..self.blocks().count();
+        Influences::new(self, state, covariance)?.visit(self, all, &mut visit);
         Ok(())
     }
 

@@ -19,6 +19,7 @@
 //! | [`gradient`] | the gradient of a batch of blocks |
 //! | [`influence`] | what each row can do: its leverage, spread and third-order score |
 //! | `dispersed` | few rows that show every mode, and starts that rows of high leverage suggest |
+//! | `totals` | the totals of several moves in one pass |
 //! | `start` | whether a state gives every row a probability |
 //!
 //! States are on the scale of the user's columns. The storage holds (x − shift)/scale, so inside γ_j = β_j·scale_j
@@ -53,16 +54,19 @@ pub mod residual;
 pub mod rows;
 mod start;
 mod tiles;
+mod totals;
 
 #[cfg(test)]
 mod tests;
 
 use fearless_simd::Simd;
 
+use crate::pass::Driver;
 use crate::simd::{self, Level};
 use crate::{CheckedData, Priors, Store, WithPriors};
 use austerity::error::{Error, Result};
 use austerity::model::{Access, Curvature, Gradient, Model, Parameters, check_length, fingerprint};
+use austerity::population::Moments;
 
 pub use blocks::Blocks;
 pub use compiled::Compiled;
@@ -100,6 +104,8 @@ pub struct Glm<F: Family> {
     level: Level,
     /// Whether totals, derivatives and the certainty stratum are computed in double precision.
     precise: bool,
+    /// Who runs passes over all rows.
+    driver: Driver,
 }
 
 impl<F: Family> Glm<F> {
@@ -145,6 +151,7 @@ impl<F: Family> Glm<F> {
             priors,
             level: simd::detected(),
             precise: precise::is_needed(&store),
+            driver: Driver::default(),
             store,
         })
     }
@@ -153,6 +160,26 @@ impl<F: Family> Glm<F> {
     #[must_use]
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = level;
+        self
+    }
+
+    /// The same model, whose passes over all rows run on so many threads (one unless told). No result depends on it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.driver = self.driver.with_threads(threads);
+        self
+    }
+
+    /// Who runs passes over all rows.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The same model with another driver of its passes.
+    #[must_use]
+    pub fn with_driver(mut self, driver: Driver) -> Self {
+        self.driver = driver;
         self
     }
 
@@ -255,6 +282,10 @@ impl<F: Family> Model for Glm<F> {
         Ratio::new(self, from, to, scratch)
     }
 
+    fn totals(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<Moments>> {
+        self.driver.run(&totals::Totals { moves }, self)
+    }
+
     fn original_row(&self, position: usize) -> usize {
         self.original(position)
     }
@@ -311,5 +342,9 @@ impl<F: Family> Gradient for Glm<F> {
 impl<F: Family> Curvature for Glm<F> {
     fn hessian(&self, state: &Vec<f64>, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64> {
         derivative::evaluate(self, state, gradient, Some(hessian), true)
+    }
+
+    fn derivatives(&self, state: &Vec<f64>, gradient: &mut [f64], hessian: &mut [f64]) -> Result<()> {
+        derivative::evaluate(self, state, gradient, Some(hessian), false).map(drop)
     }
 }

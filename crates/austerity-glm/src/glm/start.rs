@@ -4,49 +4,91 @@
 //! products in f32 finds the blocks that are safe ([`Family::finite_within`]); the rows of the others are evaluated
 //! in f64. Cost: half a pass of the hot loop.
 
+use std::ops::Range;
+
 use fearless_simd::Simd;
 
 use super::blocks::BLOCK;
 use super::families::logistic::within;
 use super::{Family, Glm, kernel, precise, predictor};
+use crate::pass::Pass;
+use crate::simd::Level;
 use austerity::error::{Error, Result};
 
 /// Refuses a state at which the log-likelihood of some row is −∞ or NaN.
 pub(super) fn check<F: Family>(model: &Glm<F>, state: &[f64]) -> Result<()> {
     let (exact, extra, size) = (model.exact_predictor(state), model.extra(state), model.coding.slots());
     let rounded = |value: f64| value.clamp(-1e30, 1e30) as f32;
-    let gamma: Vec<[f32; 2]> = exact[..size].iter().map(|&g| [0.0, rounded(g)]).collect();
-    let limit = model.family.finite_within(extra);
-    let unsafe_blocks = (F::compiled().beyond)(model, &gamma, rounded(exact[size]), limit);
-    for block in unsafe_blocks {
+    let pass = Beyond {
+        gamma: exact[..size].iter().map(|&g| [0.0, rounded(g)]).collect(),
+        constant: rounded(exact[size]),
+        limit: model.family.finite_within(extra),
+        level: model.level,
+    };
+    for block in model.driver.run(&pass, model)? {
         rows(model, block, &exact, extra)?;
     }
     Ok(())
 }
 
-/// The blocks with an |η| beyond `limit`.
+/// The pass for the blocks with an |η| beyond a limit, in their order.
+#[derive(Debug)]
+pub(super) struct Beyond {
+    gamma: Vec<[f32; 2]>,
+    constant: f32,
+    limit: f32,
+    pub(super) level: Level,
+}
+
+impl<F: Family> Pass<Glm<F>> for Beyond {
+    type Partial = Vec<usize>;
+    const NAME: &'static str = "starts";
+
+    fn blocks(&self, model: &Glm<F>) -> usize {
+        model.blocks().count()
+    }
+
+    fn empty(&self, _model: &Glm<F>) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn visit(
+        &self,
+        model: &Glm<F>,
+        blocks: Range<usize>,
+        _kept: &mut [f32],
+        found: &mut Vec<usize>,
+    ) -> Result<()> {
+        (F::compiled().beyond)(model, blocks, self, found);
+        Ok(())
+    }
+
+    fn merge(&self, earlier: &mut Vec<usize>, later: Vec<usize>) {
+        earlier.extend(later);
+    }
+}
+
+/// Adds those of the blocks `range` with an |η| beyond the limit.
 #[inline(always)]
 pub(super) fn beyond<S: Simd, F: Family>(
     simd: S,
     model: &Glm<F>,
-    gamma: &[[f32; 2]],
-    constant: f32,
-    limit: f32,
-) -> Vec<usize> {
+    range: Range<usize>,
+    Beyond { gamma, constant, limit, .. }: &Beyond,
+    found: &mut Vec<usize>,
+) {
     let blocks = &model.blocks().view();
-    let mut found = Vec::new();
-    for block in 0..blocks.count() {
+    for block in range {
         let lines = blocks.block(block);
-        let mut eta = predictor::of_one(simd, blocks.layout(), lines, gamma, constant);
+        let mut eta = predictor::of_one(simd, blocks.layout(), lines, gamma, *constant);
         if let Some(place) = blocks.layout().offset {
             let offset = kernel::column(simd, lines, place);
             eta = [eta[0] + offset[0], eta[1] + offset[1]];
         }
-        if !within(simd, eta, limit) {
+        if !within(simd, eta, *limit) {
             found.push(block);
         }
     }
-    found
 }
 
 /// Refuses the first impossible row of `block`.

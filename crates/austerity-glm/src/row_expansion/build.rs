@@ -17,6 +17,7 @@ use super::residuals::RowMemory;
 use super::{RowExpansion, RowExpansionReport};
 use crate::check::blindness::{Falling, Stratum, SurrogateSettings, heaviest, surrogate};
 use crate::own::RowCurvature;
+use crate::pass::Driver;
 use austerity::error::{Error, Result, setting};
 use austerity::model::check_length;
 use austerity::model::mode::laplace;
@@ -103,7 +104,7 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
         let (apart, predicted) = match (&scores, certainty) {
             (Some(scores), _) => {
                 let chosen = choose(scores, stratum)?;
-                (heaviest(scores, chosen.rows), Some(chosen))
+                (heaviest(&Driver::default(), scores, chosen.rows), Some(chosen))
             }
             (None, Certainty::Rows(rows)) => (positions(model, rows)?, None),
             (None, _) => (Vec::new(), None),

@@ -12,11 +12,12 @@ use super::{Order, Store, StoredColumn};
 use crate::data::summary::ColumnSummary;
 use crate::data::{SidePlan, Sides, Transform};
 use crate::glm::blocks::{BLOCK, Blocks, Layout, Line, ZERO};
-use crate::memory::filled;
+use crate::memory::filled_on;
 use crate::simd::{detected, dispatched};
 use crate::{CheckedData, ResponseKind};
 use austerity::error::Result;
 use austerity::model::check_length;
+use austerity::parallel;
 
 /// A store in the making.
 ///
@@ -43,8 +44,9 @@ pub struct StoreBuilder {
     blueprint: Blueprint,
     layout: Layout,
     lines: Vec<Line>,
+    threads: usize,
     /// How rows move, when whole columns come.
-    moves: Option<Arc<Moves>>,
+    moves: Option<Arc<RowMoves>>,
     /// Position of every row, when pieces come.
     places: Option<Vec<u32>>,
     /// Rows filled of every column of a block.
@@ -55,29 +57,46 @@ pub struct StoreBuilder {
 /// Puts whole columns into the order of the storage, on any thread.
 #[derive(Clone, Debug)]
 pub struct Shuffler {
-    moves: Arc<Moves>,
+    moves: Arc<RowMoves>,
     intercept: bool,
     spare: Spare,
 }
 
 /// Rows read at random in one pass: a megabyte of single precision.
 const PASS_ROWS: usize = 1 << 18;
+/// Rows of side columns prepared together.
+const SIDE_ROWS: usize = 1 << 16;
+/// Fewer blocks than this are not worth a second thread.
+const WORTH_A_THREAD: usize = 1 << 12;
 
 /// How rows move into the order of the storage: passes over neighbouring rows, each a list of (position, row) by position.
 #[derive(Debug)]
-struct Moves {
+pub struct RowMoves {
+    order: Order,
     rows: usize,
     passes: Vec<Vec<(u32, u32)>>,
 }
 
-impl Moves {
-    fn new(order: &[u32]) -> Self {
-        let mut passes = vec![Vec::new(); order.len().div_ceil(PASS_ROWS)];
-        passes.iter_mut().for_each(|pass| pass.reserve_exact(PASS_ROWS.min(order.len())));
-        for (position, &row) in order.iter().enumerate() {
-            passes[row as usize / PASS_ROWS].push((position as u32, row));
-        }
-        Self { rows: order.len(), passes }
+impl RowMoves {
+    /// Of an order of so many rows, on threads. It depends on nothing else, so that it can be made while columns are read.
+    #[must_use]
+    pub fn new(order: Order, rows: usize, threads: usize) -> Self {
+        let list = order.list(rows);
+        let passes: Vec<usize> = (0..rows.div_ceil(PASS_ROWS)).collect();
+        // Every thread looks at the whole list for the rows of its passes.
+        let share = passes.len().div_ceil(threads.max(1)).max(1);
+        let shares: Vec<&[usize]> = passes.chunks(share).collect();
+        let made = parallel::map(threads, &shares, |share| {
+            let mut passes = vec![Vec::with_capacity(PASS_ROWS.min(rows)); share.len()];
+            for (position, &row) in list.iter().enumerate() {
+                let pass = (row as usize / PASS_ROWS).wrapping_sub(share[0]);
+                if let Some(pass) = passes.get_mut(pass) {
+                    pass.push((position as u32, row));
+                }
+            }
+            passes
+        });
+        Self { order, rows, passes: made.into_iter().flatten().collect() }
     }
 }
 
@@ -146,11 +165,22 @@ impl StoreBuilder {
             blueprint,
             layout,
             lines: Vec::new(),
+            threads: 1,
             moves: None,
             places: None,
             filled: vec![0; layout.width],
             spare: Spare::default(),
         }
+    }
+
+    /// The same, filled on so many threads, with the moves of its rows where they are made already.
+    #[must_use]
+    pub fn on_threads(mut self, threads: usize, moves: Option<RowMoves>) -> Self {
+        let fits =
+            |moves: &RowMoves| moves.order == self.blueprint.order() && moves.rows == self.blueprint.rows();
+        self.moves = moves.filter(fits).map(Arc::new);
+        self.threads = threads.max(1);
+        self
     }
 
     /// The plan.
@@ -191,7 +221,8 @@ impl StoreBuilder {
     /// What puts whole columns into the order of this store.
     pub fn shuffler(&mut self) -> Shuffler {
         let (rows, order) = (self.blueprint.rows(), self.blueprint.order());
-        let moves = self.moves.get_or_insert_with(|| Arc::new(Moves::new(&order.list(rows))));
+        let threads = self.threads;
+        let moves = self.moves.get_or_insert_with(|| Arc::new(RowMoves::new(order, rows, threads)));
         let intercept = self.blueprint.intercept();
         Shuffler { moves: Arc::clone(moves), intercept, spare: self.spare.clone() }
     }
@@ -213,22 +244,37 @@ impl StoreBuilder {
     /// The memory of the blocks is there.
     fn prepare(&mut self) {
         if self.lines.is_empty() {
-            self.lines = filled(self.blueprint.rows().div_ceil(BLOCK) * self.layout.lines(), ZERO);
+            let count = self.blueprint.rows().div_ceil(BLOCK) * self.layout.lines();
+            self.lines = filled_on(self.threads, count, ZERO);
         }
     }
 
-    /// Writes columns that are in the order of the storage to their places in the blocks.
+    /// Writes columns that are in the order of the storage to their places in the blocks, every thread to its own blocks.
     fn put_columns(&mut self, columns: &[(usize, Vec<f32>)]) {
         self.prepare();
-        for (number, block) in self.lines.chunks_exact_mut(self.layout.lines()).enumerate() {
-            for (column, values) in columns {
-                let halves = &mut block[2 * column..][..2];
-                let values = &values[number * BLOCK..values.len().min((number + 1) * BLOCK)];
-                for (half, values) in halves.iter_mut().zip(values.chunks(BLOCK / 2)) {
-                    half.0[..values.len()].copy_from_slice(values);
+        let stride = self.layout.lines();
+        let blocks = self.lines.len() / stride;
+        let share = if blocks < WORTH_A_THREAD { blocks } else { blocks.div_ceil(self.threads) }.max(1);
+        let put = &|first: usize, lines: &mut [Line]| {
+            for (block, lines) in lines.chunks_exact_mut(stride).enumerate() {
+                let start = (first + block) * BLOCK;
+                for (column, values) in columns {
+                    let halves = &mut lines[2 * column..][..2];
+                    let values = &values[start..values.len().min(start + BLOCK)];
+                    for (half, values) in halves.iter_mut().zip(values.chunks(BLOCK / 2)) {
+                        half.0[..values.len()].copy_from_slice(values);
+                    }
                 }
             }
-        }
+        };
+        std::thread::scope(|scope| {
+            let mut shares = self.lines.chunks_mut(share * stride).enumerate();
+            let own = shares.next();
+            for (number, lines) in shares {
+                scope.spawn(move || put(number * share, lines));
+            }
+            own.into_iter().for_each(|(_, lines)| put(0, lines));
+        });
         columns.iter().for_each(|(column, values)| self.filled[*column] += values.len());
     }
 
@@ -303,13 +349,7 @@ impl StoreBuilder {
     pub fn fill_sides(&mut self, first: usize, sides: &Sides<'_>) -> Result<()> {
         self.blueprint.observe_sides(sides);
         if sides.response.len() == self.blueprint.rows() {
-            let rows = self.blueprint.rows();
-            let mut stored: Vec<Vec<f32>> = vec![Vec::new(); self.layout.width];
-            self.blueprint.each_side(sides, |place, _, value| stored[place].push(value));
-            let shuffler = self.shuffler();
-            for (place, stored) in stored.iter().enumerate().filter(|(_, stored)| stored.len() == rows) {
-                self.put_columns(&[(place, shuffler.in_order(stored))]);
-            }
+            self.fill_all_sides(sides);
             return Ok(());
         }
         self.piece(first, sides.response.len())?;
@@ -320,6 +360,26 @@ impl StoreBuilder {
             filled[column] += 1;
         });
         Ok(())
+    }
+
+    /// Stores the side columns of all rows.
+    fn fill_all_sides(&mut self, sides: &Sides<'_>) {
+        let (rows, width, blueprint) = (self.blueprint.rows(), self.layout.width, &self.blueprint);
+        let firsts: Vec<usize> = (0..rows).step_by(SIDE_ROWS).collect();
+        let pieces = parallel::map(self.threads, &firsts, |&first| {
+            let piece = sides.rows(first..rows.min(first + SIDE_ROWS));
+            let mut stored: Vec<Vec<f32>> = vec![Vec::new(); width];
+            blueprint.each_side(&piece, |place, _, value| stored[place].push(value));
+            stored
+        });
+        let shuffler = self.shuffler();
+        let places: Vec<usize> =
+            (0..width).filter(|&place| pieces.iter().any(|p| !p[place].is_empty())).collect();
+        let ordered = parallel::map(self.threads, &places, |&place| {
+            let stored = pieces.iter().map(|piece| &piece[place][..]).collect::<Vec<_>>().concat();
+            (place, shuffler.in_order(&stored))
+        });
+        self.put_columns(&ordered);
     }
 
     /// Prepares for rows from `first` on.

@@ -29,7 +29,7 @@ use austerity::error::{Error, Result};
 use austerity::model::{check_length, storage_order};
 
 pub use blueprint::Blueprint;
-pub use builder::{ShuffledColumn, Shuffler, StoreBuilder};
+pub use builder::{RowMoves, ShuffledColumn, Shuffler, StoreBuilder};
 
 /// How a column is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

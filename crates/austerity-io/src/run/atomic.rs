@@ -16,11 +16,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use austerity::parallel;
+
 use crate::error::{Error, Result};
 use crate::temporary;
 
 /// Files on their way at most: systems allow a process 256 or 1024 open ones.
 const MOST_OPEN_FILES: usize = 64;
+
+/// Files that are brought to the disk at the same time: a journal commits once for all that wait together, and each alone would wait for a turn of its own.
+const AT_ONCE: usize = 16;
 
 /// Writes a file that is there whole or not at all, durably.
 pub fn write_file(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
@@ -81,10 +86,11 @@ impl Batch {
 
     /// Brings the content to the disk, still under the temporary names.
     pub(super) fn sync(&self) -> Result<()> {
-        let sync =
-            |Pending { file, target, .. }: &Pending| file.sync_all().map_err(Error::io("write", target));
         let due = |pending: &&Pending| !self.lazy && !is_volatile(&pending.target);
-        self.pending.iter().filter(due).try_for_each(sync)
+        let due: Vec<&Pending> = self.pending.iter().filter(due).collect();
+        let sync =
+            |_, pending: &&Pending| pending.file.sync_all().map_err(Error::io("write", &pending.target));
+        parallel::each(AT_ONCE, &due, sync).map(drop)
     }
 
     /// Makes everything written durable under its own name.
@@ -108,7 +114,10 @@ impl Batch {
         match failure {
             Some(error) => Err(error),
             None if self.lazy => Ok(()),
-            None => folders.iter().try_for_each(|folder| sync_folder(folder)),
+            None => {
+                let folders: Vec<PathBuf> = folders.into_iter().collect();
+                parallel::each(AT_ONCE, &folders, |_, folder| sync_folder(folder)).map(drop)
+            }
         }
     }
 }

@@ -148,7 +148,6 @@ fn scatter(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     let (rows, width) = (blueprint.rows(), blueprint.layout().width);
-    let mut keys = shuffle_keys(seed);
     // A row of reference levels.
     let mut template = vec![0f32; width];
     let single = intake.features.iter().filter(|feature| !feature.filling.is_factor());
@@ -189,7 +188,7 @@ fn scatter(
                 (Filled::Codes(_), _) => {}
             }
         }
-        for (at, (row, key)) in stored.chunks_exact(width).zip(&mut keys).enumerate() {
+        for (at, (row, key)) in stored.chunks_exact(width).zip(shuffle_keys(seed, first)).enumerate() {
             buckets.push(key, (first + at) as u32, row)?;
         }
         progress(Progress::Scatter { done: first + count, rows });

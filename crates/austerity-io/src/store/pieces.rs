@@ -88,9 +88,7 @@ fn of_blocks(store: &Store, threads: usize) -> Vec<u32> {
 }
 
 fn each<T: Sync>(threads: usize, stretches: &[T], work: impl Fn(&T) -> Vec<u32> + Sync) -> Vec<u32> {
-    let done =
-        parallel::each(threads, stretches, |_, stretch| Ok::<_, std::convert::Infallible>(work(stretch)));
-    done.unwrap_or_default().concat()
+    parallel::map(threads, stretches, work).concat()
 }
 
 /// The checksum of the data, from the sums of the blocks.

@@ -71,6 +71,13 @@ pub enum Column {
     },
 }
 
+impl Default for Column {
+    /// No numbers.
+    fn default() -> Self {
+        Self::Numbers(Vec::new())
+    }
+}
+
 impl Column {
     /// Rows.
     #[must_use]

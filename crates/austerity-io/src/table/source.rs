@@ -104,10 +104,15 @@ impl Source {
         };
         let mut columns: Vec<Option<Column>> = vec![None; names.len()];
         if let Kind::Parquet = &self.kind {
-            self.each_column(&names, self.threads, &|_, column| Ok(column), &mut |position, column| {
-                columns[position] = Some(column);
-                Ok(())
-            })?;
+            self.each_column(
+                &names,
+                self.threads,
+                &|_, column| Ok(std::mem::take(column)),
+                &mut |position, column| {
+                    columns[position] = Some(column);
+                    Ok(())
+                },
+            )?;
         } else {
             let mut truths_allowed = vec![false; names.len()];
             self.scan(&names, as_text, &mut |_, chunks| {
@@ -170,19 +175,21 @@ impl Source {
         &self,
         columns: &[String],
         threads: usize,
-        work: &(dyn Fn(usize, Column) -> Result<T> + Sync),
+        work: &(dyn Fn(usize, &mut Column) -> Result<T> + Sync),
         take: &mut dyn FnMut(usize, T) -> Result<()>,
     ) -> Result<()> {
         let chosen = names::resolve(&self.path, &self.schema.names, Some(columns))?;
         match &self.kind {
             Kind::Parquet => parquet::each(&self.path, &self.schema, (&chosen, threads), work, take),
-            Kind::Memory(table) => chosen
-                .iter()
-                .enumerate()
-                .try_for_each(|(position, &j)| take(position, work(position, table.columns[j].clone())?)),
+            Kind::Memory(table) => chosen.iter().enumerate().try_for_each(|(position, &j)| {
+                take(position, work(position, &mut table.columns[j].clone())?)
+            }),
             Kind::Csv(_) | Kind::Npy(_) => columns.iter().enumerate().try_for_each(|(position, name)| {
                 let table = self.read(Some(std::slice::from_ref(name)))?;
-                table.columns.into_iter().try_for_each(|column| take(position, work(position, column)?))
+                table
+                    .columns
+                    .into_iter()
+                    .try_for_each(|mut column| take(position, work(position, &mut column)?))
             }),
         }
     }

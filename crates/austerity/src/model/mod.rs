@@ -23,7 +23,7 @@ use crate::population::{Moments, Population, together};
 pub use crate::population::Access;
 pub use from_fn::{FromFn, from_fn};
 pub use log_density::LogDensity;
-pub use mode::{Mode, covariance_at, find_mode};
+pub use mode::{Mode, covariance_at, find_mode, find_mode_near};
 pub use rows::{check_length, check_rows, check_state, shuffle_keys, storage_order};
 
 /// A posterior over states, given N rows.
@@ -175,4 +175,9 @@ pub trait Gradient: Model {
 pub trait Curvature: Gradient {
     /// Log posterior density at `state` up to a constant; its gradient goes to `gradient`, its d × d Hessian, row by row, to `hessian`.
     fn hessian(&self, state: &Self::State, gradient: &mut [f64], hessian: &mut [f64]) -> Result<f64>;
+
+    /// Gradient and Hessian alone, to the same bits: for models where the density itself costs more.
+    fn derivatives(&self, state: &Self::State, gradient: &mut [f64], hessian: &mut [f64]) -> Result<()> {
+        self.hessian(state, gradient, hessian).map(drop)
+    }
 }

@@ -7,6 +7,8 @@
 //! Cost: one reading of the data, and the arithmetic of each population. Worth it where a pass waits for memory; for
 //! data that fit the cache it is no slower than one total after the other.
 
+use std::ops::Range;
+
 use crate::BLOCK_ROWS;
 use crate::error::Result;
 use crate::population::{Moments, Population};
@@ -26,19 +28,29 @@ pub fn totals<P: Population>(populations: &mut [P], bytes_per_row: usize) -> Res
     if populations.iter().any(|population| population.row_cost().scanned == 0 || population.len() != rows) {
         return populations.iter_mut().map(Population::total).collect();
     }
+    let mut totals = vec![Moments::EMPTY; populations.len()];
+    add_blocks(populations, bytes_per_row, 0..rows.div_ceil(BLOCK_ROWS), &mut totals)?;
+    Ok(totals)
+}
+
+/// Adds the moments of the numbers of some blocks of 32 rows to the total of each population.
+pub fn add_blocks<P: Population>(
+    populations: &mut [P],
+    bytes_per_row: usize,
+    blocks: Range<usize>,
+    totals: &mut [Moments],
+) -> Result<()> {
     let bytes = BLOCK_ROWS * if bytes_per_row == 0 { USUAL_ROW_BYTES } else { bytes_per_row };
     let stretch = (STRETCH / bytes).max(1).next_multiple_of(WHOLE);
-    let count = rows.div_ceil(BLOCK_ROWS);
-    let mut totals = vec![Moments::EMPTY; populations.len()];
     let mut list: Vec<u32> = Vec::with_capacity(stretch);
-    for start in (0..count).step_by(stretch) {
+    for start in blocks.clone().step_by(stretch) {
         list.clear();
-        list.extend((start..(start + stretch).min(count)).map(|block| block as u32));
-        for (population, total) in populations.iter_mut().zip(&mut totals) {
+        list.extend((start..(start + stretch).min(blocks.end)).map(|block| block as u32));
+        for (population, total) in populations.iter_mut().zip(&mut *totals) {
             population.summarize(&list, BLOCK_ROWS, total)?;
         }
     }
-    Ok(totals)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::cubic::{Cubic, LARGEST};
 use super::limit::Collected;
 use super::scores;
 use super::{CertainRows, ExpansionReport, GlmExpansion, Limit, Line, centre};
-use crate::check::blindness::{Falling, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
+use crate::check::blindness::{Falling, Stratum, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
 use crate::check::replication::{Replication, replicate};
 use crate::glm::blocks::{BLOCK, Blocks, View};
 use crate::glm::derivative;
@@ -89,60 +89,17 @@ impl<F: Family> GlmExpansion<F> {
     /// ```
     pub fn new(model: &Glm<F>, start: &[f64], settings: &ExpansionSettings) -> Result<Self> {
         let begun = Instant::now();
-        if !(1..=3).contains(&settings.order) {
-            return Err(setting("order of the expansion", settings.order, "1, 2 or 3"));
-        }
-        if settings.order == 3 && model.parameters() > LARGEST {
-            return Err(setting(
-                "order of the expansion",
-                format!("3, {} with {} parameters", F::NAME, model.parameters()),
-                "3 with at most 64 parameters",
-            ));
-        }
-        let threads = settings.threads.max(1);
-        let centre = centre::find(model, start, settings.fixed, threads)?;
+        check_order(model, settings.order)?;
+        let threaded = &model.clone().with_threads(settings.threads);
+        let centre = centre::find(threaded, start, settings.fixed)?;
         let settings = &ExpansionSettings { stratum: moved(settings, &centre), ..settings.clone() };
-        let largest = settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum);
-        let weighed = |third: bool| -> Result<_> {
-            let (scores, collected) = scores::of_all(model, &centre, third, settings.order > 1, threads)?;
-            let falling = Falling::new(&scores[..model.blocks().rows()], largest, settings.stratum.first / 2);
-            let found = surrogate(&falling, &settings.stratum)?;
-            let copies = copies(&scores[..model.blocks().rows()], &found, settings)?;
-            Ok((scores, falling, found, copies, collected))
-        };
-        let (mut order, mut all) = (settings.order, weighed(settings.order == 3)?);
-        if order == 2 && settings.raise && model.parameters() <= LARGEST {
-            let cost = cost_of(&all.2, all.3.as_ref(), settings);
-            let (rows, d) = (model.blocks().rows(), model.parameters());
-            // Decisions that read a first look and no more gain where a limit settles them without.
-            let left = cost * left_open(all.4.as_ref());
-            if cost > worth_raising(rows, d, settings) {
-                let raised = weighed(true)?;
-                // A term of the third order costs about as much as reading d²/12 rows more.
-                let term = (d * d) as f64 / 12.0;
-                if 2.0 * (cost_of(&raised.2, raised.3.as_ref(), settings) + term) < cost {
-                    (order, all) = (3, raised);
-                }
-            } else if cost <= 2.0 * settings.stratum.first as f64 && left > worth_settling(rows, d) {
-                let raised = weighed(true)?;
-                let cost = cost_of(&raised.2, raised.3.as_ref(), settings);
-                if 2.0 * cost * left_open(raised.4.as_ref()) < left {
-                    (order, all) = (3, raised);
-                }
-            }
+        let (order, weighed) = weighed(threaded, &centre, settings)?;
+        let chosen = weighed.stratum(settings)?;
+        let mut apart = heaviest(&threaded.driver, &weighed.scores, chosen.rows);
+        if settings.stratum_rows.is_none() && weighed.copies.is_none() {
+            apart = completed(threaded, apart);
         }
-        let (scores, falling, found, copies, collected) = all;
-        // Blind within the limits: the largest stratum is the best there is, and the report says what it is worth.
-        let chosen = match (settings.stratum_rows, &copies, found.chosen) {
-            (Some(rows), ..) => falling.stratum(rows, &settings.stratum)?,
-            (None, Some(copies), _) => copies.stratum,
-            (None, None, Some(chosen)) => chosen,
-            (None, None, None) => falling.stratum(largest, &settings.stratum)?,
-        };
-        let mut apart = heaviest(&scores[..model.blocks().rows()], chosen.rows);
-        if settings.stratum_rows.is_none() && copies.is_none() {
-            apart = completed(model, apart);
-        }
+        let Weighed { scores, falling, found, copies, collected } = weighed;
         let mut report = ExpansionReport {
             rows: model.blocks().rows(),
             order,
@@ -159,10 +116,10 @@ impl<F: Family> GlmExpansion<F> {
         let typical =
             copies.map_or_else(|| falling.root_mean_square(chosen.rows), |copies| copies.root_mean_square);
         let scale = power_of_two(if order == 1 { typical.cbrt() } else { typical });
-        let sampled = copies.map(|copies| Sampled::new(&scores[..model.blocks().rows()], &apart, &copies));
-        let mut expansion = assemble(model, centre, apart, sampled, collected, order, scale)?;
+        let sampled = copies.map(|copies| Sampled::new(&scores, &apart, &copies));
+        let mut expansion = assemble(threaded, centre, apart, sampled, collected, order, scale)?;
         if order == 3 {
-            expansion.cubic = Some(Cubic::new(&expansion, threads)?.into());
+            expansion.cubic = Some(Cubic::new(&expansion)?.into());
         }
         report.sampled_columns = expansion.coding.len();
         report.limit = expansion.limit.as_deref().map(Limit::typical);
@@ -172,6 +129,104 @@ impl<F: Family> GlmExpansion<F> {
         expansion.report = report;
         Ok(expansion)
     }
+}
+
+/// Refuses orders that there are not, or not for so many parameters.
+fn check_order<F: Family>(model: &Glm<F>, order: u8) -> Result<()> {
+    if !(1..=3).contains(&order) {
+        return Err(setting("order of the expansion", order, "1, 2 or 3"));
+    }
+    if order == 3 && model.parameters() > LARGEST {
+        return Err(setting(
+            "order of the expansion",
+            format!("3, {} with {} parameters", F::NAME, model.parameters()),
+            "3 with at most 64 parameters",
+        ));
+    }
+    Ok(())
+}
+
+/// The rows by what they can leave of an expansion, and what follows.
+struct Weighed {
+    /// Of all rows.
+    scores: Vec<f32>,
+    falling: Falling,
+    found: SurrogateBlindness,
+    copies: Option<Replication>,
+    collected: Option<Collected>,
+}
+
+impl Weighed {
+    /// By a pass over all rows, for an expansion of the third order or a lower one.
+    fn new<F: Family>(
+        model: &Glm<F>,
+        centre: &centre::Centre,
+        third: bool,
+        settings: &ExpansionSettings,
+    ) -> Result<Self> {
+        let (mut scores, collected) = scores::of_all(model, centre, third, settings.order > 1)?;
+        scores.truncate(model.blocks().rows());
+        let falling =
+            Falling::on(&model.driver, &scores, largest_stratum(settings), settings.stratum.first / 2);
+        let found = surrogate(&falling, &settings.stratum)?;
+        let copies = copies(&scores, &found, settings)?;
+        Ok(Self { scores, falling, found, copies, collected })
+    }
+
+    /// Rows read per decision.
+    fn cost(&self, settings: &ExpansionSettings) -> f64 {
+        let chosen = self.copies.map(|copies| copies.stratum).or(self.found.chosen);
+        chosen.map_or(f64::INFINITY, |chosen| chosen.cost(&settings.stratum))
+    }
+
+    /// Share of the decisions that a limit leaves open.
+    fn left_open(&self) -> f64 {
+        self.collected.as_ref().map_or(1.0, |collected| -(-collected.typical()).exp_m1())
+    }
+
+    /// The stratum. Blind within the limits, the largest is the best there is, and the report says what it is worth.
+    fn stratum(&self, settings: &ExpansionSettings) -> Result<Stratum> {
+        Ok(match (settings.stratum_rows, &self.copies, self.found.chosen) {
+            (Some(rows), ..) => self.falling.stratum(rows, &settings.stratum)?,
+            (None, Some(copies), _) => copies.stratum,
+            (None, None, Some(chosen)) => chosen,
+            (None, None, None) => self.falling.stratum(largest_stratum(settings), &settings.stratum)?,
+        })
+    }
+}
+
+/// Rows that may be set apart.
+fn largest_stratum(settings: &ExpansionSettings) -> usize {
+    settings.stratum_rows.unwrap_or(0).max(settings.stratum.largest_stratum)
+}
+
+/// The order, raised to the third where that pays, and the rows weighed for it.
+fn weighed<F: Family>(
+    model: &Glm<F>,
+    centre: &centre::Centre,
+    settings: &ExpansionSettings,
+) -> Result<(u8, Weighed)> {
+    let order = settings.order;
+    let plain = Weighed::new(model, centre, order == 3, settings)?;
+    if order != 2 || !settings.raise || model.parameters() > LARGEST {
+        return Ok((order, plain));
+    }
+    let (rows, d, cost) = (model.blocks().rows(), model.parameters(), plain.cost(settings));
+    // Decisions that read a first look and no more gain where a limit settles them without.
+    let left = cost * plain.left_open();
+    let dear = cost > worth_raising(rows, d, settings);
+    if !dear && (cost > 2.0 * settings.stratum.first as f64 || left <= worth_settling(rows, d)) {
+        return Ok((order, plain));
+    }
+    let raised = Weighed::new(model, centre, true, settings)?;
+    let cost_of_raised = raised.cost(settings);
+    let pays = if dear {
+        // A term of the third order costs about as much as reading d²/12 rows more.
+        2.0 * (cost_of_raised + (d * d) as f64 / 12.0) < cost
+    } else {
+        2.0 * cost_of_raised * raised.left_open() < left
+    };
+    Ok(if pays { (3, raised) } else { (order, plain) })
 }
 
 /// The test as the moves that are decided about have it.
@@ -191,22 +246,11 @@ fn first_look(falling: &Falling, apart: usize, settings: &SurrogateSettings) -> 
     Ok(if serves { half.first } else { settings.first })
 }
 
-/// Rows read per decision.
-fn cost_of(found: &SurrogateBlindness, copies: Option<&Replication>, settings: &ExpansionSettings) -> f64 {
-    let chosen = copies.map(|copies| copies.stratum).or(found.chosen);
-    chosen.map_or(f64::INFINITY, |chosen| chosen.cost(&settings.stratum))
-}
-
 /// Rows read per decision from which a term of the third order is worth looking at: twice the first look, and as many as tens of thousands of decisions
 /// need to pay for the pass that makes it, d²/12 rows' worth of each row.
 fn worth_raising(rows: usize, d: usize, settings: &ExpansionSettings) -> f64 {
     let pass = rows as f64 * (d * d) as f64 / 12.0;
     (2.0 * settings.stratum.first as f64).max(pass / DECISIONS)
-}
-
-/// Share of the decisions that a limit leaves open.
-fn left_open(collected: Option<&Collected>) -> f64 {
-    collected.map_or(1.0, |collected| -(-collected.typical()).exp_m1())
 }
 
 /// Rows read per decision from which it is worth to settle decisions by a limit of the third order: those whose reading takes as long as the term of the

@@ -11,9 +11,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::passes::in_pieces;
 use crate::glm::blocks::{BLOCK, View};
-use crate::glm::derivative::{self, Sums};
+use crate::glm::derivative::{self, Derivatives};
 use crate::glm::predictor::levels;
 use crate::glm::{Family, Glm};
 use crate::memory::filled;
@@ -33,6 +32,9 @@ const FEWEST_OF_LEVEL: usize = 16;
 const PASSES: u32 = 4;
 /// Squared distance to the mode, in posterior sds, that a centre may have.
 const CLOSE: f64 = 0.1;
+
+/// Squared distance of the mode from that of a sample, over its mean: χ²_d/d is beyond that less than once in 10⁴ times from 4 parameters on.
+const LIKELY: f64 = 6.0;
 
 /// An expansion point and what all rows say there.
 pub(super) struct Centre {
@@ -65,13 +67,13 @@ pub fn sampled_mode<F: Family>(model: &Glm<F>, start: &[f64], rows: usize) -> Re
 }
 
 /// Finds a centre from `start`; exactly there when `fixed`.
-pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, threads: usize) -> Result<Centre> {
+pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool) -> Result<Centre> {
     let mut smoothed = model.clone();
     smoothed.priors = model.priors.smooth();
     let mut state = start.to_vec();
     if !fixed {
         state = if model.blocks().rows() > 2 * SAMPLE {
-            sampled_mode(&smoothed, start, SAMPLE)?.state
+            nearer(&smoothed, start, sampled_mode(&smoothed, start, SAMPLE)?)
         } else {
             mode_of_few(&smoothed, start)?.state
         };
@@ -81,7 +83,7 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
     let mut passes = 0;
     loop {
         passes += 1;
-        let (gradient, hessian) = all_rows(model, &state, threads, &mut eta)?;
+        let (gradient, hessian) = all_rows(model, &state, &mut eta)?;
         let finite = gradient.iter().chain(&hessian).all(|value| value.is_finite());
         if !finite {
             return Err(Error::ImpossibleStart {
@@ -105,6 +107,18 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool, thread
     }
 }
 
+/// The start, where a sample cannot tell it from the mode, as that of a search on all rows; otherwise the mode of the sample.
+///
+/// The covariance is that of all rows, roughly, in which the mode of a sample of n is off by d·N/n, squared.
+fn nearer<F: Family>(model: &Glm<F>, start: &[f64], sampled: Mode) -> Vec<f64> {
+    let d = start.len();
+    let away = DVector::from_iterator(d, start.iter().zip(&sampled.state).map(|(a, b)| a - b));
+    let factor = DMatrix::from_row_slice(d, d, &sampled.covariance).cholesky();
+    let square = factor.map_or(f64::INFINITY, |factor| away.dot(&factor.solve(&away)));
+    let usual = d as f64 * model.blocks().rows() as f64 / SAMPLE as f64;
+    if square <= LIKELY * usual { start.to_vec() } else { sampled.state }
+}
+
 /// The mode of few rows: all of them are climbed on, from where a quarter has its mode. A quarter may be separable, miss events, or have none; then from `start`.
 fn mode_of_few<F: Family>(model: &Glm<F>, start: &[f64]) -> Result<Mode> {
     let some = (model.blocks().rows() / 4).max(PER_PARAMETER * model.parameters());
@@ -113,21 +127,8 @@ fn mode_of_few<F: Family>(model: &Glm<F>, start: &[f64]) -> Result<Mode> {
 }
 
 /// Gradient and Hessian of the log-likelihood of all rows, in the user's coefficients; η goes to `eta`.
-fn all_rows<F: Family>(
-    model: &Glm<F>,
-    state: &[f64],
-    threads: usize,
-    eta: &mut [f32],
-) -> Result<(Vec<f64>, Vec<f64>)> {
-    let predictor = derivative::stored(model, state);
-    let layout = model.blocks().layout();
-    let parts = in_pieces(model.blocks().count(), threads, eta, |range, eta| {
-        let mut sums = Sums::new(layout, false, true);
-        (F::compiled().derivatives)(model, range, &predictor, model.extra(state), eta, &mut sums)?;
-        Ok(sums)
-    })?;
-    let mut sums = Sums::new(layout, false, true);
-    parts.iter().for_each(|part| sums.add(part));
+fn all_rows<F: Family>(model: &Glm<F>, state: &[f64], eta: &mut [f32]) -> Result<(Vec<f64>, Vec<f64>)> {
+    let sums = model.driver.run_keeping(&Derivatives::new(model, state, false, true), model, eta)?;
     let d = state.len();
     let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
     derivative::to_user(model, &sums, &mut gradient, Some(&mut hessian));

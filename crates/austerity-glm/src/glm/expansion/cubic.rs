@@ -12,16 +12,18 @@
 //! Cost: one pass of d³/6 multiply-adds a row; d³/6 numbers (4 bytes) and as many multiply-adds per value, twice as many with the gradient. Not for
 //! more than 64 parameters. Extra parameters of the family take part in the tensor ([`super::span`]).
 
+use std::ops::Range;
+
 use fearless_simd::{Simd, prelude::*};
 use nalgebra::DMatrix;
 
-use super::passes::in_pieces;
 use super::span::{Mixed, MixedPanel, Span};
 use super::spread::{Spread, factor, not_definite};
 use super::tensor::{PANEL, Panel, Sums};
 use super::{GlmExpansion, Line, with_buffer};
 use crate::glm::Family;
 use crate::glm::blocks::BLOCK;
+use crate::pass::Pass;
 use crate::simd::eight::{LANES, add_matrix_product, add_product, strips};
 use crate::simd::{Lanes, Level, dispatched, lanes_sum};
 use austerity::error::Result;
@@ -40,31 +42,59 @@ pub(super) struct Cubic {
     vectors: Vec<Line>,
 }
 
+/// The pass for the sums of the third order over the rows that an expansion samples.
+struct CubicSums {
+    spread: Spread,
+    size: usize,
+    extras: usize,
+}
+
+impl<F: Family> Pass<GlmExpansion<F>> for CubicSums {
+    type Partial = (Sums, Mixed);
+    const NAME: &'static str = "third order";
+
+    fn blocks(&self, expansion: &GlmExpansion<F>) -> usize {
+        expansion.blocks.count()
+    }
+
+    fn empty(&self, _expansion: &GlmExpansion<F>) -> Self::Partial {
+        (Sums::third(self.size), Mixed::new(self.size, self.extras))
+    }
+
+    fn visit(
+        &self,
+        expansion: &GlmExpansion<F>,
+        blocks: Range<usize>,
+        _kept: &mut [f32],
+        (sums, more): &mut Self::Partial,
+    ) -> Result<()> {
+        let (mut panel, mut mixed) = (Panel::new(&self.spread), MixedPanel::new(self.extras));
+        let blocks: Vec<u32> = blocks.map(|block| block as u32).collect();
+        for blocks in blocks.chunks(PANEL) {
+            take(expansion, &self.spread, blocks, &mut panel, &mut mixed);
+            sums.push(expansion.level(), &panel);
+            more.push(expansion.level(), &mut panel, &mixed);
+        }
+        Ok(())
+    }
+
+    fn merge(&self, earlier: &mut Self::Partial, later: Self::Partial) {
+        earlier.0.add(&later.0);
+        earlier.1.add(&later.1);
+    }
+}
+
 impl Cubic {
     /// Of the rows that `expansion` samples.
-    pub(super) fn new<F: Family>(expansion: &GlmExpansion<F>, threads: usize) -> Result<Self> {
+    pub(super) fn new<F: Family>(expansion: &GlmExpansion<F>) -> Result<Self> {
         let (size, d) = (expansion.active.len(), expansion.model.parameters());
         let active = |k: usize| expansion.active[k] as usize;
         let covariance = DMatrix::from_fn(size, size, |i, k| expansion.covariance[active(i) * d + active(k)]);
         let lower = factor(&covariance)?;
         let spread = Spread::of(&lower, &expansion.coding, 0.0);
         let extras = F::EXTRA.len();
-        let parts = in_pieces(expansion.blocks.count(), threads, &mut [], |range, _| {
-            let (mut sums, mut more) = (Sums::third(size), Mixed::new(size, extras));
-            let (mut panel, mut mixed) = (Panel::new(&spread), MixedPanel::new(extras));
-            let blocks: Vec<u32> = range.map(|block| block as u32).collect();
-            for blocks in blocks.chunks(PANEL) {
-                take(expansion, &spread, blocks, &mut panel, &mut mixed);
-                sums.push(expansion.level(), &panel);
-                more.push(expansion.level(), &mut panel, &mixed);
-            }
-            Ok((sums, more))
-        })?;
-        let (mut sums, mut more) = (Sums::third(size), Mixed::new(size, extras));
-        for (part, others) in &parts {
-            sums.add(part);
-            more.add(others);
-        }
+        let pass = CubicSums { spread, size, extras };
+        let (mut sums, more) = expansion.model.driver.run(&pass, expansion)?;
         more.add_to(&Span::plain(&lower, extras), &mut sums.cubic);
         sums.complete();
         let entry = |a: usize, c: usize, b: usize| {

@@ -21,7 +21,7 @@ use super::span::bend;
 use crate::glm::blocks::BLOCK;
 use crate::glm::gradient::{Panel, Workspace, within};
 use crate::glm::kernel::{self, Pair, Rows, array};
-use crate::glm::{Family, Kernel as _, MOST_EXTRA, predictor};
+use crate::glm::{Derivatives, Family, Kernel as _, MOST_EXTRA, predictor};
 use crate::gradients::At;
 use crate::simd::Lanes;
 use crate::surrogate::ResidualGradient;
@@ -54,6 +54,58 @@ fn bends<S: Simd, F: Family>(
         out.iter_mut().zip(bend(&thirds, &v)).for_each(|(out, value)| out[i] = value as f32);
     }
     out.map(|out| [Lanes::from_slice(simd, &out[..16]), Lanes::from_slice(simd, &out[16..])])
+}
+
+/// Derivatives of 32 rows at the centre and at the state, and what the orders take off.
+struct Derived<S: Simd> {
+    known: Derivatives<S>,
+    there: Derivatives<S>,
+    third: Pair<S>,
+    bends: Option<[Pair<S>; 1 + MOST_EXTRA]>,
+    /// Change of the extra parameters.
+    change: [Lanes<S>; MOST_EXTRA],
+    second_order: bool,
+}
+
+impl<S: Simd> Derived<S> {
+    /// In η, of half of the rows, whose linear predictor moved by `h`.
+    #[inline(always)]
+    fn first<F: Family>(&self, simd: S, half: usize, h: Pair<S>) -> Lanes<S> {
+        let Self { known, there, third, bends, .. } = self;
+        let mut value = there.first[half] - known.first[half];
+        if self.second_order {
+            let half_of = Lanes::splat(simd, 0.5);
+            value -= (third[half] * half_of).mul_add(h[half], known.second[half]) * h[half];
+            if let Some(known) = &known.extra {
+                for (cross, change) in known.cross.iter().zip(self.change).take(F::EXTRA.len()) {
+                    value -= cross[half] * change;
+                }
+            }
+        }
+        if let Some(bends) = bends {
+            value -= bends[0][half];
+        }
+        value
+    }
+
+    /// In an extra parameter.
+    #[inline(always)]
+    fn extra<F: Family>(&self, simd: S, a: usize, half: usize, h: Pair<S>) -> Lanes<S> {
+        let (Some(there), Some(known)) = (&self.there.extra, &self.known.extra) else { return zero(simd) };
+        let mut own = there.slope[a][half] - known.slope[a][half];
+        if self.second_order {
+            let mut curve = known.curve[a][0][half] * self.change[0];
+            let others = known.curve[a].iter().zip(self.change).take(F::EXTRA.len()).skip(1);
+            for (second, change) in others {
+                curve = second[half].mul_add(change, curve);
+            }
+            own -= known.cross[a][half].mul_add(h[half], curve);
+        }
+        if let Some(bends) = &self.bends {
+            own -= bends[a + 1][half];
+        }
+        own
+    }
 }
 
 /// Sums over the rows of `batch`, into the workspace; `extra` is that of the state.
@@ -107,35 +159,13 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
             } else {
                 None
             };
-            let half_of = Lanes::splat(simd, 0.5);
+            let of = Derived { known, there, third, bends, change, second_order };
             let mut first: Pair<S> = [zero; 2];
-            for half in 0..2 {
-                let mut value = there.first[half] - known.first[half];
-                if second_order {
-                    value -= (third[half] * half_of).mul_add(h[half], known.second[half]) * h[half];
+            for (half, first) in first.iter_mut().enumerate() {
+                for (a, sum) in extra_sum.iter_mut().enumerate() {
+                    *sum += f64::from(weighted(of.extra::<F>(simd, a, half, h), half).reduce_sum());
                 }
-                if let (Some(there), Some(known)) = (&there.extra, &known.extra) {
-                    for (a, sum) in extra_sum.iter_mut().enumerate() {
-                        let mut own = there.slope[a][half] - known.slope[a][half];
-                        if second_order {
-                            value -= known.cross[a][half] * change[a];
-                            let mut curve = known.curve[a][0][half] * change[0];
-                            let others = known.curve[a].iter().zip(change).take(F::EXTRA.len()).skip(1);
-                            for (second, change) in others {
-                                curve = second[half].mul_add(change, curve);
-                            }
-                            own -= known.cross[a][half].mul_add(h[half], curve);
-                        }
-                        if let Some(bends) = &bends {
-                            own -= bends[a + 1][half];
-                        }
-                        *sum += f64::from(weighted(own, half).reduce_sum());
-                    }
-                }
-                if let Some(bends) = &bends {
-                    value -= bends[0][half];
-                }
-                first[half] = weighted(value, half);
+                *first = weighted(of.first::<F>(simd, half, h), half);
             }
             panel.push(simd, lines, first, sums);
         }

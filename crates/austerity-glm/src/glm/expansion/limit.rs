@@ -21,7 +21,7 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::scores::by_fourth;
+use super::scores::{Scoring, by_fourth};
 use super::span::Span;
 use super::spread::{Spread, not_definite};
 use super::tensor::{PANEL, Panel, ROWS, Sums};
@@ -142,15 +142,15 @@ impl Collector {
             totals.sums.push(model.level, panel);
             return;
         }
+        panel.take(model.level, &self.spread, &self.widths, &view, &blocks);
         let mut scores = [0.0f32; ROWS];
         let range = first..first + blocks.len();
         let own = &mut scores[..eta.len()];
         if self.third {
             by_fourth(model, range, (&self.spread, &self.span), 1.0, eta, own);
         } else {
-            (F::compiled().scores)(model, range, &self.spread, &[], eta, own);
+            (F::compiled().scores)(model, range, Scoring::new(&self.spread, &[]).knowing(panel), eta, own);
         }
-        panel.take(model.level, &self.spread, &self.widths, &view, &blocks);
         let constant = f64::from(self.spread.constant());
         for (row, &score) in scores[..eta.len()].iter().enumerate() {
             let (vector, lane) = (row / 16, row % 16);

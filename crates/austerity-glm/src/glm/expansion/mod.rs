@@ -3,7 +3,6 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `centre` | where to expand, with two passes over the data |
-//! | `passes` | passes on several threads, the same sums whatever their number |
 //! | [`scores`] | what each row can leave of the expansion |
 //! | [`certain`] | the certainty stratum: rows that are always read |
 //! | [`population`] | the residuals of a move |
@@ -39,7 +38,6 @@ pub mod certain;
 mod cubic;
 pub mod gradient;
 mod limit;
-mod passes;
 pub mod population;
 pub mod row_sample;
 pub mod scores;
@@ -56,6 +54,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Line};
+use super::totals::Totals;
 use super::{Coding, Family, Glm, Kernel as _};
 use crate::PowerTail;
 use crate::check::blindness::{Stratum, SurrogateSettings};
@@ -66,6 +65,7 @@ use austerity::dot::dot;
 use austerity::error::Result;
 use austerity::model::check_length;
 use austerity::model::{Model as _, Parameters as _};
+use austerity::population::Moments;
 
 pub use bound::{Bounds, CertificateSettings};
 pub use build::ExpansionSettings;
@@ -401,6 +401,10 @@ impl<F: Family> Expansion for GlmExpansion<F> {
         let extra = gradient[self.model.coefficients()..].iter_mut();
         extra.zip(slopes.extra).for_each(|(slot, slope)| *slot += slope);
         known + value
+    }
+
+    fn residual_totals(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<Moments>> {
+        self.model.driver.run(&Totals { moves }, self)
     }
 
     fn scratch(&self) -> Scratch {

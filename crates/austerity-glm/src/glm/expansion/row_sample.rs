@@ -42,14 +42,14 @@ pub struct RowSample<F: Family> {
 impl<F: Family> RowSample<F> {
     /// About `rows` rows of `model` that stand for all about `centre`, the mode or close to it. A function of model, centre and number alone.
     pub fn new(model: &Glm<F>, centre: &[f64], rows: usize, threads: usize) -> Result<Self> {
-        let threads = threads.max(1);
-        model.check_state(&centre.to_vec())?;
-        let found = centre::find(model, centre, true, threads)?;
+        let threaded = &model.clone().with_threads(threads);
+        threaded.check_state(&centre.to_vec())?;
+        let found = centre::find(threaded, centre, true)?;
         let number = model.blocks().rows();
         let (positions, weights) = if number <= 2 * rows.max(1) {
             ((0..number as u32).collect(), None)
         } else {
-            let (scores, _) = scores::of_all(model, &found, false, false, threads)?;
+            let (scores, _) = scores::of_all(threaded, &found, false, false)?;
             let (positions, weights) = drawn(&scores[..number], rows.max(1));
             (positions, Some(weights))
         };

@@ -20,15 +20,16 @@ use fearless_simd::{Simd, prelude::*};
 use nalgebra::DMatrix;
 
 use super::centre::Centre;
-use super::limit::{Collected, Collector};
-use super::passes::in_pieces;
+use super::limit::{Collected, Collector, Totals};
 use super::span::Span;
 use super::spread::{Spread, factor};
-use super::tensor::PANEL;
+use super::tensor::{PANEL, Panel};
 
 use crate::glm::blocks::BLOCK;
 use crate::glm::kernel::{Rows, column};
 use crate::glm::{Family, Glm, Kernel as _};
+use crate::memory::filled;
+use crate::pass::Pass;
 use crate::simd::{Lanes, dispatched};
 use austerity::error::Result;
 
@@ -53,14 +54,37 @@ fn leverages<S: Simd>(
     }
 }
 
+/// How rows are scored by the third derivative.
+#[derive(Clone, Copy, Debug)]
+pub struct Scoring<'a> {
+    spread: &'a Spread,
+    /// sds within which the derivative is bounded.
+    reach: f32,
+    extra: &'a [f64],
+    /// lev² of the rows, where it is known.
+    squares: Option<&'a [f32]>,
+}
+
+impl<'a> Scoring<'a> {
+    pub(super) fn new(spread: &'a Spread, extra: &'a [f64]) -> Self {
+        Self { spread, reach: spread.reach, extra, squares: None }
+    }
+
+    /// The same with what a panel of the same rows knows of them.
+    pub(super) fn knowing(self, panel: &'a Panel) -> Self {
+        // A panel knows the directions that are projected on, which may be few of many.
+        let squares = self.spread.is_whole().then_some(panel.squares.as_flattened());
+        Self { squares, ..self }
+    }
+}
+
 /// Writes the scores of the rows of some blocks; `eta` and `out` hold those rows only. Rows missing from the last block score 0.
 #[inline(always)]
 pub fn pass<S: Simd, F: Family>(
     simd: S,
     model: &Glm<F>,
     range: Range<usize>,
-    spread: &Spread,
-    extra: &[f64],
+    Scoring { spread, reach, extra, squares: known }: Scoring<'_>,
     eta: &[f32],
     out: &mut [f32],
 ) {
@@ -77,9 +101,12 @@ pub fn pass<S: Simd, F: Family>(
         };
         let rows =
             Rows { eta, response: column(simd, lines, layout.response), trials: side(layout.trials, 0.0) };
-        let squares = spread.squares(simd, layout, lines);
+        let squares = match known.map(|known| &known[place * BLOCK..][..BLOCK]) {
+            Some(known) => [Lanes::from_slice(simd, &known[..16]), Lanes::from_slice(simd, &known[16..])],
+            None => spread.squares(simd, layout, lines),
+        };
         let leverage = squares.map(SimdFloat::sqrt);
-        let reach = leverage.map(|lev| lev * Lanes::splat(simd, spread.reach));
+        let reach = leverage.map(|lev| lev * Lanes::splat(simd, reach));
         let third = <F::Kernel>::largest_third(&model.family, simd, extra, &rows, reach);
         let weight = side(layout.weight, 1.0);
         let out = &mut out[place * BLOCK..][..BLOCK];
@@ -97,48 +124,104 @@ pub fn pass<S: Simd, F: Family>(
     }
 }
 
-/// Scores of all rows, filled up to whole blocks, and what a limit of the second order needs, where that is wanted and exists.
+/// The pass that scores every row, and sums what a limit needs where that is wanted and exists. It keeps the scores.
+pub(super) struct ScoreRows<'a> {
+    spread: Spread,
+    span: Span,
+    extra: &'a [f64],
+    /// η̂ of every row.
+    eta: &'a [f32],
+    /// By the fourth derivative, not by the third.
+    third: bool,
+    collector: Option<Collector>,
+}
+
+impl<'a> ScoreRows<'a> {
+    fn new<F: Family>(model: &Glm<F>, centre: &'a Centre, third: bool, limited: bool) -> Result<Self> {
+        let spread = Spread::new(model, &centre.covariance, REACH)?;
+        let d = model.parameters();
+        let lower = factor(&DMatrix::from_fn(d, d, |i, k| centre.covariance[i * d + k]))?;
+        let span = Span::new(model, &lower, &centre.state, f64::from(REACH));
+        let collector = if limited { Collector::new(model, lower, span.clone(), third) } else { None };
+        let extra = model.extra(&centre.state);
+        Ok(Self { spread, span, extra, eta: &centre.eta, third, collector })
+    }
+
+    /// Scores some rows, of which a panel may know the leverages.
+    fn score<F: Family>(
+        &self,
+        model: &Glm<F>,
+        blocks: Range<usize>,
+        (eta, panel): (&[f32], Option<&Panel>),
+        out: &mut [f32],
+    ) {
+        if self.third {
+            by_fourth(model, blocks, (&self.spread, &self.span), FOURTH, eta, out);
+            return;
+        }
+        let mut scoring = Scoring::new(&self.spread, self.extra);
+        // The leverage that scores have in mind is that of the coefficients alone.
+        if let Some(panel) = panel.filter(|_| F::EXTRA.is_empty()) {
+            scoring = scoring.knowing(panel);
+        }
+        (F::compiled().scores)(model, blocks, scoring, eta, out);
+    }
+}
+
+impl<F: Family> Pass<Glm<F>> for ScoreRows<'_> {
+    type Partial = Option<Totals>;
+    const NAME: &'static str = "scores";
+
+    fn blocks(&self, model: &Glm<F>) -> usize {
+        model.blocks().count()
+    }
+
+    fn empty(&self, _model: &Glm<F>) -> Self::Partial {
+        self.collector.as_ref().map(Collector::totals)
+    }
+
+    fn visit(
+        &self,
+        model: &Glm<F>,
+        blocks: Range<usize>,
+        scores: &mut [f32],
+        totals: &mut Self::Partial,
+    ) -> Result<()> {
+        let eta = &self.eta[blocks.start * BLOCK..blocks.end * BLOCK];
+        let (Some(collector), Some(totals)) = (&self.collector, totals) else {
+            self.score(model, blocks, (eta, None), scores);
+            return Ok(());
+        };
+        let mut panel = collector.panel();
+        // A few blocks at a time, which are in the cache when they are needed again.
+        let pieces = eta.chunks(PANEL * BLOCK).zip(scores.chunks_mut(PANEL * BLOCK)).enumerate();
+        for (k, (eta, scores)) in pieces {
+            let first = blocks.start + k * PANEL;
+            collector.take(model, first, eta, &mut panel, totals);
+            self.score(model, first..first + eta.len() / BLOCK, (eta, Some(&panel)), scores);
+        }
+        Ok(())
+    }
+
+    fn merge(&self, earlier: &mut Self::Partial, later: Self::Partial) {
+        if let (Some(earlier), Some(later)) = (earlier, later) {
+            earlier.add(&later);
+        }
+    }
+}
+
+/// Scores of all rows, filled up to whole blocks, and what a limit needs, where that is wanted and exists.
 pub(super) fn of_all<F: Family>(
     model: &Glm<F>,
     centre: &Centre,
     third: bool,
     limited: bool,
-    threads: usize,
 ) -> Result<(Vec<f32>, Option<Collected>)> {
-    let spread = Spread::new(model, &centre.covariance, REACH)?;
-    let d = model.parameters();
-    let lower = factor(&DMatrix::from_fn(d, d, |i, k| centre.covariance[i * d + k]))?;
-    let span = Span::new(model, &lower, &centre.state, f64::from(REACH));
-    let collector = if limited { Collector::new(model, lower, span.clone(), third) } else { None };
-    let count = model.blocks().count();
-    let mut scores = vec![0.0; count * BLOCK];
-    let (eta, extra) = (&centre.eta, model.extra(&centre.state));
-    let parts = in_pieces(count, threads, &mut scores, |range, out| {
-        let eta = &eta[range.start * BLOCK..range.end * BLOCK];
-        let score = |range: Range<usize>, eta: &[f32], out: &mut [f32]| match third {
-            true => by_fourth(model, range, (&spread, &span), FOURTH, eta, out),
-            false => (F::compiled().scores)(model, range, &spread, extra, eta, out),
-        };
-        let Some(collector) = &collector else {
-            score(range, eta, out);
-            return Ok(None);
-        };
-        let (mut panel, mut totals) = (collector.panel(), collector.totals());
-        // A few blocks at a time, which are in the cache when they are needed again.
-        let pieces = eta.chunks(PANEL * BLOCK).zip(out.chunks_mut(PANEL * BLOCK)).enumerate();
-        for (k, (eta, out)) in pieces {
-            let first = range.start + k * PANEL;
-            score(first..first + eta.len() / BLOCK, eta, out);
-            collector.take(model, first, eta, &mut panel, &mut totals);
-        }
-        Ok(Some(totals))
-    })?;
-    let collected = collector.map(|collector| {
-        let mut totals = collector.totals();
-        parts.iter().flatten().for_each(|part| totals.add(part));
-        Collected { collector, totals }
-    });
-    Ok((scores, collected))
+    let pass = ScoreRows::new(model, centre, third, limited)?;
+    let mut scores = filled(model.blocks().count() * BLOCK, 0.0);
+    let totals = model.driver.run_keeping(&pass, model, &mut scores)?;
+    let collected = pass.collector.zip(totals);
+    Ok((scores, collected.map(|(collector, totals)| Collected { collector, totals })))
 }
 
 /// Scores by the fourth derivative, times `factor`.

@@ -216,6 +216,11 @@ impl Spread {
         total
     }
 
+    /// Whether the projections are all there is to a leverage.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rest.is_none()
+    }
+
     /// Gives Cᵀx of 32 rows to `take`, a group of directions at a time, each beginning with the direction given.
     #[inline(always)]
     pub(super) fn project<S: Simd>(

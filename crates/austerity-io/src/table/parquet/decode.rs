@@ -58,10 +58,14 @@ impl Sink {
 }
 
 impl<'a> Task<'a> {
-    /// Reads the column; `rows` is what the footer claims.
-    pub(super) fn read(&self, rows: usize) -> Result<Column> {
+    /// Reads the column into the memory of `spare`; `rows` is what the footer claims.
+    pub(super) fn read(&self, rows: usize, spare: Column) -> Result<Column> {
         let mut sink = self.sink();
         if let Sink::Numbers(values) = &mut sink {
+            if let Column::Numbers(spare) = spare {
+                *values = spare;
+                values.clear();
+            }
             // A damaged footer may claim any number of rows.
             values
                 .try_reserve_exact(rows)

@@ -66,20 +66,20 @@ fn check_kinds(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<()> {
 }
 
 /// Decodes the columns at the `chosen` positions on threads, one whole column each at a time. A thread passes its
-/// column through `work`; what comes of it goes to `take`, with its place in `chosen`, on the calling thread. A thread
-/// goes on when its column was taken, so that at most one column per thread waits.
+/// column through `work`, and uses the memory that `work` leaves there for the next one; what comes of it goes to `take`, with its place in `chosen`, on the calling thread. At
+/// most one column per thread waits, and one more is being made.
 pub(super) fn each<T: Send>(
     path: &Path,
     schema: &Schema,
     (chosen, threads): (&[usize], usize),
-    work: &(dyn Fn(usize, Column) -> Result<T> + Sync),
+    work: &(dyn Fn(usize, &mut Column) -> Result<T> + Sync),
     take: &mut dyn FnMut(usize, T) -> Result<()>,
 ) -> Result<()> {
     check_kinds(path, schema, chosen)?;
     let next = AtomicUsize::new(0);
     let stop = || next.store(chosen.len(), Ordering::Relaxed);
     std::thread::scope(|scope| {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(0);
+        let (sender, receiver) = std::sync::mpsc::sync_channel(threads);
         for _ in 0..threads.min(chosen.len()).max(1) {
             let (sender, next, stop) = (sender.clone(), &next, &stop);
             scope.spawn(move || {
@@ -117,9 +117,10 @@ fn decode_some(
     schema: &Schema,
     chosen: &[usize],
     next: &AtomicUsize,
-    done: &mut dyn FnMut(usize, Column) -> Result<()>,
+    done: &mut dyn FnMut(usize, &mut Column) -> Result<()>,
 ) -> Result<()> {
     let reader = open(path)?;
+    let mut column = Column::default();
     loop {
         let position = next.fetch_add(1, Ordering::Relaxed);
         let Some(&j) = chosen.get(position) else { return Ok(()) };
@@ -129,7 +130,8 @@ fn decode_some(
             leaf: leaf(path, &reader, &schema.names[j])?,
             name: &schema.names[j],
         };
-        done(position, task.read(schema.rows.unwrap_or(0))?)?;
+        column = task.read(schema.rows.unwrap_or(0), std::mem::take(&mut column))?;
+        done(position, &mut column)?;
     }
 }
 

@@ -1,5 +1,7 @@
 //! The passes that bounds are made of: which blocks are the heaviest, then the sums over each head and over the rest.
 
+use std::ops::Range;
+
 use nalgebra::DMatrix;
 
 use super::{Bounds, CUBIC, CertificateSettings, QUARTIC, ROUNDING, Tail};
@@ -7,10 +9,10 @@ use crate::glm::Family;
 use crate::glm::blocks::BLOCK;
 use crate::glm::expansion::GlmExpansion;
 use crate::glm::expansion::limit::widths;
-use crate::glm::expansion::passes::in_pieces;
 use crate::glm::expansion::span::{MixedPanel, Span};
 use crate::glm::expansion::spread::{Spread, factor};
 use crate::glm::expansion::tensor::{FORMS, PANEL, Panel, ROWS};
+use crate::pass::Pass;
 use austerity::error::{Result, setting};
 
 /// Coefficients up to which the tensor is built.
@@ -92,22 +94,8 @@ impl<F: Family> RowTerms<'_, F> {
         if all.is_empty() {
             return Ok((vec![Tail::new(self.size, cubic, F::EXTRA.len())], Vec::new()));
         }
-        // The largest of a block is what its rows can leave: of the fourth order where there is a tensor.
-        let left: Vec<f64> = in_pieces(all.len(), threads, &mut [], |range, _| {
-            let mut left = Vec::with_capacity(range.len());
-            self.panels(&all[range], |panel, _, blocks| {
-                let weights = &panel.weights[if cubic { QUARTIC } else { CUBIC }];
-                for k in 0..blocks {
-                    let vectors = 2 * k..2 * k + 2;
-                    let lanes = weights[vectors.clone()].iter().zip(&panel.squares[vectors]);
-                    let rows = lanes.flat_map(|(weight, square)| weight.iter().zip(square));
-                    let size = |square: f32| f64::from(square) + self.span.square;
-                    left.push(rows.map(|(&weight, &square)| f64::from(weight) * size(square)).sum());
-                }
-            });
-            Ok(left)
-        })?
-        .concat();
+        let driver = self.expansion.model.driver.clone().with_threads(threads);
+        let left: Vec<f64> = driver.run(&BlockScores { cubic }, self)?;
         let mut falling = all.clone();
         falling.sort_by(|&a, &b| left[b as usize].total_cmp(&left[a as usize]).then(a.cmp(&b)));
         let mut ends: Vec<usize> =
@@ -125,41 +113,12 @@ impl<F: Family> RowTerms<'_, F> {
         let mut tails = Vec::new();
         let mut after = Tail::new(self.size, cubic, F::EXTRA.len());
         for group in groups.iter().rev() {
-            after.add(&self.sums(group, cubic, threads)?);
+            after.add(&driver.run(&TailSums { blocks: group, cubic }, self)?);
             tails.insert(0, after.clone());
         }
         tails.iter_mut().for_each(|tail| tail.complete(&self.span));
         groups.pop();
         Ok((tails, groups))
-    }
-
-    /// The sums over some blocks.
-    fn sums(&self, blocks: &[u32], cubic: bool, threads: usize) -> Result<Tail> {
-        let level = self.expansion.model.level;
-        let parts = in_pieces(blocks.len(), threads, &mut [], |range, _| {
-            let mut tail = Tail::new(self.size, cubic, F::EXTRA.len());
-            self.panels(&blocks[range], |panel, mixed, _| {
-                tail.sums.push(level, panel);
-                if cubic {
-                    tail.mixed.push(level, panel, mixed);
-                }
-                for k in 0..FORMS {
-                    for row in 0..ROWS {
-                        let (vector, lane) = (row / 16, row % 16);
-                        let weight = f64::from(panel.weights[k][vector][lane]);
-                        let delta = self.delta(panel, row);
-                        tail.errors[k] += weight * delta * delta;
-                        let square = f64::from(panel.squares[vector][lane]) + self.span.square;
-                        tail.traces[k] += weight * square;
-                        tail.spanned[k] += weight;
-                    }
-                }
-            });
-            Ok(tail)
-        })?;
-        let mut all = Tail::new(self.size, cubic, F::EXTRA.len());
-        parts.iter().for_each(|part| all.add(part));
-        Ok(all)
     }
 
     /// δ: how far z of a row, and h/ρ in f32, can be from the truth.
@@ -216,5 +175,99 @@ impl<F: Family> RowTerms<'_, F> {
             }
             take(&mut panel, &mixed, blocks.len());
         }
+    }
+}
+
+/// The pass for what every block can leave, in their order: of the fourth order where there is a tensor.
+struct BlockScores {
+    cubic: bool,
+}
+
+impl<F: Family> Pass<RowTerms<'_, F>> for BlockScores {
+    type Partial = Vec<f64>;
+    const NAME: &'static str = "heaviest blocks";
+
+    fn blocks(&self, rows: &RowTerms<'_, F>) -> usize {
+        rows.expansion.blocks.count()
+    }
+
+    fn empty(&self, _rows: &RowTerms<'_, F>) -> Vec<f64> {
+        Vec::new()
+    }
+
+    fn visit(
+        &self,
+        rows: &RowTerms<'_, F>,
+        blocks: Range<usize>,
+        _kept: &mut [f32],
+        left: &mut Vec<f64>,
+    ) -> Result<()> {
+        let blocks: Vec<u32> = blocks.map(|block| block as u32).collect();
+        rows.panels(&blocks, |panel, _, blocks| {
+            let weights = &panel.weights[if self.cubic { QUARTIC } else { CUBIC }];
+            for k in 0..blocks {
+                let vectors = 2 * k..2 * k + 2;
+                let lanes = weights[vectors.clone()].iter().zip(&panel.squares[vectors]);
+                let all = lanes.flat_map(|(weight, square)| weight.iter().zip(square));
+                let size = |square: f32| f64::from(square) + rows.span.square;
+                left.push(all.map(|(&weight, &square)| f64::from(weight) * size(square)).sum());
+            }
+        });
+        Ok(())
+    }
+
+    fn merge(&self, earlier: &mut Vec<f64>, later: Vec<f64>) {
+        earlier.extend(later);
+    }
+}
+
+/// The pass for the sums over some blocks.
+struct TailSums<'a> {
+    blocks: &'a [u32],
+    cubic: bool,
+}
+
+impl<F: Family> Pass<RowTerms<'_, F>> for TailSums<'_> {
+    type Partial = Tail;
+    const NAME: &'static str = "bounds";
+
+    fn blocks(&self, _rows: &RowTerms<'_, F>) -> usize {
+        self.blocks.len()
+    }
+
+    fn empty(&self, rows: &RowTerms<'_, F>) -> Tail {
+        Tail::new(rows.size, self.cubic, F::EXTRA.len())
+    }
+
+    fn visit(
+        &self,
+        rows: &RowTerms<'_, F>,
+        blocks: Range<usize>,
+        _kept: &mut [f32],
+        tail: &mut Tail,
+    ) -> Result<()> {
+        let level = rows.expansion.model.level;
+        rows.panels(&self.blocks[blocks], |panel, mixed, _| {
+            tail.sums.push(level, panel);
+            if self.cubic {
+                tail.mixed.push(level, panel, mixed);
+            }
+            for k in 0..FORMS {
+                for row in 0..ROWS {
+                    let (vector, lane) = (row / 16, row % 16);
+                    let weight = f64::from(panel.weights[k][vector][lane]);
+                    let delta = rows.delta(panel, row);
+                    tail.errors[k] += weight * delta * delta;
+                    let square = f64::from(panel.squares[vector][lane]) + rows.span.square;
+                    tail.traces[k] += weight * square;
+                    tail.spanned[k] += weight;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn merge(&self, earlier: &mut Tail, later: Tail) {
+        earlier.add(&later);
     }
 }
