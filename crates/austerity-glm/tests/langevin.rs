@@ -28,7 +28,7 @@ use nalgebra::{DMatrix, DVector};
 use rand::RngExt as _;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-const CHAINS: u32 = 4000;
+const CHAINS: u32 = 6000;
 const STEPS: u64 = 25;
 const CELLS: usize = 20;
 const ALARM: f64 = 1e-5;
