@@ -1,6 +1,6 @@
 //! Runs a pass on threads.
 //!
-//! The rows are cut into parts by their number alone: at most [`PARTS`], of at least [`FEWEST`] blocks each, all but the last of the same size. Threads take the parts in turn, so a slow
+//! The rows are cut into parts by their number alone: at most `PARTS`, of at least `FEWEST` blocks each, all but the last of the same size. Threads take the parts in turn, so a slow
 //! region delays nobody, and the answers merge along a fixed tree ([`Tree`]): the same bits for every number of threads.
 //!
 //! **Failure.** Parts are handed out in their order, so those before a part that fails are at work or done. They end, no further part begins, and of all errors the one of the

@@ -13,9 +13,6 @@ const MOST_ARGUMENTS: usize = 4;
 /// The crates whose functions keep to that.
 const CAREFUL: [&str; 3] = ["austerity", "austerity-fit", "austerity-cli"];
 
-/// Functions that are longer, until somebody splits them.
-const LONG_ALLOWED: &[(&str, &str)] = &[];
-
 /// Functions of these crates with more arguments.
 const ARGUMENTS_ALLOWED: &[(&str, &str)] = &[("crates/austerity/src/kernel/metropolis.rs", "new")];
 
@@ -30,16 +27,14 @@ struct Function<'a> {
 
 /// No function is longer than [`MOST_LINES`].
 pub(crate) fn lengths(tree: &Tree) -> Outcome {
-    let (mut complaints, mut remarks) = (Vec::new(), Vec::new());
+    let mut complaints = Vec::new();
     for file in tree.sources(None) {
         for function in functions(&file.text).filter(|function| function.lines > MOST_LINES) {
             let Function { name, line, lines, .. } = function;
-            let words = format!("{}:{line}: `{name}` has {lines} lines (over {MOST_LINES})", file.path);
-            let allowed = LONG_ALLOWED.contains(&(file.path.as_str(), name));
-            if allowed { &mut remarks } else { &mut complaints }.push(words);
+            complaints.push(format!("{}:{line}: `{name}` has {lines} lines (over {MOST_LINES})", file.path));
         }
     }
-    Outcome::of(complaints, remarks)
+    Outcome::of(complaints, Vec::new())
 }
 
 /// No function of these crates takes more than [`MOST_ARGUMENTS`].
@@ -141,11 +136,6 @@ mod tests {
             panic!("not refused")
         };
         assert_eq!(complaints, ["crates/austerity/src/rule/exact.rs:1: `f` has 81 lines (over 80)"]);
-        let (path, name) = LONG_ALLOWED[0];
-        let listed = long(90).replace("fn f", &format!("fn {name}"));
-        assert!(
-            matches!(lengths(&Tree::of(&[(path, &listed)])), Outcome::Passed(remarks) if remarks.len() == 1)
-        );
     }
 
     #[test]

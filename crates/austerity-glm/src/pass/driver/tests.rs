@@ -1,3 +1,5 @@
+//! The driver gives the same bits on any number of threads, names what fails first, and reaches every row once.
+
 use super::*;
 use crate::glm::Logistic;
 use crate::glm::expansion::{CertificateSettings, ExpansionSettings, GlmExpansion, sampled_mode};
