@@ -234,7 +234,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Proposal and rule for what was typed as `--proposal`, by pilots.
+    /// Chooses the rule by pilot runs of the proposal that the user set with `--proposal`.
     fn choose<M: Sampled>(&mut self, model: &M) -> Result<Chosen, Failure> {
         match self.proposal() {
             ProposalChoice::Auto if self.wanted.wants_test() => self.walk(model, ProposalChoice::Adaptive),

@@ -380,7 +380,7 @@ fn unchanged(file: &Path, started: SystemTime) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Passes on what it is told, as of a session that is not in legs, and remembers the effective sample size.
+/// Forwards progress to the host, and remembers the last effective sample size.
 struct Watch<'a> {
     observer: &'a mut dyn Host,
     earlier: f64,

@@ -1,4 +1,4 @@
-//! Where candidates come from: what was typed as `--proposal`, and what it means on a surrogate.
+//! Which proposal a run uses: the one that the user set with `--proposal`, or the one that suits the surrogate.
 //!
 //! | typed | on a surrogate | on the rows themselves |
 //! |---|---|---|
@@ -118,7 +118,7 @@ pub(super) struct Around<'a> {
 }
 
 impl Candidates {
-    /// What was typed, on `surrogate`.
+    /// The proposal that the user set, built on `surrogate`.
     pub(super) fn find<E: CertainSteps + ResidualGradient>(
         typed: ProposalChoice,
         surrogate: &Surrogate<E>,
