@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arithmetic::Arithmetic;
 use crate::coding::{self, Columns, Kind as FactorKind};
 use crate::error::{At, Error, Problem, Result};
-use crate::factor::{Arithmetic, Factor, Given};
+use crate::factor::{Factor, Given};
 use crate::syntax::{self, Kind, Node};
 use crate::terms::{Terms, Walk};
 use crate::token;

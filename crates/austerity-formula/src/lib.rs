@@ -5,7 +5,8 @@
 //! | [`token`] | text → tokens, with the position of each |
 //! | [`syntax`] | tokens → tree, by operator precedence |
 //! | [`formula`] | tree → [`Formula`]: response, terms, offset, weights, group terms |
-//! | [`factor`] | what stands between operators: columns, `C()`, splines, arithmetic |
+//! | [`factor`] | what stands between operators: columns, `C()`, polynomials, splines |
+//! | [`arithmetic`] | arithmetic of columns: `log(x)`, `I(x^2 + 1)` |
 //! | [`terms`] | the operators `+ - : * / ^`: sets of terms (Wilkinson & Rogers 1973) |
 //! | [`coding`] | terms → columns: which factors lose their reference level so that no column is redundant |
 //! | [`basis`] | what numbers become in a term: polynomials, splines; learnt in passes that merge |
@@ -29,6 +30,7 @@
 //! # Ok::<(), austerity_formula::Error>(())
 //! ```
 
+pub mod arithmetic;
 pub mod basis;
 pub mod coding;
 pub mod error;
@@ -38,9 +40,10 @@ pub mod syntax;
 pub mod terms;
 pub mod token;
 
+pub use arithmetic::{Arithmetic, Function, Operation};
 pub use basis::{Basis, Learner, Partial, Step, Trouble};
 pub use coding::{Block, Coding, Columns, Kind, Part};
 pub use error::{Error, Problem, Result};
-pub use factor::{Arithmetic, Factor, Function, Operation, Spline};
+pub use factor::{Factor, Spline};
 pub use formula::{Expanded, Formula, Group, Response, ResponseRole};
 pub use terms::{Term, Terms};

@@ -14,8 +14,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::arithmetic::Arithmetic;
 use crate::error::{At, Problem};
-use crate::factor::{Arithmetic, Factor, Given};
+use crate::factor::{Factor, Given};
 use crate::formula::Group;
 use crate::syntax::{Kind, Node};
 
