@@ -134,7 +134,7 @@ def compiled(options):
     per_row, ratios = math.inf, []
     rust = math.inf
     for _ in range(3):
-        bench = [options.cargo, "bench", "-q", "-p", "austerity", "--bench", "scalar"]
+        bench = [options.cargo, "bench", "-q", "-p", "austerity-glm", "--bench", "scalar"]
         done = subprocess.run(bench, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
         rust = min(rust, json.loads(done.stdout.splitlines()[-1])["ns_per_item"])
         cost = seconds(1, time.process_time, 320) - seconds(1, time.process_time, 20)
