@@ -19,7 +19,7 @@ from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, ve
 from ._generate import Generated, generate
 from ._models import *  # noqa: F403
 from ._own import JaxModel, Model, NumbaModel
-from ._priors import Exponential, Flat, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
+from ._priors import Exponential, Flat, Gamma, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
 from ._sample import Plan, Run, plan, sample
 from ._theory import analyze, check, design
 
@@ -27,6 +27,7 @@ __all__ = [
     "Exponential",
     "Fit",
     "Flat",
+    "Gamma",
     "Generated",
     "HalfNormal",
     "HalfStudentT",

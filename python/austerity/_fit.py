@@ -213,13 +213,14 @@ class Fit:
         draws: int = 1000,
         offset: Any = None,
         trials: Any = None,
+        survival: Sequence[float] = (),
         seed: int = 1,
         threads: int = 0,
     ) -> Dict[str, np.ndarray]:
         """Expected responses of new rows: ``mean``, and ``lower``, ``upper``, its equal-tailed interval.
 
         Families with noise beyond the mean also give ``predictive_lower``, ``predictive_upper``: the interval of a new
-        observation.
+        observation. Of a survival family, each time of ``survival`` gives a column ``survival_TIME``: the chance that the event comes later.
         """
         features, needs_offset, needs_trials = _austerity.columns(self.path)
         X = _columns.opened(X)
@@ -244,7 +245,7 @@ class Fit:
             trials = np.full(rows, float(trials)) if np.ndim(trials) == 0 else trials
             columns.append((needs_trials, _columns.numbers("trials", trials, rows)))
         threads = threads or os.cpu_count() or 1
-        return dict(_austerity.predict(self.path, columns, interval, draws, seed, threads))
+        return dict(_austerity.predict(self.path, columns, interval, draws, seed, threads, [float(time) for time in survival]))
 
     def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> Path:
         """Writes one page about the run, for a browser; it needs no network."""

@@ -13,10 +13,26 @@ from ._options import is_number
 from ._priors import Prior, checked_prior
 from ._watch import Watch
 
-__all__ = ["Binomial", "Linear", "Logistic", "NegativeBinomial", "Poisson", "Probit", "Regression", "Student", "StudentNu"]
+__all__ = [
+    "BetaRegression",
+    "Binomial",
+    "Cloglog",
+    "ExponentialSurvival",
+    "GammaRegression",
+    "Linear",
+    "Logistic",
+    "LognormalSurvival",
+    "NegativeBinomial",
+    "Poisson",
+    "Probit",
+    "Regression",
+    "Student",
+    "StudentNu",
+    "WeibullSurvival",
+]
 
 #: Names that the response and the other columns beside the features have inside, where they are arrays of their own.
-RESPONSE, WEIGHTS, TRIALS, OFFSET = "(response)", "(weights)", "(trials)", "(offset)"
+RESPONSE, WEIGHTS, TRIALS, OFFSET, EVENT = "(response)", "(weights)", "(trials)", "(offset)", "(event)"
 
 
 class Regression:
@@ -65,6 +81,7 @@ class Regression:
     #: Whether ``y`` is a number, real or a count, and not a class or a share of trials.
     numeric: ClassVar[bool] = False
     _trials: Any = None
+    _event: Any = None
     #: The number after the name of the family, with its colon.
     _setting: str = ""
 
@@ -93,7 +110,7 @@ class Regression:
         self._columns: _columns.Named = []
         #: Rows; ``None`` of a file that must be read to be counted.
         self.rows: Optional[int] = None
-        beside = {"y": (RESPONSE, y), "weights": (WEIGHTS, weights), "trials": (TRIALS, self._trials), "offset": (OFFSET, offset)}
+        beside = {"y": (RESPONSE, y), "weights": (WEIGHTS, weights), "trials": (TRIALS, self._trials), "event": (EVENT, self._event), "offset": (OFFSET, offset)}
         given = {shown: value for shown, (_, value) in beside.items() if value is not None}
         if y is None:
             raise TypeError("y is None; give the response, or the name of its column in X")
@@ -143,7 +160,7 @@ class Regression:
         _once(roles, chosen)
         taken = dict(columns)
         self.names: List[str] = chosen if chosen is not None else [name for name in there if name not in by_name.values()]
-        reserved = {RESPONSE, WEIGHTS, TRIALS, OFFSET, "intercept"}
+        reserved = {RESPONSE, WEIGHTS, TRIALS, OFFSET, EVENT, "intercept"}
         for name in self.names:
             if name in reserved or "," in name:
                 raise ValueError(f"a column cannot be called {name!r}; rename it with names=")
@@ -304,6 +321,63 @@ class Probit(Regression):
         self._trials = trials
         super().__init__(X, y, **options)
         del self._trials
+
+
+class Cloglog(Regression):
+    """Regression with complementary log-log link: ``y`` has two values, one of which is the ``success``, or counts successes out of ``trials``."""
+
+    family = "cloglog"
+
+    def __init__(self, X: Any, y: Any, trials: Any = None, **options: Any) -> None:
+        self._trials = trials
+        super().__init__(X, y, **options)
+        del self._trials
+
+
+class GammaRegression(Regression):
+    """Gamma regression with log link; ``y`` is positive with variance μ²/shape, and ``"shape"`` is sampled with the coefficients."""
+
+    family = "gamma"
+    numeric = True
+
+
+class BetaRegression(Regression):
+    """Beta regression with logit link; ``y`` is a share between 0 and 1, and its precision ``"phi"`` is sampled with the coefficients."""
+
+    family = "beta"
+    numeric = True
+
+
+class _Censored:
+    """Takes the events of survival times."""
+
+    _event: Any
+
+    def __init__(self, X: Any, y: Any, event: Any = None, **options: Any) -> None:
+        self._event = event
+        super().__init__(X, y, **options)  # type: ignore[call-arg]
+        del self._event
+
+
+class ExponentialSurvival(_Censored, Regression):
+    """Survival times ``y`` with a constant hazard: ``event`` is 1 where the event came at ``y``, and 0 where the time is censored there."""
+
+    family = "exponential"
+    numeric = True
+
+
+class WeibullSurvival(_Censored, Regression):
+    """Survival times ``y`` whose hazard is a power of time: ``event`` is 1 where the event came at ``y``, and 0 where the time is censored there."""
+
+    family = "weibull"
+    numeric = True
+
+
+class LognormalSurvival(_Censored, Regression):
+    """Survival times ``y`` whose logarithm is normal: ``event`` is 1 where the event came at ``y``, and 0 where the time is censored there."""
+
+    family = "lognormal"
+    numeric = True
 
 
 class StudentNu(Regression):

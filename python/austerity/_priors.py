@@ -155,6 +155,16 @@ class Exponential(Prior):
     positive = True
 
 
+class Gamma(Prior):
+    """A gamma prior of a positive parameter, with mean ``shape / rate``: ``Gamma(shape, rate)``."""
+
+    shape: float
+    rate: float
+    _numbers = {"shape": None, "rate": None}
+    _text = "gamma"
+    positive = True
+
+
 class LogNormal(Prior):
     """A log-normal prior, for ``sigma``: its logarithm has this mean and sd."""
 
@@ -174,5 +184,5 @@ def checked_prior(name: str, prior: object) -> Any:
         return prior
     raise TypeError(
         f"{name}: {prior!r} is no prior; use Normal(sd), Laplace(scale), StudentT(freedom, scale) or Flat(), "
-        "for sigma HalfNormal(scale), HalfStudentT(freedom, scale), Exponential(rate) or LogNormal(mean, sd)"
+        "for sigma HalfNormal(scale), HalfStudentT(freedom, scale), Exponential(rate), Gamma(shape, rate) or LogNormal(mean, sd)"
     )

@@ -40,6 +40,35 @@ def test_logistic_matches_an_independent_mode_and_curvature(logistic, options):
     assert abs(narrow.draws["x1"].mean() - mode[1]) / sd[1] > 2
 
 
+def survival_models(X, eta, rng):
+    """Times that are censored at 2."""
+    made = {}
+    for name, family, noise in [
+        ("exponential", au.ExponentialSurvival, np.log(rng.exponential(size=len(X)))),
+        ("weibull", au.WeibullSurvival, np.log(rng.exponential(size=len(X))) / 1.5),
+        ("lognormal", au.LognormalSurvival, rng.normal(size=len(X))),
+    ]:
+        times = np.exp(eta + noise)
+        made[name] = family(X, np.minimum(times, 2.0), (times < 2.0).astype(float))
+    return made
+
+
+def test_survival_at_given_times(rng):
+    X = rng.normal(size=(2000, 1))
+    times = np.exp(0.3 * X[:, 0]) * rng.exponential(size=2000)
+    fit = au.sample(au.ExponentialSurvival(X, np.minimum(times, 1.0), (times < 1.0).astype(float)), draws=400, seed=3, progress=False)
+    made = fit.predict([[0.0], [1.0]], survival=[0.5, 1])
+    assert list(made)[-2:] == ["survival_0.5", "survival_1"]
+    eta = np.add.outer([0.0, 1.0], np.zeros(1))[:, 0]
+    rates = np.exp(-(fit.draws["intercept"].ravel() + np.outer(eta, fit.draws["x1"].ravel())))
+    wanted = np.exp(-rates).mean(axis=1)
+    assert np.abs(made["survival_1"] - wanted).max() < 5e-3
+    with pytest.raises(ValueError, match="times"):
+        fit.predict([[0.0]], survival=[-1])
+    with pytest.raises(ValueError, match="event"):
+        au.sample(au.ExponentialSurvival(X, times, np.full(2000, 0.5)), progress=False)
+
+
 def test_all_families_find_what_made_the_data(rng):
     n, beta = 4000, np.array([0.5, -0.3])
     X = rng.normal(size=(n, 2))
@@ -53,6 +82,10 @@ def test_all_families_find_what_made_the_data(rng):
         "negative-binomial": au.NegativeBinomial(X, rng.poisson(np.exp(eta) * rng.gamma(2.0, 0.5, size=n))),
         "probit": au.Probit(X, (eta + rng.normal(size=n) > 0).astype(float)),
         "binomial-probit": au.Probit(X, (eta[:, None] + rng.normal(size=(n, 5)) > 0).sum(axis=1), 5),
+        "cloglog": au.Cloglog(X, (rng.exponential(size=n) < np.exp(eta)).astype(float)),
+        "gamma": au.GammaRegression(X, np.exp(eta) * rng.gamma(2.0, 0.5, size=n)),
+        "beta": au.BetaRegression(X, rng.beta(8 / (1 + np.exp(-eta)), 8 / (1 + np.exp(eta)))),
+        **survival_models(X, eta, rng),
     }
     for name, model in models.items():
         fit = au.sample(model, draws=800, seed=2, progress=False)

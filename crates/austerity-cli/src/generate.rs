@@ -1,6 +1,5 @@
 //! `austerity generate`: data with known coefficients.
 
-use austerity_glm::ResponseKind;
 use austerity_io::write::{Field, TableWriter};
 use serde_json::json;
 
@@ -12,7 +11,7 @@ use austerity_fit::request::Common;
 pub(crate) fn run(common: &Common, options: &GenerateOptions) -> Result<(), Failure> {
     let asked = options.family.generate(options.rows, options.features);
     let made = asked.rare(options.rare).correlated(options.correlated).seed(common.seed()).build()?;
-    let counts = asked.kind() != ResponseKind::Real;
+    let counts = !asked.kind().is_continuous();
     let mut fields: Vec<Field> = made.data.column_names().iter().map(Field::single).collect();
     fields.push(if counts { Field::integer("y") } else { Field::double("y") });
     let mut columns: Vec<&[f64]> = made.data.columns().iter().map(Vec::as_slice).collect();

@@ -39,6 +39,75 @@ fn degrees_of_freedom_can_be_set_and_stay_with_a_run() {
     ));
 }
 
+/// One row of each file is not what its family explains: column, row and value are named.
+#[test]
+fn responses_that_a_family_cannot_explain_are_refused() {
+    let scratch = Scratch::new("families-responses");
+    let table = |header: &str, bad: &str| {
+        let rows: String = (0..50).map(|i| format!("{},0.{},1\n", i % 7, 11 + i)).collect();
+        format!("{header}\n{rows}{bad}\n")
+    };
+    for (name, bad, options, words) in [
+        ("gamma", "3,0,1", "--family gamma", ["`y`, row 51", "positive"]),
+        ("negative", "3,-2,1", "--family gamma", ["-2", "positive"]),
+        ("share", "3,1,1", "--family beta", ["`y`, row 51", "between 0 and 1"]),
+        ("percent", "3,45,1", "--family beta", ["45", "between 0 and 1"]),
+        ("time", "3,-1,1", "--family weibull --event d", ["`y`, row 51", "a time must be positive"]),
+        ("nothing", "3,0,1", "--family exponential", ["`y`, row 51", "a time must be positive"]),
+        ("event", "3,0.5,2", "--family lognormal --event d", ["`d`, row 51", "an event must be 0"]),
+        ("cloglog", "3,0.5,2", "--family cloglog", ["third value", "`y`"]),
+        ("fine", "3,0.5,1", "--family gamma --event d", ["--event", "exponential, weibull, lognormal"]),
+        ("fine", "3,0.5,1", "--event d", ["--event", "exponential, weibull, lognormal"]),
+        ("fine", "3,0.5,1", "--family weibull --trials d", ["--trials", "belongs to"]),
+    ] {
+        scratch.file(&format!("{name}.csv"), table("x,y,d", bad));
+        let features = if options.contains(" d") { "" } else { "--features x" };
+        let said = scratch.refused(&format!("fit {name}.csv --response y {options} {features} --out run"));
+        assert!(words.iter().all(|word| said.contains(word)), "{name} {options}: {said}");
+    }
+    assert!(!scratch.at("run").exists());
+}
+
+/// Survival at given times is that of the stored draws; the partner ignores the shape.
+#[test]
+fn survival_is_predicted_at_given_times() {
+    let scratch = Scratch::new("families-survival");
+    let mut table = "x,y,d\n".to_owned();
+    for i in 0..400 {
+        let (x, u) = (f64::from(i % 9) / 4.0 - 1.0, (f64::from(i * 7919 % 401) + 0.5) / 401.0);
+        // Weibull with shape 1.5, censored at 2.
+        let time = (0.4 * x + (-u.ln()).ln() / 1.5).exp();
+        table.push_str(&format!("{x},{},{}\n", time.min(2.0), u8::from(time < 2.0)));
+    }
+    scratch.file("data.csv", table);
+    scratch.fit("fit data.csv --response y --family weibull --event d --draws 500 --seed 4 --out run");
+    scratch.file("new.csv", "x\n0\n1\n");
+    scratch.done("predict run new.csv --survival 0.5,2 --out predicted.csv");
+    let made = scratch.table("predicted.csv");
+    let reader = scratch.reader("run");
+    let of = |place: usize| reader.parameter(place).unwrap().concat();
+    let (intercept, slope, shape) = (of(0), of(1), of(2));
+    for (row, x) in [0.0, 1.0].into_iter().enumerate() {
+        for (name, time) in [("survival_0.5", 0.5f64), ("survival_2", 2.0)] {
+            let average = |power: &dyn Fn(usize) -> f64| {
+                let one = |d: usize| (-((time.ln() - intercept[d] - x * slope[d]) * power(d)).exp()).exp();
+                (0..shape.len()).map(one).sum::<f64>() / shape.len() as f64
+            };
+            let (found, wanted) = (made.get(name)[row], average(&|d| shape[d]));
+            // Predictions use 1,000 of the draws, evenly spread.
+            assert!((found - wanted).abs() < 4e-3, "{name} {x}: {found} {wanted}");
+            assert!((found - average(&|_| 1.0)).abs() > 0.01, "{name} {x}: {found}");
+        }
+    }
+    let summary = scratch.summary("run");
+    let shape = &summary["parameters"][2];
+    assert!((shape["mean"].as_f64().unwrap() - 1.5).abs() < 0.25, "{shape}");
+    for (times, word) in [("0", "positive"), ("-1", "positive"), ("nan", "positive")] {
+        let said = scratch.refused(&format!("predict run new.csv --survival={times} --out other.csv"));
+        assert!(said.contains("--survival") && said.contains(word), "{said}");
+    }
+}
+
 #[test]
 fn numbers_that_no_family_has_are_refused_by_name() {
     let scratch = Scratch::new("families-refused");
@@ -49,7 +118,8 @@ fn numbers_that_no_family_has_are_refused_by_name() {
         ("student:many", ["degrees of freedom", "student:4"]),
         ("poisson:2", ["poisson", "no number"]),
         ("linear:2", ["linear", "no number"]),
-        ("gamma:2", ["known are", "student"]),
+        ("gamma:2", ["gamma", "no number"]),
+        ("gama:2", ["known are", "student"]),
         ("studen", ["possible values", "student"]),
     ] {
         for line in [

@@ -21,6 +21,7 @@ mod merge;
 mod plan;
 mod posteriors;
 mod predict;
+mod priors;
 mod real_data;
 mod reproduce;
 mod request;

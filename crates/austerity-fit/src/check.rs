@@ -107,11 +107,11 @@ impl Visitor for Look<'_> {
 
     fn visit<F: austerity_glm::glm::Family>(self, family: F) -> Self::Output {
         let Self { data, mut priors, sigma, common, options } = self;
-        for extra in F::EXTRA {
+        for extra in family.extra() {
             priors = priors.and(extra.prior.unwrap_or(sigma));
         }
         let model = Glm::from_store(family, data.clone(), priors)?.with_threads(all_cores(0));
-        look(&model, data.coefficients() + F::EXTRA.len(), (common, options), of_glm)
+        look(&model, data.coefficients() + family.extra().len(), (common, options), of_glm)
     }
 }
 

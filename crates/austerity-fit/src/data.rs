@@ -55,7 +55,7 @@ pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
         features: options.features.clone(),
         categorical: options.categorical.clone(),
         weights: options.weights.clone(),
-        trials: options.trials.clone(),
+        trials: options.trials.clone().or_else(|| options.event.clone()),
         offset: options.offset.clone(),
         success: options.success.clone(),
         references: options.reference.iter().map(ToString::to_string).collect(),
@@ -67,6 +67,11 @@ pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
 
 /// Which responses the family explains; `None` lets the data tell.
 pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
+    if let Some(event) = &options.event
+        && (options.trials.is_some() || options.family.and_then(|f| f.kind(false)) != Some(ResponseKind::Time))
+    {
+        return Err(Refusal::EventFamily { event: event.clone() }.into());
+    }
     match (options.family, &options.trials) {
         (None, None) => Ok(None),
         (None, Some(_)) => Ok(Some(ResponseKind::CountOfTrials)),
@@ -109,6 +114,7 @@ fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
         (Keyword::Response, &options.response, &response),
         (Keyword::Weights, &options.weights, &recipe.weights),
         (Keyword::Trials, &options.trials, &recipe.trials),
+        (Keyword::Event, &options.event, &recipe.trials),
         (Keyword::Offset, &options.offset, &recipe.offset),
     ];
     for (option, typed, stored) in roles {

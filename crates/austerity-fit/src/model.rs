@@ -77,6 +77,11 @@ impl Family {
         self.extra().first().is_some_and(|extra| extra.prior.is_none())
     }
 
+    /// Whether the mean of a response depends on the extra parameters, beside the linear predictor.
+    pub(crate) fn has_mean_by_extra(self) -> bool {
+        matches!(self, Self::Glm(family) if family.facts().mean_by_extra)
+    }
+
     /// What it explains.
     pub(crate) fn kind(self) -> ResponseKind {
         match self {

@@ -100,11 +100,15 @@ pub enum Refusal {
     /// A prior of positive numbers for a coefficient.
     PositivePrior { keyword: Keyword, coefficient: Option<String>, prior: Prior },
     /// A prior of real numbers for sigma.
-    SigmaPrior { prior: Prior },
+    SigmaPrior { name: String, prior: Prior },
     /// A resumed run would change.
     Changed { what: About, stored: String, now: String },
     /// A store was made with other options.
     StoreDiffers { file: PathBuf, what: About, stored: String, now: String },
+    /// Two patterns that give one coefficient different priors.
+    TwoPatterns { name: String, patterns: [String; 2] },
+    /// Events with a family that does not explain times.
+    EventFamily { event: String },
     /// Trials with a family that has none.
     TrialsFamily { trials: String },
     /// A bias is predicted for Metropolis–Hastings only.

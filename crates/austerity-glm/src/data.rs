@@ -56,14 +56,39 @@ pub enum ResponseKind {
     Count,
     /// 0, 1, …, the row's number of trials, which must be given.
     CountOfTrials,
+    /// Any positive number.
+    Positive,
+    /// A number between 0 and 1, neither included.
+    Share,
+    /// A positive number: the time of an event, or the time until which there was none.
+    Time,
 }
 
 impl ResponseKind {
-    /// What is stored of a response, but for the mean that is taken off real ones: ±1 for 1 and 0, else the number.
+    /// What is stored of a response, but for the mean that is taken off centred ones: ±1 for 1 and 0, the logarithm of positive numbers, the log odds of shares,
+    /// else the number.
     #[must_use]
     #[inline(always)]
     pub fn stored(self, response: f64) -> f64 {
-        if self == Self::Binary { 2.0 * response - 1.0 } else { response }
+        match self {
+            Self::Binary => 2.0 * response - 1.0,
+            Self::Positive | Self::Time => response.ln(),
+            Self::Share => response.ln() - (-response).ln_1p(),
+            Self::Real | Self::Count | Self::CountOfTrials => response,
+        }
+    }
+
+    /// Whether only the distance of the stored response from the linear predictor matters, so that it is stored less its offset and its mean.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_centred(self) -> bool {
+        matches!(self, Self::Real | Self::Positive | Self::Time)
+    }
+
+    /// Whether responses are real numbers, so that quantiles may lie between them.
+    #[must_use]
+    pub const fn is_continuous(self) -> bool {
+        matches!(self, Self::Real | Self::Positive | Self::Time | Self::Share)
     }
 }
 
@@ -74,6 +99,9 @@ impl std::fmt::Display for ResponseKind {
             Self::Binary => "0 or 1",
             Self::Count => "counts",
             Self::CountOfTrials => "counts of trials",
+            Self::Positive => "positive numbers",
+            Self::Share => "shares between 0 and 1",
+            Self::Time => "times, with events",
         })
     }
 }
@@ -318,10 +346,11 @@ impl CheckedData {
     pub fn default_priors_with(&self, tails: NoiseTails) -> DefaultPriors {
         let rows = (0..self.rows()).map(|row| {
             let offset = self.offset.as_ref().map_or(0.0, |offset| offset[row]);
-            let real = self.kind == ResponseKind::Real;
+            let (kind, y) = (self.kind, self.response[row]);
+            let centred = kind.is_centred();
             ResponseRow {
-                response: if real { self.response[row] - offset } else { self.response[row] },
-                offset: if real { 0.0 } else { offset },
+                response: if centred { kind.stored(y) - offset } else { y },
+                offset: if centred { 0.0 } else { offset },
                 trials: self.trials.as_ref().map_or(1.0, |trials| trials[row]),
                 weight: self.weights.as_ref().map_or(1.0, |weights| weights[row]),
             }

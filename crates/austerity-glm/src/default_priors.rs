@@ -7,6 +7,8 @@
 //! | intercept, at the column means | normal:c, 2.5·u | normal:c, 10 |
 //! | σ | half-student:3, u | – |
 //!
+//! Positive responses and times are looked at by their logarithm, as with an identity link; shares as successes of one trial each.
+//!
 //! u and c are the standard deviation and the mean of y − offset; with Student noise the median and 1.4826 times the median absolute
 //! deviation, which outliers do not move; without an intercept u is the root mean square. For the other links c is the link of
 //! (Σ w·y + ½)/(Σ w·trials + 1), less the offset: for counts Σ w·e^offset takes the place of the trials.
@@ -84,7 +86,7 @@ impl ResponseFacts {
         rows: impl Iterator<Item = ResponseRow>,
     ) -> Self {
         match kind {
-            ResponseKind::Real => {
+            ResponseKind::Real | ResponseKind::Positive | ResponseKind::Time => {
                 let (centre, spread) = match tails {
                     NoiseTails::Normal => moments(rows.take(MOST)),
                     NoiseTails::Heavy => medians(rows.take(MOST_SORTED)),
@@ -93,7 +95,7 @@ impl ResponseFacts {
                 let unit = if unit > 0.0 && unit.is_finite() { digits(unit) } else { 1.0 };
                 Self { centre: rounded(centre, unit), unit: Some(unit) }
             }
-            ResponseKind::Binary | ResponseKind::CountOfTrials => {
+            ResponseKind::Binary | ResponseKind::CountOfTrials | ResponseKind::Share => {
                 let (mut successes, mut trials, mut weights, mut offset) = (0.5, 1.0, 0.0, 0.0);
                 for row in rows.take(MOST) {
                     successes += row.weight * row.response;

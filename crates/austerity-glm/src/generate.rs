@@ -8,7 +8,8 @@
 //! |---|---|---|---|
 //! | 0 or 1 | 0, or −3 with rare features | N(0, .3²) | N(0, 1.5²) |
 //! | real | 1 | N(0, .3²) | N(0, 1.5²) |
-//! | counts | .5 | N(0, .1²) | N(0, .5²) |
+//! | shares | 0 | N(0, .3²) | N(0, 1.5²) |
+//! | counts, positive, times | .5 | N(0, .1²) | N(0, .5²) |
 //!
 //! The law of a response is that of its family ([`AnyFamily`]), extra parameters at their typical values: σ = 1, φ = 2.
 //!
@@ -180,8 +181,9 @@ impl Generate {
         let (intercept, dense, rare) = match self.kind() {
             ResponseKind::Binary | ResponseKind::CountOfTrials if self.rare > 0 => (-3.0, 0.3, 1.5),
             ResponseKind::Binary | ResponseKind::CountOfTrials => (0.0, 0.3, 1.5),
+            ResponseKind::Share => (0.0, 0.3, 1.5),
             ResponseKind::Real => (1.0, 0.3, 1.5),
-            ResponseKind::Count => (0.5, 0.1, 0.5),
+            ResponseKind::Count | ResponseKind::Positive | ResponseKind::Time => (0.5, 0.1, 0.5),
         };
         let shrink = (FULL_SIZE_FEATURES / self.features.max(1) as f64).sqrt().min(1.0);
         let mut coefficients = vec![intercept];
@@ -221,8 +223,8 @@ impl Visitor for Draw<'_> {
 
     fn visit<F: Family>(self, family: F) -> f64 {
         let mut extra = [0.0; MOST_EXTRA];
-        extra.iter_mut().zip(F::EXTRA).for_each(|(slot, extra)| *slot = extra.typical.ln());
-        family.sample(self.rng, self.predictor, &extra[..F::EXTRA.len()], 1.0)
+        extra.iter_mut().zip(family.extra()).for_each(|(slot, extra)| *slot = extra.typical.ln());
+        family.sample(self.rng, self.predictor, &extra[..family.extra().len()], 1.0)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Priors of single parameters: normal, Laplace, Student t or flat for coefficients; half-normal, half-Student, exponential or
-//! log-normal for parameters that are positive.
+//! Priors of single parameters: normal, Laplace, Student t or flat for coefficients; half-normal, half-Student, exponential,
+//! gamma or log-normal for parameters that are positive.
 //!
 //! Log densities are up to the constant that the numbers of the prior fix, derivatives are exact; the
 //! Laplace prior has no second derivative at its mean, where 0 is returned. Searches for a mode round that kink ([`Prior::smooth`]).
@@ -8,7 +8,7 @@
 //! log density is log p(eˢ) + s, the change of variables included.
 //!
 //! As text, the same in options and files: `normal:SD`, `normal:MEAN,SD`, `laplace:SCALE`, `laplace:MEAN,SCALE`, `student:DF,SCALE`,
-//! `student:DF,MEAN,SCALE`, `flat`; `half-normal:SCALE`, `half-student:DF,SCALE`, `exponential:RATE`, `log-normal:MEAN,SD`.
+//! `student:DF,MEAN,SCALE`, `flat`; `half-normal:SCALE`, `half-student:DF,SCALE`, `exponential:RATE`, `gamma:SHAPE,RATE`, `log-normal:MEAN,SD`.
 //!
 //! How priors of several parameters make one is in [`super::priors`].
 
@@ -21,7 +21,7 @@ use austerity::error::{Error, Result, setting};
 
 /// The forms that a prior is written in.
 const FORMS: &str = "normal:SD, laplace:SCALE, student:DF,SCALE (with a mean: normal:MEAN,SD, laplace:MEAN,SCALE, student:DF,MEAN,SCALE) or flat; \
-     for a positive parameter half-normal:SCALE, half-student:DF,SCALE, exponential:RATE or log-normal:MEAN,SD";
+     for a positive parameter half-normal:SCALE, half-student:DF,SCALE, exponential:RATE, gamma:SHAPE,RATE or log-normal:MEAN,SD";
 
 /// The prior of one parameter, on the scale of the user's column.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,13 @@ pub enum Prior {
         /// Rate: one over the mean.
         rate: f64,
     },
+    /// Gamma, of a positive parameter.
+    Gamma {
+        /// Shape.
+        shape: f64,
+        /// Rate: shape over mean.
+        rate: f64,
+    },
     /// Log-normal, of a positive parameter: its logarithm is normal.
     LogNormal {
         /// Mean of the logarithm.
@@ -123,6 +130,7 @@ impl Prior {
             Self::HalfNormal { .. }
                 | Self::HalfStudent { .. }
                 | Self::Exponential { .. }
+                | Self::Gamma { .. }
                 | Self::LogNormal { .. }
         )
     }
@@ -143,13 +151,14 @@ impl Prior {
     #[must_use]
     pub const fn is_log_concave(&self) -> bool {
         match self {
-            // Of the logarithm of the parameter: s − ½(eˢ/scale)² and s − rate·eˢ are concave.
+            // Of the logarithm of the parameter: s − ½(eˢ/scale)² and shape·s − rate·eˢ are concave.
             Self::Flat
             | Self::Normal { .. }
             | Self::Laplace { .. }
             | Self::RoundedLaplace { .. }
             | Self::HalfNormal { .. }
             | Self::Exponential { .. }
+            | Self::Gamma { .. }
             | Self::LogNormal { .. } => true,
             Self::Student { .. } | Self::HalfStudent { .. } => false,
         }
@@ -168,6 +177,7 @@ impl Prior {
             }
             Self::HalfNormal { scale } => Some((scale * half, scale * (1.0 - half * half).sqrt())),
             Self::Exponential { rate } => Some((1.0 / rate, 1.0 / rate)),
+            Self::Gamma { shape, rate } => Some((shape / rate, shape.sqrt() / rate)),
             // The moments of other heavy tails say little, or do not exist.
             Self::Flat | Self::Student { .. } | Self::HalfStudent { .. } | Self::LogNormal { .. } => None,
         }
@@ -192,6 +202,12 @@ impl Prior {
             Self::Exponential { rate } => {
                 let size: f64 = Exp1.sample(rng);
                 (size / rate).ln()
+            }
+            // log Γ(a) = log Γ(a + 1) + log(U)/a keeps tiny draws apart from 0.
+            Self::Gamma { shape, rate } => {
+                let more = rand_distr::Gamma::new(shape + 1.0, 1.0).map_or(1.0, |law| law.sample(rng));
+                let size: f64 = Exp1.sample(rng);
+                more.ln() - size / shape - rate.ln()
             }
         })
     }
@@ -229,6 +245,10 @@ impl Prior {
                 positive("prior scale", scale)
             }
             Self::Exponential { rate } => positive("prior rate", rate),
+            Self::Gamma { shape, rate } => {
+                positive("prior shape", shape)?;
+                positive("prior rate", rate)
+            }
         }
     }
 
@@ -267,6 +287,7 @@ impl Prior {
                 value - 0.5 * (freedom + 1.0) * (z * z / freedom).ln_1p()
             }
             Self::Exponential { rate } => value - rate * value.exp(),
+            Self::Gamma { shape, rate } => shape * value - rate * value.exp(),
         }
     }
 
@@ -307,6 +328,10 @@ impl Prior {
                 let pull = rate * value.exp();
                 (1.0 - pull, -pull)
             }
+            Self::Gamma { shape, rate } => {
+                let pull = rate * value.exp();
+                (shape - pull, -pull)
+            }
         }
     }
 }
@@ -326,6 +351,7 @@ impl fmt::Display for Prior {
             Self::HalfNormal { scale } => write!(f, "half-normal:{scale}"),
             Self::HalfStudent { freedom, scale } => write!(f, "half-student:{freedom},{scale}"),
             Self::Exponential { rate } => write!(f, "exponential:{rate}"),
+            Self::Gamma { shape, rate } => write!(f, "gamma:{shape},{rate}"),
             Self::LogNormal { mean, sd } => write!(f, "log-normal:{mean},{sd}"),
         }
     }
@@ -358,6 +384,7 @@ impl FromStr for Prior {
             ("half-normal", &[scale]) => Self::HalfNormal { scale },
             ("half-student", &[freedom, scale]) => Self::HalfStudent { freedom, scale },
             ("exponential", &[rate]) => Self::Exponential { rate },
+            ("gamma", &[shape, rate]) => Self::Gamma { shape, rate },
             ("log-normal", &[mean, sd]) => Self::LogNormal { mean, sd },
             _ => return Err(refused()),
         };

@@ -23,7 +23,7 @@ fn surrogate<F: Family>(
     stratum: Option<usize>,
     certificate: bool,
 ) -> Surrogate<GlmExpansion<F>> {
-    let data = data.check(F::KIND).unwrap();
+    let data = data.check(family.kind()).unwrap();
     let model = Glm::new(family, &data, vec![Prior::student(3.0, 1.0); data.coefficients()]).unwrap();
     let settings = ExpansionSettings { stratum_rows: stratum, ..ExpansionSettings::default() };
     let expansion = GlmExpansion::new(&model, &vec![0.0; data.coefficients()], &settings).unwrap();

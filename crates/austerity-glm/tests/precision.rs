@@ -92,7 +92,7 @@ fn errors<F: Family>(model: &Glm<F>, centre: &[f64], covariance: &[f64]) -> [f64
 
 fn check<F: Family>(family: F, data: &CheckedData, what: &str) {
     let mut priors = vec![Prior::normal(30.0); 3];
-    priors.extend(F::EXTRA.iter().map(|_| Prior::normal(10.0)));
+    priors.extend(family.extra().iter().map(|_| Prior::normal(10.0)));
     let model = Glm::new(family, data, priors).unwrap();
     assert!(model.is_precise(), "{what}");
     let mode = find_mode(&model, &vec![0.0; model.parameters()]).unwrap();

@@ -47,7 +47,7 @@ fn decisions<M: Model<State = Vec<f64>>>(
 fn same_decisions<F: Family>(family: F, data: Data, kind: ResponseKind) {
     let data = data.check(kind).unwrap();
     let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
-    priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
+    priors.extend(family.extra().iter().map(|_| Prior::normal(2.0)));
     let model = Glm::new(family, &data, priors).unwrap();
     let mut accepted = 0;
     for stratum in [Some(0), Some(30), None] {
@@ -59,7 +59,7 @@ fn same_decisions<F: Family>(family: F, data: Data, kind: ResponseKind) {
             let without = decisions(&model, steps(), mode, 1500);
             let different = with.iter().zip(&without).filter(|(a, b)| a != b).count();
             // A tie within the rounding of f32 may fall either way, and the chains then part: none is met here.
-            assert_eq!(different, 0, "{} with a stratum of {stratum:?}", F::NAME);
+            assert_eq!(different, 0, "{} with a stratum of {stratum:?}", family.name());
             accepted += with.iter().filter(|&&accepted| accepted).count();
         }
     }

@@ -14,7 +14,8 @@ use crate::error::exception;
 use crate::table::{Columns, source};
 
 /// A column and its name.
-type Named<'py> = (&'static str, Bound<'py, PyArray1<f64>>);
+
+type Named<'py> = (String, Bound<'py, PyArray1<f64>>);
 
 /// An array with its shape.
 type Shaped<'py> = Bound<'py, PyAny>;
@@ -115,9 +116,10 @@ pub(crate) fn predict<'py>(
     most_draws: usize,
     seed: u64,
     threads: usize,
+    survival: Vec<f64>,
 ) -> PyResult<Vec<Named<'py>>> {
     let rows = source(&columns, "the new rows")?;
-    let settings = runs::predict::PredictSettings { interval, most_draws, seed, threads };
+    let settings = runs::predict::PredictSettings { interval, most_draws, seed, threads, survival };
     let made = py.detach(|| runs::predict::table(&run, &rows, &settings)).map_err(raise)?;
     Ok(made.into_iter().map(|(name, values)| (name, PyArray1::from_vec(py, values))).collect())
 }

@@ -1,6 +1,8 @@
 //! What can be typed after `fit`, as a [`Request`].
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use austerity_fit::Request;
@@ -93,6 +95,9 @@ pub(crate) struct DataArguments {
     /// Column of binomial trials.
     #[arg(long, value_name = "COL")]
     trials: Option<String>,
+    /// Column that is 1 where a survival time ended with the event and 0 where it is censored. [default: every time did]
+    #[arg(long, value_name = "COL")]
+    event: Option<String>,
     /// Column of offsets: a known part of the linear predictor, such as log exposure.
     #[arg(long, value_name = "COL")]
     offset: Option<String>,
@@ -119,6 +124,7 @@ impl DataArguments {
             reference: given.reference,
             weights: given.weights,
             trials: given.trials,
+            event: given.event,
             offset: given.offset,
             no_intercept: given.no_intercept,
             standardize: given.standardize,
@@ -133,14 +139,17 @@ struct ShapeArguments {
     /// Prior of every coefficient but the intercept: normal:SD, laplace:SCALE, student:DF,SCALE or flat; with another mean normal:MEAN,SD,
     /// laplace:MEAN,SCALE, student:DF,MEAN,SCALE. [default: normal:2.5 divided by each column's sd (of a column of two values, such as 0 and 1, normal:5
     /// divided by their distance), times the sd of a real response]
-    #[arg(long, value_name = "PRIOR", help_heading = "Model")]
-    prior: Option<Prior>,
+    ///
+    /// NAME=PRIOR is the prior of one coefficient or of an extra parameter such as sigma. NAME may be a pattern with * and ? that several columns match:
+    /// --prior "x*=normal:0,1". May be repeated; a name that is spelled out goes before patterns, and patterns before PRIOR alone.
+    #[arg(long, value_name = "[NAME=]PRIOR", help_heading = "Model")]
+    prior: Vec<NamedPrior>,
     /// Prior of the intercept, where every column is 0. [default: at the column means, normal around the link of the mean response with sd 10;
     /// of real responses around their mean with 2.5 times their sd]
     #[arg(long, value_name = "PRIOR", help_heading = "Model")]
     prior_intercept: Option<Prior>,
     /// Priors of single coefficients: a CSV file with the columns coefficient,prior. That of sigma is half-normal:SCALE, half-student:DF,SCALE,
-    /// exponential:RATE or log-normal:MEAN,SD. [default of sigma: half-student:3, scale the sd of the response]
+    /// exponential:RATE, gamma:SHAPE,RATE or log-normal:MEAN,SD. [default of sigma: half-student:3, scale the sd of the response]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     priors: Option<PathBuf>,
     /// Accept/reject rule. [default: auto]
@@ -203,11 +212,48 @@ struct ShapeArguments {
     keep: Option<Vec<String>>,
 }
 
+/// A prior of all columns, or of those of a name.
+#[derive(Clone, Debug)]
+struct NamedPrior {
+    name: Option<String>,
+    prior: Prior,
+}
+
+impl FromStr for NamedPrior {
+    type Err = austerity::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // Names of levels have an equals sign of their own, priors have none.
+        let (name, prior) = text.rsplit_once('=').map_or((None, text), |(name, prior)| (Some(name), prior));
+        Ok(Self { name: name.map(|name| name.trim().to_owned()), prior: prior.parse()? })
+    }
+}
+
+/// The prior of all columns, and those of single names beside the ones of a file; no name has two.
+fn named(
+    given: &[NamedPrior],
+    mut priors: BTreeMap<String, Prior>,
+) -> Result<(Option<Prior>, BTreeMap<String, Prior>), Failure> {
+    let mut all = None;
+    for NamedPrior { name, prior } in given {
+        let before = match name {
+            None => all.replace(*prior),
+            Some(name) => priors.insert(name.clone(), *prior),
+        };
+        if let Some(before) = before {
+            let name = name.as_deref().unwrap_or("every column");
+            return Err(Failure::Usage(format!("--prior: {name} has two priors, {before} and {prior}; give one")));
+        }
+    }
+    Ok((all, priors))
+}
+
 impl ShapeArguments {
     fn options(&self) -> Result<ShapeOptions, Failure> {
         let priors = self.priors.as_ref().map(austerity_io::priors::read).transpose()?;
+        let (prior, priors) = named(&self.prior, priors.unwrap_or_default())?;
         Ok(ShapeOptions {
-            prior: self.prior,
+            prior,
             prior_intercept: self.prior_intercept,
             rule: self.rule,
             preset: self.preset,
@@ -227,7 +273,7 @@ impl ShapeArguments {
             warmup: self.warmup,
             thin: self.thin,
             keep: self.keep.clone(),
-            priors: priors.unwrap_or_default(),
+            priors,
         })
     }
 }

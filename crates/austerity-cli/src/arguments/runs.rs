@@ -106,12 +106,15 @@ pub(crate) struct PredictArguments {
     /// Most draws to use, evenly spread over all chains.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     draws: usize,
+    /// Times at which to predict the chance of survival, of a survival family; each becomes a column.
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',')]
+    survival: Vec<f64>,
 }
 
 impl PredictArguments {
     pub(crate) fn options(&self) -> PredictOptions {
-        let Self { run, data, out, interval, draws } = self.clone();
-        PredictOptions { run, data, out, interval, draws }
+        let Self { run, data, out, interval, draws, survival } = self.clone();
+        PredictOptions { run, data, out, interval, draws, survival }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What options mean: settings of the chains, limits, priors, parameters to keep, the layout of the draws.
 
+use std::collections::BTreeMap;
+
 use austerity::run::{Limits, Settings, UNBOUNDED};
 use austerity_glm::{DefaultPriors, Prior, Priors, Store};
 use austerity_io::run::{Layout, StatisticField};
@@ -98,7 +100,11 @@ pub(super) fn priors(options: &ShapeOptions, store: &Store, family: Family) -> R
         priors.set(0, prior);
         default[0] = false;
     }
-    for (name, &prior) in &options.priors {
+    for (place, prior) in matched(&options.priors, &names[intercept..coefficients])? {
+        priors.set(intercept + place, prior);
+        default[intercept + place] = false;
+    }
+    for (name, &prior) in options.priors.iter().filter(|(name, _)| !is_pattern(name, &names)) {
         let place = names.iter().position(|known| known == name).ok_or_else(|| {
             let near = nearest(&names, name).map(Into::into);
             Refusal::UnknownCoefficient { name: name.clone(), near, known: names.clone() }
@@ -107,12 +113,56 @@ pub(super) fn priors(options: &ShapeOptions, store: &Store, family: Family) -> R
             refuse_positive(Keyword::Priors, Some(name), prior)?;
             prior
         } else {
-            prior.positive().ok_or(Refusal::SigmaPrior { prior })?
+            prior.positive().ok_or_else(|| Refusal::SigmaPrior { name: name.clone(), prior })?
         };
         priors.set(place, prior);
         default[place] = false;
     }
     Ok(AskedPriors { priors, default })
+}
+
+/// Whether a name is one of several: it is no parameter's, and has a `*` or a `?`.
+fn is_pattern(name: &str, names: &[String]) -> bool {
+    name.contains(['*', '?']) && !names.iter().any(|known| known == name)
+}
+
+/// The priors of the columns that patterns match; two patterns must not give one column different priors.
+fn matched(given: &BTreeMap<String, Prior>, columns: &[String]) -> Result<BTreeMap<usize, Prior>, Failure> {
+    let mut found: BTreeMap<usize, (&str, Prior)> = BTreeMap::new();
+    for (pattern, &prior) in given.iter().filter(|(name, _)| is_pattern(name, columns)) {
+        refuse_positive(Keyword::Priors, Some(pattern), prior)?;
+        let places = || columns.iter().enumerate().filter(|(_, name)| matches(pattern, name));
+        if places().next().is_none() {
+            let known = columns.to_vec();
+            return Err(Refusal::UnknownCoefficient { name: pattern.clone(), near: None, known }.into());
+        }
+        for (place, name) in places() {
+            // A prior of its own decides.
+            if given.contains_key(name) {
+                continue;
+            }
+            if let Some((other, before)) = found.insert(place, (pattern, prior))
+                && before != prior
+            {
+                let patterns = [other.to_owned(), pattern.clone()];
+                return Err(Refusal::TwoPatterns { name: name.clone(), patterns }.into());
+            }
+        }
+    }
+    Ok(found.into_iter().map(|(place, (_, prior))| (place, prior)).collect())
+}
+
+/// Whether a name is what a pattern says: `*` stands for any letters, `?` for one.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some(first) = pattern.chars().next() else { return name.is_empty() };
+    let rest = &pattern[first.len_utf8()..];
+    let mut letters = name.chars();
+    match (first, letters.next()) {
+        ('*', None) => matches(rest, name),
+        ('*', Some(_)) => matches(rest, name) || matches(pattern, letters.as_str()),
+        (_, None) => false,
+        (first, Some(letter)) => (first == '?' || first == letter) && matches(rest, letters.as_str()),
+    }
 }
 
 /// A coefficient may be negative.

@@ -274,7 +274,7 @@ const EXACT: f64 = 1e-6;
 /// What is wrong with the data of a regression: one response in every row, or columns that reproduce it.
 pub(super) fn hazards(store: &Store, family: Family, mode: &Mode) -> Vec<Hazard> {
     let one = store.only_response().map(|value| Hazard::OneResponse {
-        value: match (store.description().trials, value) {
+        value: match (family.kind() == ResponseKind::CountOfTrials, value) {
             (true, 1.0) => "a success in every trial".into(),
             (_, value) => value.to_string(),
         },
@@ -366,6 +366,7 @@ fn spread(prior: &Prior) -> Option<f64> {
         | Prior::HalfNormal { .. }
         | Prior::HalfStudent { .. }
         | Prior::Exponential { .. }
+        | Prior::Gamma { .. }
         | Prior::LogNormal { .. } => None,
     }
 }

@@ -156,7 +156,7 @@ impl Refusal {
     }
 
     fn about_models(&self, dialect: Dialect) -> Option<String> {
-        use Keyword::{Family, Features, PriorIntercept, Priors, Rule, Trials};
+        use Keyword::{Event, Family, Features, PriorIntercept, Priors, Rule, Trials};
         Some(match self {
             Self::ExtraColumn { file, name, about } => format!(
                 "{}: a column is called {name}, as the {about} is: rename it or leave it out with {}",
@@ -192,10 +192,19 @@ impl Refusal {
                 keyword.spelled(dialect),
                 coefficient.as_ref().map(|name| format!(" {name}")).unwrap_or_default()
             ),
-            Self::SigmaPrior { prior } => format!(
-                "{} sigma: sigma is positive, and {prior} is no prior of a positive number; use half-normal:SCALE, \
-                 half-student:DF,SCALE, exponential:RATE or log-normal:MEAN,SD",
+            Self::SigmaPrior { name, prior } => format!(
+                "{} {name}: {name} is positive, and {prior} is no prior of a positive number; use half-normal:SCALE, \
+                 half-student:DF,SCALE, exponential:RATE, gamma:SHAPE,RATE or log-normal:MEAN,SD",
                 Priors.spelled(dialect)
+            ),
+            Self::TwoPatterns { name, patterns: [one, other] } => format!(
+                "{}: {one} and {other} both match `{name}` and give it different priors; give `{name}` a prior of its own",
+                Priors.spelled(dialect)
+            ),
+            Self::EventFamily { event } => format!(
+                "{} belongs to {} only; drop it, or choose one of them",
+                Event.with(event, dialect),
+                Family.with(FamilyChoice::of_times(), dialect)
             ),
             Self::TrialsFamily { trials } => format!(
                 "{} belongs to {} only; drop it",

@@ -62,6 +62,8 @@ impl Request {
         weights(data.weights: &str);
         /// The column of binomial trials.
         trials(data.trials: &str);
+        /// The column of events of survival times: 1, or 0 where the time is censored.
+        event(data.event: &str);
         /// The column of offsets.
         offset(data.offset: &str);
         /// The value of the response that counts as a success.

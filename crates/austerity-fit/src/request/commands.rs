@@ -167,4 +167,6 @@ pub struct PredictOptions {
     pub interval: f64,
     /// Most draws to use, evenly spread over all chains.
     pub draws: usize,
+    /// Times at which survival is predicted.
+    pub survival: Vec<f64>,
 }

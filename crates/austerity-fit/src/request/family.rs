@@ -95,6 +95,13 @@ impl FamilyChoice {
         }
     }
 
+    /// The choices that explain times, as a list.
+    pub(crate) fn of_times() -> String {
+        let times = FAMILIES.iter().filter(|choice| choice.kind == ResponseKind::Time);
+        let names: Vec<&str> = times.map(|choice| choice.name).collect();
+        names.join(", ")
+    }
+
     /// The choices that know trials, as a list.
     pub(crate) fn with_trials() -> String {
         let names: Vec<&str> =

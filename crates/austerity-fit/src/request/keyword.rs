@@ -38,6 +38,7 @@ keywords! {
     Reference = "reference",
     Weights = "weights",
     Trials = "trials",
+    Event = "event",
     Offset = "offset",
     NoIntercept = "no-intercept",
     Standardize = "standardize",
@@ -88,6 +89,7 @@ keywords! {
     Pairs = "pairs",
     Repetitions = "repetitions",
     Interval = "interval",
+    Survival = "survival",
 }
 
 impl Keyword {

@@ -89,6 +89,9 @@ pub struct DataOptions {
     pub weights: Option<String>,
     /// The column of binomial trials.
     pub trials: Option<String>,
+    /// The column that is 1 where a time is that of an event, and 0 where it is censored; every time is that of an event where none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
     /// The column of offsets, a known part of the linear predictor.
     pub offset: Option<String>,
     /// Whether to leave out the intercept.

@@ -102,6 +102,7 @@ fn data() -> impl Strategy<Value = DataOptions> {
             reference: references.into_iter().map(|(column, level)| Reference { column, level }).collect(),
             weights: role.clone(),
             trials: role.clone(),
+            event: role.clone(),
             offset: role,
             no_intercept,
             standardize,

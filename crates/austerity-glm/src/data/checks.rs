@@ -64,9 +64,16 @@ pub(super) fn check_response(
                 .then(|| format!("a whole number from 0 to its {} trials", trials[at]))
         });
     }
+    if let (ResponseKind::Time, Some(events)) = (kind, trials) {
+        check_each(first, "event", events, |_, event| {
+            (event != 0.0 && event != 1.0).then(|| "0, of a censored time, or 1".into())
+        })?;
+    }
     check_each(first, "response", response, |_, y| match kind {
         ResponseKind::Binary if y != 0.0 && y != 1.0 => Some("0 or 1".into()),
         ResponseKind::Count if !whole(y) => Some("0, 1, 2, …".into()),
+        ResponseKind::Positive | ResponseKind::Time if y <= 0.0 => Some("positive".into()),
+        ResponseKind::Share if !(y > 0.0 && y < 1.0) => Some("between 0 and 1, neither included".into()),
         _ => None,
     })
 }
@@ -79,8 +86,10 @@ pub(super) fn check_trials(kind: ResponseKind, rows: usize, given: bool) -> Resu
             expected: rows,
             found: 0,
         }),
-        (ResponseKind::CountOfTrials, true) | (_, false) => Ok(()),
-        (_, true) => Err(setting("trials", "given", "only when the response counts trials")),
+        (ResponseKind::CountOfTrials | ResponseKind::Time, true) | (_, false) => Ok(()),
+        (_, true) => {
+            Err(setting("trials or events", "given", "only when the response counts trials, or is a time"))
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 //! | kind of response | stored as the response | stored as the offset | left to the constant of the linear predictor |
 //! |---|---|---|---|
 //! | real | y − offset − shift, shift the mean of y − offset | nothing | −shift |
+//! | positive, times | log y − offset − shift, shift the mean of log y − offset | nothing | −shift |
+//! | shares | log y − log(1 − y) | offset − shift | shift |
 //! | binary | 2y − 1 | offset − shift, shift the mean of the offset | shift |
 //! | counts | y | offset − shift | shift |
 //!
-//! Trials and weights are stored as they are. The means leave f32 nothing large to round. Rows are taken whole or in
+//! Trials, or the events of times, and weights are stored as they are. The means leave f32 nothing large to round. Rows are taken whole or in
 //! pieces, with the same result to the last bit.
 
 use std::ops::Range;
@@ -23,7 +25,7 @@ use austerity::model::check_length;
 pub struct Sides<'a> {
     /// The response.
     pub response: &'a [f64],
-    /// Binomial trials.
+    /// Binomial trials; of times, whether there was an event, 0 or 1.
     pub trials: Option<&'a [f64]>,
     /// Known part of the linear predictor.
     pub offset: Option<&'a [f64]>,
@@ -47,13 +49,12 @@ impl<'a> Sides<'a> {
     /// y − offset of every row, where that is what is stored; else the offset.
     fn centred(&self, kind: ResponseKind, out: &mut Vec<f64>) {
         out.clear();
-        match (kind, self.offset) {
-            (ResponseKind::Real, None) => out.extend(self.response),
-            (ResponseKind::Real, Some(offset)) => {
-                out.extend(self.response.iter().zip(offset).map(|(y, o)| y - o));
-            }
-            (_, Some(offset)) => out.extend(offset),
-            (_, None) => {}
+        let stored = self.response.iter().map(|&y| kind.stored(y));
+        match (kind.is_centred(), self.offset) {
+            (true, None) => out.extend(stored),
+            (true, Some(offset)) => out.extend(stored.zip(offset).map(|(y, o)| y - o)),
+            (false, Some(offset)) => out.extend(offset),
+            (false, None) => {}
         }
     }
 }
@@ -132,7 +133,7 @@ impl SideSurvey {
     pub fn finish(self) -> SidePlan {
         let [trials, offset, weights] = self.present;
         let centred = self.centred.finish();
-        let is_real = self.kind == ResponseKind::Real;
+        let is_real = self.kind.is_centred();
         let mean = if is_real || offset { centred.mean } else { 0.0 };
         // A link function turns an absolute error of the offset into a relative one of the mean.
         let unit = if is_real { f64::INFINITY } else { 1.0 };
@@ -140,7 +141,7 @@ impl SideSurvey {
         SidePlan {
             kind: self.kind,
             rows: self.rows,
-            trials: trials && self.kind == ResponseKind::CountOfTrials,
+            trials: trials && matches!(self.kind, ResponseKind::CountOfTrials | ResponseKind::Time),
             offset: offset && !is_real,
             weights,
             response_shift: if is_real { mean } else { 0.0 },
@@ -191,6 +192,12 @@ impl SidePlan {
         survey.finish()
     }
 
+    /// Which responses they are.
+    #[must_use]
+    pub fn kind(&self) -> ResponseKind {
+        self.kind
+    }
+
     /// N.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -200,10 +207,11 @@ impl SidePlan {
     /// What is stored of the response of row `at` of `sides`.
     #[inline(always)]
     pub(crate) fn stored_response(&self, sides: &Sides<'_>, at: usize) -> f32 {
-        let y = sides.response[at];
-        match self.kind {
-            ResponseKind::Real => (y - sides.offset.map_or(0.0, |o| o[at]) - self.response_shift) as f32,
-            kind => kind.stored(y) as f32,
+        let y = self.kind.stored(sides.response[at]);
+        if self.kind.is_centred() {
+            (y - sides.offset.map_or(0.0, |o| o[at]) - self.response_shift) as f32
+        } else {
+            y as f32
         }
     }
 
@@ -229,6 +237,8 @@ impl SidePlan {
         let what = match (self.kind, self.subtracted) {
             (ResponseKind::Real, true) => "the response less its offset",
             (ResponseKind::Real, false) => "the response",
+            (kind, true) if kind.is_centred() => "the logarithm of the response less its offset",
+            (kind, false) if kind.is_centred() => "the logarithm of the response",
             _ => "the offset",
         };
         let centred = self.rounding.as_ref().and_then(|rounding| rounding.of_side_in_words(what));
@@ -246,7 +256,7 @@ impl SidePlan {
         centred.into_iter().chain(counts.into_iter().flatten())
     }
 
-    /// The summary of what is centred: y − offset of real responses, the offset of others.
+    /// The summary of what is centred: y − offset of real responses, log y − offset of positive ones, the offset of others.
     #[must_use]
     pub fn centred(&self) -> &ColumnSummary {
         &self.range

@@ -194,7 +194,7 @@ pub(super) fn to_user<F: Family>(
     for (slot, &entry) in gradient.iter_mut().zip(&map) {
         *slot = carried(&sums.gradient, entry);
     }
-    let extras = F::EXTRA.len();
+    let extras = model.family.extra().len();
     gradient[map.len()..].copy_from_slice(&sums.slope[..extras]);
     let (Some(hessian), Some(products)) = (hessian, &sums.hessian) else { return };
     let size = model.parameters();
@@ -242,7 +242,7 @@ pub(super) fn pass<S: Simd, F: Family>(
         }
         let lines = PanelLines { layout, lines };
         products::add_sums(simd, lines, &panel.first, &mut sums.gradient);
-        for (panel, sums) in panel.cross.iter().zip(&mut sums.cross).take(F::EXTRA.len()) {
+        for (panel, sums) in panel.cross.iter().zip(&mut sums.cross).take(model.family.extra().len()) {
             products::add_sums(simd, lines, panel, sums);
         }
         if let Some(hessian) = &mut sums.hessian {
@@ -274,7 +274,7 @@ fn fill<S: Simd, F: Family>(
     let rows = Rows {
         eta: [eta[0] + offset[0], eta[1] + offset[1]],
         response: column(Some(layout.response), 0.0),
-        trials: column(layout.trials, 0.0),
+        trials: column(layout.trials, 1.0),
     };
     if let Some(kept) = kept {
         rows.eta[0].store_slice(&mut kept[..16]);
@@ -313,10 +313,10 @@ fn fill<S: Simd, F: Family>(
     }
     if let Some(extra) = all.extra {
         for half in 0..2 {
-            for a in 0..F::EXTRA.len() {
+            for a in 0..model.family.extra().len() {
                 panel.cross[a][2 * k + half] = weighted(extra.cross[a], half);
                 sums.slope[a] += f64::from(lanes_sum(weighted(extra.slope[a], half)));
-                for b in 0..F::EXTRA.len() {
+                for b in 0..model.family.extra().len() {
                     sums.curve[a][b] += f64::from(lanes_sum(weighted(extra.curve[a][b], half)));
                 }
             }

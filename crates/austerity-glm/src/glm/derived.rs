@@ -46,8 +46,7 @@ pub struct Derived;
 
 /// A pair of extra parameters.
 #[derive(Clone, Copy, Debug)]
-pub struct Between<F> {
-    family: F,
+pub struct Between {
     from: [f64; MOST_EXTRA],
     to: [f64; MOST_EXTRA],
     /// What a move of η is small against.
@@ -58,8 +57,7 @@ pub struct Between<F> {
 
 /// The extra parameters at the centre, and two ways from there.
 #[derive(Clone, Copy, Debug)]
-pub struct Ways<F> {
-    family: F,
+pub struct Ways {
     centre: [f64; MOST_EXTRA],
     moved: [[f64; MOST_EXTRA]; 2],
     unit: f64,
@@ -68,9 +66,9 @@ pub struct Ways<F> {
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
-struct Observed {
-    response: f64,
-    trials: f64,
+pub(super) struct Observed {
+    pub(super) response: f64,
+    pub(super) trials: f64,
 }
 
 fn padded(extra: &[f64]) -> [f64; MOST_EXTRA] {
@@ -101,39 +99,73 @@ fn along<F: Family, const N: usize>(
     density.coefficients
 }
 
-impl<F: Family> Between<F> {
-    fn difference(&self, eta: f64, delta: f64, row: Observed) -> f64 {
-        if !self.far && delta.abs() <= SMALL_MOVE * self.unit {
-            let moved = std::array::from_fn(|k| self.to[k] - self.from[k]);
-            let slope = |tau: f64| along::<F, 2>(&self.family, (eta, delta), &self.from, &moved, tau, row)[1];
-            return 0.5 * (slope(LEGENDRE[0]) + slope(LEGENDRE[1]));
-        }
-        let count = F::EXTRA.len();
-        let of = |eta: f64, extra: &[f64]| self.family.log_density(eta, extra, row.response, row.trials);
-        of(eta + delta, &self.to[..count]) - of(eta, &self.from[..count])
+impl Between {
+    pub(super) fn new(unit: f64, from: &[f64], to: &[f64]) -> Self {
+        let (from, to) = (padded(from), padded(to));
+        let changes: [f64; MOST_EXTRA] = std::array::from_fn(|k| to[k] - from[k]);
+        Self { from, to, unit, far: largest(&changes) > SMALL_MOVE }
     }
 }
 
-impl<F: Family> Ways<F> {
-    /// What the expansion leaves at η̂ + h and the state number `which`.
-    fn remainder(&self, eta: f64, h: f64, which: usize, row: Observed, third: bool) -> f64 {
-        let (family, centre, moved) = (&self.family, &self.centre, &self.moved[which]);
-        if !self.far[which] && h.abs() <= SMALL_DISPLACEMENT * self.unit {
-            // Coefficients are derivatives over factorials: ½·6 and (1/6)·24.
-            let sum: f64 = if third {
-                let fourth = |tau| along::<F, 5>(family, (eta, h), centre, moved, tau, row)[4];
-                4.0 * THIRD.iter().map(|&(tau, weight)| weight * fourth(tau)).sum::<f64>()
-            } else {
-                let of = |tau| along::<F, 4>(family, (eta, h), centre, moved, tau, row)[3];
-                3.0 * SECOND.iter().map(|&(tau, weight)| weight * of(tau)).sum::<f64>()
-            };
-            return sum;
-        }
-        let known = along::<F, 4>(family, (eta, h), centre, moved, 0.0, row);
-        let there: [f64; MOST_EXTRA] = std::array::from_fn(|k| centre[k] + moved[k]);
-        let value = family.log_density(eta + h, &there[..F::EXTRA.len()], row.response, row.trials);
-        value - known[0] - known[1] - known[2] - if third { known[3] } else { 0.0 }
+impl Ways {
+    pub(super) fn new(unit: f64, centre: &[f64], from: &[f64], to: &[f64]) -> Self {
+        let centre = padded(centre);
+        let moved = [from, to].map(|state| {
+            let state = padded(state);
+            std::array::from_fn(|k| state[k] - centre[k])
+        });
+        let far = moved.map(|moved: [f64; MOST_EXTRA]| largest(&moved) > SMALL_DISPLACEMENT);
+        Self { centre, moved, unit, far }
     }
+}
+
+/// The difference of one row.
+pub(super) fn difference<F: Family>(family: &F, step: &Between, eta: f64, delta: f64, row: Observed) -> f64 {
+    if !step.far && delta.abs() <= SMALL_MOVE * step.unit {
+        let moved = std::array::from_fn(|k| step.to[k] - step.from[k]);
+        let slope = |tau: f64| along::<F, 2>(family, (eta, delta), &step.from, &moved, tau, row)[1];
+        return 0.5 * (slope(LEGENDRE[0]) + slope(LEGENDRE[1]));
+    }
+    let count = F::EXTRA.len();
+    let of = |eta: f64, extra: &[f64]| family.log_density(eta, extra, row.response, row.trials);
+    of(eta + delta, &step.to[..count]) - of(eta, &step.from[..count])
+}
+
+/// What the expansion leaves of one row at η̂ + h and the state number `which`.
+fn remainder<F: Family>(
+    family: &F,
+    ways: &Ways,
+    (eta, h, which): (f64, f64, usize),
+    row: Observed,
+    third: bool,
+) -> f64 {
+    let (centre, moved) = (&ways.centre, &ways.moved[which]);
+    if !ways.far[which] && h.abs() <= SMALL_DISPLACEMENT * ways.unit {
+        // Coefficients are derivatives over factorials: ½·6 and (1/6)·24.
+        let sum: f64 = if third {
+            let fourth = |tau| along::<F, 5>(family, (eta, h), centre, moved, tau, row)[4];
+            4.0 * THIRD.iter().map(|&(tau, weight)| weight * fourth(tau)).sum::<f64>()
+        } else {
+            let of = |tau| along::<F, 4>(family, (eta, h), centre, moved, tau, row)[3];
+            3.0 * SECOND.iter().map(|&(tau, weight)| weight * of(tau)).sum::<f64>()
+        };
+        return sum;
+    }
+    let known = along::<F, 4>(family, (eta, h), centre, moved, 0.0, row);
+    let there: [f64; MOST_EXTRA] = std::array::from_fn(|k| centre[k] + moved[k]);
+    let value = family.log_density(eta + h, &there[..F::EXTRA.len()], row.response, row.trials);
+    value - known[0] - known[1] - known[2] - if third { known[3] } else { 0.0 }
+}
+
+/// What the expansion leaves of the move of one row from η̂ + h to η̂ + h'.
+pub(super) fn residual<F: Family>(
+    family: &F,
+    ways: &Ways,
+    (eta, [from, to]): (f64, [f64; 2]),
+    row: Observed,
+    third: bool,
+) -> f64 {
+    remainder(family, ways, (eta, to, 1), row, third) - remainder(family, ways, (eta, from, 0), row, third)
 }
 
 /// A function of η, response and trials of 32 rows, in f64.
@@ -156,24 +188,22 @@ impl<F: Family> Kernel<F> for Derived {
     /// Each row costs as much as the others: what is not wanted is not computed.
     const WHOLE_BLOCKS: bool = false;
 
-    type Step = Between<F>;
-    type Expanded = Ways<F>;
+    type Step = (F, Between);
+    type Expanded = (F, Ways);
 
-    fn step(family: &F, from: &[f64], to: &[f64]) -> Between<F> {
-        let (from, to, unit) = (padded(from), padded(to), family.unit(from));
-        let changes: [f64; MOST_EXTRA] = std::array::from_fn(|k| to[k] - from[k]);
-        Between { family: *family, from, to, unit, far: largest(&changes) > SMALL_MOVE }
+    fn step(family: &F, from: &[f64], to: &[f64]) -> (F, Between) {
+        (*family, Between::new(family.unit(from), from, to))
     }
 
     /// Always in f64, row by row.
     #[inline(always)]
-    fn differences<S: Simd>(_: S, _: &Between<F>, _: &Rows<S>, _: Pair<S>) -> Option<Pair<S>> {
+    fn differences<S: Simd>(_: S, _: &(F, Between), _: &Rows<S>, _: Pair<S>) -> Option<Pair<S>> {
         None
     }
 
     #[inline(never)]
-    fn difference(step: &Between<F>, eta: f64, delta: f64, response: f64, trials: f64) -> f64 {
-        step.difference(eta, delta, Observed { response, trials })
+    fn difference((family, step): &(F, Between), eta: f64, delta: f64, response: f64, trials: f64) -> f64 {
+        family.row_difference(step, eta, delta, response, trials)
     }
 
     #[inline(always)]
@@ -182,7 +212,7 @@ impl<F: Family> Kernel<F> for Derived {
         let (eta, response, trials) = (eta.map(f64::from), response.map(f64::from), trials.map(f64::from));
         let mut slope = [[0.0f32; 32]; VARIABLES];
         let mut second = [[[0.0f32; 32]; VARIABLES]; VARIABLES];
-        let count = 1 + F::EXTRA.len();
+        let count = 1 + family.extra().len();
         for i in 0..32 {
             let curve = family.row_curve(extra, eta[i], response[i], trials[i]);
             for (slot, value) in slope.iter_mut().zip(curve.slope).take(count) {
@@ -214,38 +244,36 @@ impl<F: Family> Kernel<F> for Derived {
         let mut out = [0.0f32; 32];
         for (i, out) in out.iter_mut().enumerate() {
             let around = (f64::from(eta[i]), f64::from(reach[i]));
-            *out = third_in_eta(family, extra, around, f64::from(response[i]), f64::from(trials[i])) as f32;
+            *out = family.row_largest_third(extra, around, f64::from(response[i]), f64::from(trials[i])) as f32;
         }
         pair(simd, &out)
     }
 
-    fn expanded(family: &F, centre: &[f64], from: &[f64], to: &[f64]) -> Ways<F> {
-        let unit = family.unit(centre);
-        let centre = padded(centre);
-        let moved = [from, to].map(|state| {
-            let state = padded(state);
-            std::array::from_fn(|k| state[k] - centre[k])
-        });
-        let far = moved.map(|moved: [f64; MOST_EXTRA]| largest(&moved) > SMALL_DISPLACEMENT);
-        Ways { family: *family, centre, moved, unit, far }
+    fn expanded(family: &F, centre: &[f64], from: &[f64], to: &[f64]) -> (F, Ways) {
+        (*family, Ways::new(family.unit(centre), centre, from, to))
     }
 
     #[inline(always)]
-    fn residuals<S: Simd>(_: S, _: &Ways<F>, _: &Rows<S>, _: Displaced<S>, _: bool) -> Option<Pair<S>> {
+    fn residuals<S: Simd>(
+        _: S,
+        _: &(F, Ways),
+        _: &Rows<S>,
+        _: Displaced<S>,
+        _: bool,
+    ) -> Option<Pair<S>> {
         None
     }
 
     #[inline(never)]
     fn residual(
-        ways: &Ways<F>,
+        (family, ways): &(F, Ways),
         eta: f64,
-        [from, to]: [f64; 2],
+        moved: [f64; 2],
         response: f64,
         trials: f64,
         third: bool,
     ) -> f64 {
-        let row = Observed { response, trials };
-        ways.remainder(eta, to, 1, row, third) - ways.remainder(eta, from, 0, row, third)
+        family.row_residual(ways, (eta, moved), (response, trials), third)
     }
 }
 
@@ -404,7 +432,7 @@ pub(super) fn row_bounds<F: Family>(
 
 /// The largest |third derivative in η|, the extra parameters fixed.
 #[inline(never)]
-fn third_in_eta<F: Family>(
+pub(super) fn third_in_eta<F: Family>(
     family: &F,
     extra: &[f64],
     (eta, reach): (f64, f64),

@@ -38,7 +38,7 @@ impl<F: Family> Glm<F> {
         let size = SAMPLE.max(PER_PARAMETER * self.parameters());
         let heavy = self.heaviest(HEAVY)?;
         let model = sampled_with(self, size, &heavy)?;
-        let starts = if F::LOCATION { self.elemental(mode, &heavy) } else { Vec::new() };
+        let starts = if self.family.is_location() { self.elemental(mode, &heavy) } else { Vec::new() };
         Ok((model, starts))
     }
 

@@ -108,20 +108,50 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     const EXTRA: &'static [Extra] = &[];
     /// The number that may follow its name, where there is one; then [`Family::setting`] and [`Family::with_setting`] are given too.
     const SETTING: Option<Setting> = None;
-    /// Whether the family needs binomial trials.
-    const TRIALS: bool = matches!(Self::KIND, ResponseKind::CountOfTrials);
+    /// Whether loops look for trials, or events, beside the response.
+    const TRIALS: bool = matches!(Self::KIND, ResponseKind::CountOfTrials | ResponseKind::Time);
     /// Whether only response − η matters, so that y − offset is stored centred in place of both.
-    const LOCATION: bool = matches!(Self::KIND, ResponseKind::Real);
+    const LOCATION: bool = Self::KIND.is_centred();
     /// What default priors assume of the noise of real responses.
     const TAILS: NoiseTails = NoiseTails::Normal;
+    /// Whether the mean depends on the extra parameters, too.
+    const MEAN_BY_EXTRA: bool = false;
     /// Whether the log density is concave in all parameters for every data set: one mode under log-concave priors.
     const LOG_CONCAVE: bool = false;
 
     /// The accelerator, or [`Derived`](super::derived::Derived).
     type Kernel: Kernel<Self>;
 
-    /// The hot loops, kept in a `static` beside the family: [`Compiled::of`], or `compiled!(Name);`.
-    fn compiled() -> &'static Compiled<Self>;
+    /// The hot loops. Families with a kernel keep theirs in a `static` beside them (`compiled!(Name);`), so that they exist once; those without share
+    /// the loops of [`Plain`](super::plain::Plain).
+    fn compiled() -> &'static Compiled<Self> {
+        const { &Compiled::of() }
+    }
+
+    /// Name, as in messages and options. What follows is asked for by methods wherever work is generic, so that one
+    /// [`Plain`](super::plain::Plain) type can stand for all families without a kernel.
+    #[inline(always)]
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    /// Which responses it explains.
+    #[inline(always)]
+    fn kind(&self) -> ResponseKind {
+        Self::KIND
+    }
+
+    /// The parameters that follow the coefficients.
+    #[inline(always)]
+    fn extra(&self) -> &'static [Extra] {
+        Self::EXTRA
+    }
+
+    /// Whether only response − η matters.
+    #[inline(always)]
+    fn is_location(&self) -> bool {
+        Self::LOCATION
+    }
 
     /// In words, with its setting.
     fn words(&self) -> String {
@@ -143,7 +173,12 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, trials: f64) -> T;
 
     /// The expected response, given a linear predictor.
-    fn mean(&self, eta: f64, trials: f64) -> f64;
+    fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64;
+
+    /// The chance that a response lies beyond `time`; `None` of families that do not explain times.
+    fn survival(&self, _time: f64, _eta: f64, _extra: &[f64]) -> Option<f64> {
+        None
+    }
 
     /// What log densities of y leave out: the part that no parameter moves. `response` is as the user has it.
     fn constant(&self, response: f64, trials: f64) -> f64;
@@ -176,10 +211,14 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     /// What responses are allowed, in words, when this one is not.
     fn refuses(&self, response: f64, trials: f64) -> Option<&'static str> {
         let whole = response >= 0.0 && response.is_finite() && response.fract() == 0.0;
-        let (fine, allowed) = match Self::KIND {
+        let (fine, allowed) = match self.kind() {
             ResponseKind::Binary => (response == 0.0 || response == 1.0, "0 or 1"),
             ResponseKind::Count => (whole, "whole numbers from 0"),
             ResponseKind::Real => (response.is_finite(), "finite numbers"),
+            ResponseKind::Positive | ResponseKind::Time => {
+                (response > 0.0 && response.is_finite(), "positive and finite")
+            }
+            ResponseKind::Share => (response > 0.0 && response < 1.0, "between 0 and 1, neither included"),
             ResponseKind::CountOfTrials => (
                 response >= 0.0 && response <= trials && trials.is_finite(),
                 "between 0 and the number of trials",
@@ -210,7 +249,7 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
 
     /// First and second derivatives of one row in η and the extra parameters.
     fn row_curve(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> Curve {
-        if Self::EXTRA.is_empty() {
+        if self.extra().is_empty() {
             let [first, second, _] = self.row_derivatives(extra, eta, response, trials);
             let mut curve = Curve::default();
             (curve.slope[0], curve.second[0][0]) = (first, second);
@@ -222,6 +261,34 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     /// Third derivatives of one row in η and the extra parameters, in the order of [`Jet::POWERS`](super::number::Jet::POWERS).
     fn row_third(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; THIRDS] {
         derived::row_third(self, extra, eta, response, trials)
+    }
+
+    /// log p(y|η + δ) − log p(y|η) of one row between two states.
+    fn row_difference(
+        &self,
+        step: &derived::Between,
+        eta: f64,
+        delta: f64,
+        response: f64,
+        trials: f64,
+    ) -> f64 {
+        derived::difference(self, step, eta, delta, derived::Observed { response, trials })
+    }
+
+    /// What an expansion leaves of one row's move from η̂ + h to η̂ + h'.
+    fn row_residual(
+        &self,
+        ways: &derived::Ways,
+        moved: (f64, [f64; 2]),
+        (response, trials): (f64, f64),
+        third: bool,
+    ) -> f64 {
+        derived::residual(self, ways, moved, derived::Observed { response, trials }, third)
+    }
+
+    /// A bound of the absolute third derivative of one row in η, the extra parameters fixed, within a reach of η.
+    fn row_largest_third(&self, extra: &[f64], around: (f64, f64), response: f64, trials: f64) -> f64 {
+        derived::third_in_eta(self, extra, around, response, trials)
     }
 
     /// Bounds of the norms of the third and the fourth derivative of one row, as tensors in η and the extra parameters, within `reach` of η and as far as `around` says:

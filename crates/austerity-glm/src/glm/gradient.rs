@@ -149,7 +149,7 @@ pub(super) fn pass<S: Simd, F: Family>(
             let rows = Rows {
                 eta: [eta[0] + offset[0], eta[1] + offset[1]],
                 response: column(Some(layout.response), 0.0),
-                trials: column(layout.trials, 0.0),
+                trials: column(layout.trials, 1.0),
             };
             let weight = within(column(layout.weight, 1.0), &range, index);
             let all = <F::Kernel>::derivatives(&model.family, simd, extra, &rows);
@@ -178,7 +178,7 @@ impl<F: Family> BatchGradient for Glm<F> {
     fn add_gradient(&self, at: At<'_>, workspace: &mut Workspace, gradient: &mut [f64]) -> Result<()> {
         check_request(self, at, gradient)?;
         let At { state, batch } = at;
-        workspace.begin(&self.coding, self.side_constant, |i| state[i], F::EXTRA.len());
+        workspace.begin(&self.coding, self.side_constant, |i| state[i], self.family.extra().len());
         (F::compiled().batch_gradient)(self, batch, self.extra(state), workspace);
         workspace.finish(&self.coding, self.coefficients(), gradient);
         Ok(())

@@ -109,7 +109,7 @@ impl Influences {
                 let side = |place: Option<usize>, missing: f64| place.map_or(missing, |p| value(p, i));
                 let leverage = moved.iter().map(|m| m[i] * m[i]).sum::<f64>().sqrt();
                 let eta = eta[i] + side(layout.offset, 0.0);
-                let (response, trials) = (value(layout.response, i), side(layout.trials, 0.0));
+                let (response, trials) = (value(layout.response, i), side(layout.trials, 1.0));
                 let [slope, third] = self.largest(&model.family, (eta, leverage), response, trials);
                 let weight = side(layout.weight, 1.0);
                 let least = |value: f64| if weight == 0.0 { 0.0 } else { value.min(LARGEST_SCORE) };

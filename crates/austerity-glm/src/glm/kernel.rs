@@ -43,7 +43,7 @@ pub struct Rows<S: Simd> {
     pub eta: Pair<S>,
     /// Response, as stored.
     pub response: Pair<S>,
-    /// Trials; 0 for families without.
+    /// Trials, or events; 1 where there are none.
     pub trials: Pair<S>,
 }
 
@@ -131,7 +131,7 @@ pub fn rows<S: Simd, F: Family, const MODE: u8>(
     }
     let trials = match layout.trials {
         Some(place) if F::TRIALS => column(simd, lines, place),
-        _ => [Lanes::splat(simd, 0.0); 2],
+        _ => [Lanes::splat(simd, 1.0); 2],
     };
     Rows { eta, response: column(simd, lines, layout.response), trials }
 }
@@ -207,7 +207,7 @@ fn slow<F: Family>(
             place.map_or(missing, |p| f64::from(lines[2 * p + i / 16].0[i % 16]))
         };
         let response = side(Some(layout.response), 0.0);
-        let trials = side(layout.trials, 0.0);
+        let trials = side(layout.trials, 1.0);
         let weight = side(layout.weight, 1.0);
         if weight == 0.0 {
             return 0.0;

@@ -5,6 +5,7 @@
 //! | [`family`] | what a likelihood is: [`Family`], and its optional [`Kernel`] |
 //! | [`families`] | the list of all families, one file each |
 //! | [`number`], [`derived`] | numbers that a log density is computed in, and all that follows from it |
+//! | [`plain`] | one type for all families without a kernel |
 //! | `counts` | quantiles of counts |
 //! | [`blocks`] | the storage: 32 rows by columns, one contiguous run per block |
 //! | [`predictor`] | the linear predictor: dense columns and factor columns |
@@ -46,6 +47,7 @@ pub mod influence;
 pub mod kernel;
 pub mod list;
 pub mod number;
+pub mod plain;
 pub mod precise;
 pub mod predictor;
 pub mod ratio;
@@ -63,7 +65,7 @@ use fearless_simd::Simd;
 
 use crate::pass::Driver;
 use crate::simd::{self, Level};
-use crate::{CheckedData, Priors, Store, WithPriors};
+use crate::{CheckedData, Priors, ResponseKind, Store, WithPriors};
 use austerity::error::{Error, Result};
 use austerity::model::{Access, Curvature, Gradient, Model, Parameters, check_length, fingerprint};
 use austerity::population::Moments;
@@ -116,21 +118,21 @@ impl<F: Family> Glm<F> {
         check_parameters(&family, data.coefficients(), &priors)?;
         let empty = Vec::new();
         let trials = data.trials.as_ref().unwrap_or(&empty);
-        if F::TRIALS {
+        if family.kind() == ResponseKind::CountOfTrials {
             check_length("trials", data.rows(), trials.len())?;
         }
         for (row, &value) in data.response.iter().enumerate() {
             let trials = trials.get(row).copied().unwrap_or(1.0);
             if let Some(allowed) = family.refuses(value, trials) {
                 return Err(Error::OutOfRange {
-                    what: format!("response of the {} family", F::NAME),
+                    what: format!("response of the {} family", family.name()),
                     row,
                     value,
                     allowed: allowed.into(),
                 });
             }
         }
-        Self::from_store(family, Store::new(data, F::KIND)?, priors)
+        Self::from_store(family, Store::new(data, family.kind())?, priors)
     }
 
     /// The model of rows that are stored already, as responses of the kind that the family explains. `priors` as in
@@ -138,10 +140,10 @@ impl<F: Family> Glm<F> {
     pub fn from_store(family: F, store: Store, priors: impl Into<Priors>) -> Result<Self> {
         let priors = priors.into();
         check_parameters(&family, store.coefficients(), &priors)?;
-        store.check_kind(F::NAME, F::KIND)?;
+        store.check_kind(family.name(), family.kind())?;
         let description = store.description();
         let mut names = store.coefficient_names();
-        names.extend(F::EXTRA.iter().map(|extra| extra.name.into()));
+        names.extend(family.extra().iter().map(|extra| extra.name.into()));
         Ok(Self {
             family,
             coding: Coding::new(description),
@@ -251,7 +253,7 @@ impl<F: Family> Glm<F> {
 
 fn check_parameters<F: Family>(family: &F, coefficients: usize, priors: &Priors) -> Result<()> {
     family.check()?;
-    priors.check(coefficients + F::EXTRA.len())
+    priors.check(coefficients + family.extra().len())
 }
 
 impl<F: Family> Model for Glm<F> {
@@ -296,7 +298,7 @@ impl<F: Family> Model for Glm<F> {
 
     /// Of at most 4,096 blocks spread over the storage, the names and the priors.
     fn fingerprint(&self) -> u64 {
-        let words = format!("{} {:?} {:?} {}", F::NAME, self.names, self.priors, self.blocks().rows());
+        let words = format!("{} {:?} {:?} {}", self.family.name(), self.names, self.priors, self.blocks().rows());
         fingerprint(self.blocks().sample().chain(words.bytes().map(u32::from)))
     }
 
@@ -323,7 +325,7 @@ impl<F: Family> Parameters for Glm<F> {
 
     fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
         out.copy_from_slice(state);
-        for extra in out.iter_mut().rev().take(F::EXTRA.len()) {
+        for extra in out.iter_mut().rev().take(self.family.extra().len()) {
             *extra = extra.exp();
         }
     }

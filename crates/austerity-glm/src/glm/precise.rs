@@ -66,7 +66,9 @@ pub(super) fn is_needed(store: &Store) -> bool {
             looked_at().map(|(w, _, y)| w * y * y.max(std::f64::consts::E).ln().powi(2)).sum()
         }
         // η is about the response, and 1/σ² at least what its own scale gives.
-        ResponseKind::Real => {
+        ResponseKind::Share => 0.25 * USUAL_LOGIT.powi(2) * looked_at().map(|(w, ..)| w).sum::<f64>(),
+        // The same of the logarithms.
+        ResponseKind::Real | ResponseKind::Positive | ResponseKind::Time => {
             let scale = scale(store, layout.response);
             looked_at().map(|(w, _, y)| w * (y / scale).powi(2)).sum()
         }
@@ -131,7 +133,7 @@ pub(super) fn values_of<F: Family>(
             return 0.0;
         }
         let (eta, response) = (eta[i] + side(layout.offset, 0.0), value(lines, layout.response, i));
-        weight * <F::Kernel>::difference(step, eta, delta[i], response, side(layout.trials, 0.0))
+        weight * <F::Kernel>::difference(step, eta, delta[i], response, side(layout.trials, 1.0))
     })
 }
 
@@ -176,7 +178,7 @@ pub(super) fn derivatives<F: Family>(
                 continue;
             }
             let (eta, response, trials) =
-                (eta[i], value(lines, layout.response, i), side(layout.trials, 0.0));
+                (eta[i], value(lines, layout.response, i), side(layout.trials, 1.0));
             if sums.valued {
                 let row = model.family.log_likelihood(extra, eta, response, trials);
                 if row.is_nan() {
@@ -186,10 +188,10 @@ pub(super) fn derivatives<F: Family>(
             }
             let curve = model.family.row_curve(extra, eta, response, trials);
             (first[i], second[i]) = (weight * curve.slope[0], weight * curve.second[0][0]);
-            for (a, cross) in cross.iter_mut().enumerate().take(F::EXTRA.len()) {
+            for (a, cross) in cross.iter_mut().enumerate().take(model.family.extra().len()) {
                 cross[i] = weight * curve.second[0][a + 1];
                 sums.slope[a] += weight * curve.slope[a + 1];
-                for b in 0..F::EXTRA.len() {
+                for b in 0..model.family.extra().len() {
                     sums.curve[a][b] += weight * curve.second[a + 1][b + 1];
                 }
             }
@@ -198,7 +200,7 @@ pub(super) fn derivatives<F: Family>(
             kept.iter_mut().zip(&eta).for_each(|(slot, &eta)| *slot = eta as f32);
         }
         wide.add_sums(layout, lines, &first, &mut sums.gradient);
-        for (sums, cross) in sums.cross.iter_mut().zip(&cross).take(F::EXTRA.len()) {
+        for (sums, cross) in sums.cross.iter_mut().zip(&cross).take(model.family.extra().len()) {
             wide.add_sums(layout, lines, cross, sums);
         }
         if let Some(products) = &mut sums.hessian {
@@ -232,7 +234,7 @@ pub(super) fn certain<F: Family>(
         let mut first = [0.0; BLOCK];
         for i in 0..view.rows_in(block) {
             let side = |place: Option<usize>, missing: f64| place.map_or(missing, |p| value(lines, p, i));
-            let (weight, trials) = (side(layout.weight, 1.0), side(layout.trials, 0.0));
+            let (weight, trials) = (side(layout.weight, 1.0), side(layout.trials, 1.0));
             if weight == 0.0 {
                 continue;
             }
@@ -243,7 +245,7 @@ pub(super) fn certain<F: Family>(
                 let curve = model.family.row_curve(extra, moved, response, trials);
                 first[i] = weight * curve.slope[0];
                 slopes.constant += first[i];
-                for (sum, slope) in slopes.extra.iter_mut().zip(&curve.slope[1..]).take(F::EXTRA.len()) {
+                for (sum, slope) in slopes.extra.iter_mut().zip(&curve.slope[1..]).take(model.family.extra().len()) {
                     *sum += weight * slope;
                 }
             }

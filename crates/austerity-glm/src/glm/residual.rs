@@ -70,7 +70,7 @@ fn centre<S: Simd, F: Family>(
     let factor = [known[0].select(one, zero), known[1].select(one, zero)];
     let trials = match layout.trials {
         Some(place) if F::TRIALS => column(simd, lines, place),
-        _ => [zero; 2],
+        _ => [Lanes::splat(simd, 1.0); 2],
     };
     (Rows { eta, response: column(simd, lines, layout.response), trials }, factor)
 }
@@ -99,10 +99,10 @@ fn fast<S: Simd, F: Family>(
             values[i] = (all.second[i] * half).mul_add(squares, values[i]);
             if let Some(extra) = &all.extra {
                 let splat = |value: f64| Lanes::splat(simd, value as f32);
-                for a in 0..F::EXTRA.len() {
+                for a in 0..family.extra().len() {
                     let mixed = to[i] * splat(after[a]) - from[i] * splat(before[a]);
                     values[i] = extra.cross[a][i].mul_add(mixed, values[i]);
-                    for b in 0..F::EXTRA.len() {
+                    for b in 0..family.extra().len() {
                         let squares = splat(0.5 * (after[a] * after[b] - before[a] * before[b]));
                         values[i] = extra.curve[a][b][i].mul_add(squares, values[i]);
                     }
@@ -133,7 +133,7 @@ fn slow<F: Family>(
             place.map_or(missing, |p| f64::from(lines[2 * p + i / 16].0[i % 16]))
         };
         let eta = f64::from(task.eta[block * BLOCK + i]);
-        let (response, trials) = (side(Some(layout.response), 0.0), side(layout.trials, 0.0));
+        let (response, trials) = (side(Some(layout.response), 0.0), side(layout.trials, 1.0));
         let weight = side(layout.weight, 1.0);
         if weight == 0.0 || eta.is_nan() {
             return 0.0;
@@ -143,9 +143,9 @@ fn slow<F: Family>(
         if let Some((family, extra, [before, after])) = task.first_order {
             let second = family.row_curve(extra, eta, response, trials).second;
             value += 0.5 * second[0][0] * (c - b) * (c + b);
-            for i in 0..F::EXTRA.len() {
+            for i in 0..family.extra().len() {
                 value += second[0][i + 1] * (c * after[i] - b * before[i]);
-                for j in 0..F::EXTRA.len() {
+                for j in 0..family.extra().len() {
                     value += 0.5 * second[i + 1][j + 1] * (after[i] * after[j] - before[i] * before[j]);
                 }
             }

@@ -103,7 +103,7 @@ fn rows<F: Family>(model: &Glm<F>, block: usize, gamma: &[f64], extra: &[f64]) -
             continue;
         }
         let eta = etas[i] + side(layout.offset, 0.0);
-        let trials = side(layout.trials, 0.0);
+        let trials = side(layout.trials, 1.0);
         let density = model.family.log_likelihood(extra, eta, value(layout.response), trials);
         if !density.is_finite() {
             let row = model.original(block * BLOCK + i);

@@ -3,7 +3,7 @@
 use super::*;
 
 /// One of every kind, some of them around another mean.
-const ALL: [Prior; 11] = [
+const ALL: [Prior; 12] = [
     Prior::Flat,
     Prior::normal(2.0),
     Prior::Normal { mean: -1.25, sd: 2.0 },
@@ -14,6 +14,7 @@ const ALL: [Prior; 11] = [
     Prior::HalfNormal { scale: 3.0 },
     Prior::HalfStudent { freedom: 3.0, scale: 0.1 },
     Prior::Exponential { rate: 0.5 },
+    Prior::Gamma { shape: 1.5, rate: 0.5 },
     Prior::LogNormal { mean: 0.25, sd: 2.0 },
 ];
 
@@ -52,6 +53,8 @@ fn text_there_and_back() {
         "normal:inf,1",
         "half-normal:0",
         "exponential:1,2",
+        "gamma:1",
+        "gamma:0,1",
     ] {
         assert!(bad.parse::<Prior>().is_err(), "{bad}");
     }

@@ -306,7 +306,11 @@ impl Store {
             let stored = value(row, layout.response);
             ResponseRow {
                 response: match kind {
-                    ResponseKind::Real => stored + response_shift,
+                    ResponseKind::Real | ResponseKind::Positive | ResponseKind::Time => {
+                        stored + response_shift
+                    }
+                    // Stored as log odds.
+                    ResponseKind::Share => 1.0 / (1.0 + (-stored).exp()),
                     // Stored as −1 and 1.
                     ResponseKind::Binary => f64::from(u8::from(stored > 0.0)),
                     ResponseKind::Count | ResponseKind::CountOfTrials => stored,
@@ -345,7 +349,7 @@ impl Store {
             (0..rows).all(|row| same(row, blocks.value(row, layout.response)))
         };
         match self.description.kind {
-            ResponseKind::Real => None,
+            ResponseKind::Real | ResponseKind::Positive | ResponseKind::Share | ResponseKind::Time => None,
             // Stored as −1 and 1.
             ResponseKind::Binary => {
                 all(&|_, value| value == first).then_some(if first > 0.0 { 1.0 } else { 0.0 })

@@ -97,6 +97,15 @@ fn named(columns: Vec<Vec<f64>>, response: Vec<f64>) -> Data {
     Data::new(names, columns, response)
 }
 
+/// Times that are censored at exponential times with mean 1, which say nothing of the parameters.
+fn censored(data: &Data, rng: &mut Rng) -> Data {
+    let times = data.response();
+    let ends: Vec<f64> = times.iter().map(|_| -(1.0 - rng.random::<f64>()).ln()).collect();
+    let seen = times.iter().zip(&ends).map(|(time, end)| time.min(*end).max(f64::MIN_POSITIVE)).collect();
+    let events = times.iter().zip(&ends).map(|(time, end)| f64::from(u8::from(time <= end))).collect();
+    named(data.columns().to_vec(), seen).trials(events)
+}
+
 fn regression<F: Family>(
     family: F,
     kind: ResponseKind,
@@ -106,9 +115,13 @@ fn regression<F: Family>(
     respond: impl Fn(f64, &[f64], &mut Rng) -> f64,
 ) -> Joint<Glm<F>> {
     let state: Vec<f64> = priors.iter().map(|p| draw_prior(p, rng)).collect();
-    let columns = design(rows, priors.len() - 1 - F::EXTRA.len(), rng);
+    let columns = design(rows, priors.len() - 1 - family.extra().len(), rng);
     let response = (0..rows).map(|i| respond(predictor(&state, &columns, i), &state, rng)).collect();
-    let data = named(columns, response).check(kind).unwrap();
+    let mut data = named(columns, response);
+    if kind == ResponseKind::Time {
+        data = censored(&data, rng);
+    }
+    let data = data.check(kind).unwrap();
     Joint { state, model: Glm::new(family, &data, priors.to_vec()).unwrap() }
 }
 
@@ -134,8 +147,8 @@ pub(crate) fn student(rows: usize, freedom: f64, priors: &[Prior], rng: &mut Rng
 
 /// A regression of any family, its responses by the family's own sampler; priors of extra parameters last.
 pub(crate) fn family<F: Family>(family: F, rows: usize, priors: &[Prior], rng: &mut Rng) -> Joint<Glm<F>> {
-    regression(family, F::KIND, rows, priors, rng, |eta, state, rng| {
-        family.sample(rng, eta, &state[state.len() - F::EXTRA.len()..], 1.0)
+    regression(family, family.kind(), rows, priors, rng, |eta, state, rng| {
+        family.sample(rng, eta, &state[state.len() - family.extra().len()..], 1.0)
     })
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use austerity_glm::ResponseKind;
 
-use super::response::{Named, check_counts};
+use super::response::{Named, check_beside, check_counts};
 use super::terms::unseen;
 use super::{Recipe, ResponseCoding, Term, check, place, role};
 use crate::error::{Error, Result};
@@ -58,6 +58,7 @@ impl<'a> NewRows<'a> {
     pub fn new(source: &'a Source, recipe: &'a Recipe, kind: ResponseKind, scored: bool) -> Self {
         let there = |name: &String| source.schema().names.contains(name);
         let trials = recipe.trials.as_ref().is_some_and(there);
+        // Without events a time would count as one.
         let response = scored && there(&recipe.response) && (trials || recipe.trials.is_none());
         let weights = response && recipe.weights.as_ref().is_some_and(there);
         let mut names = recipe.feature_columns();
@@ -113,9 +114,7 @@ impl<'a> NewRows<'a> {
             let trials = side(&self.recipe.trials, self.trials, "trials")?;
             let weights = side(&self.recipe.weights, self.weights, "weights")?;
             if let (Some(name), Some(trials)) = (&self.recipe.trials, &trials) {
-                let whole = |_, t: f64| t >= 1.0 && t.fract() == 0.0;
-                let remedy = "drop the row or mend the value";
-                check(Named { file, name }, first, trials, whole, "trials must be 1, 2, 3, …", remedy)?;
+                check_beside(Named { file, name }, first, trials, Some(self.kind))?;
             }
             if let (Some(name), Some(weights)) = (&self.recipe.weights, &weights) {
                 let positive = |_, w| w > 0.0;

@@ -51,7 +51,7 @@ pub struct DesignOptions {
     pub categorical: Vec<String>,
     /// Frequency weights.
     pub weights: Option<String>,
-    /// Binomial trials.
+    /// Binomial trials; of times, the events.
     pub trials: Option<String>,
     /// Known part of the linear predictor.
     pub offset: Option<String>,

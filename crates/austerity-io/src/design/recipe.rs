@@ -18,7 +18,7 @@ pub struct Recipe {
     pub terms: Vec<Term>,
     /// The column of frequency weights.
     pub weights: Option<String>,
-    /// The column of trials.
+    /// The column of trials; of times, of events.
     pub trials: Option<String>,
     /// The column of offsets.
     pub offset: Option<String>,

@@ -8,7 +8,7 @@
 //! | | two texts | the alphabetically first 0, the second 1; a note says so |
 //! | | two texts with an order of their own | the first 0, the last 1; a note says so |
 //! | | any two values, one named as the success | that 1, the other 0; a note says so |
-//! | counts, counts of trials, reals | numbers | itself |
+//! | counts, counts of trials, reals, positive numbers, shares, times | numbers | itself |
 //!
 //! A response with one value only leaves nothing to explain: a warning where a prior can still answer (0/1 and
 //! counts), else an error.
@@ -333,7 +333,7 @@ impl Survey {
         }
         let mut warning = None;
         if let [value] = found[..] {
-            if kind == ResponseKind::Real {
+            if kind.is_continuous() {
                 return Err(nothing_to_explain(at, &value.to_string()));
             }
             // Different trials make equal counts informative.
@@ -400,7 +400,7 @@ fn push(survey: &mut SideSurvey, at: Named<'_>, sides: &Sides<'_>) -> Result<()>
     survey.push(sides).map_err(Error::data(at.file))
 }
 
-/// Refuses what is no count, with the name of the column and its row.
+/// Refuses what is no count, no positive number or no share, with the name of the column and its row.
 pub(super) fn check_counts(
     at: Named<'_>,
     first: usize,
@@ -419,8 +419,30 @@ pub(super) fn check_counts(
             let allowed = |row: usize, y| whole(y) && y <= trials[row];
             super::check(at, first, values, allowed, problem, "mend the response or the trials")
         }
+        (Some(ResponseKind::Positive), _) => {
+            let remedy = "choose a family for real numbers, or mend the value";
+            super::check(at, first, values, |_, y| y > 0.0, "this family needs positive numbers", remedy)
+        }
+        (Some(ResponseKind::Time), _) => {
+            super::check(at, first, values, |_, y| y > 0.0, "a time must be positive", "mend the value, or drop the row")
+        }
+        (Some(ResponseKind::Share), _) => {
+            let remedy = "give shares, not counts or percentages; shares of 0 and 1 need another family";
+            let inside = |_, y: f64| y > 0.0 && y < 1.0;
+            super::check(at, first, values, inside, "a share must be between 0 and 1, neither included", remedy)
+        }
         _ => Ok(()),
     }
+}
+
+/// Refuses trials that are no whole numbers, and events that are neither 0 nor 1.
+pub(crate) fn check_beside(at: Named<'_>, first: usize, values: &[f64], kind: Option<ResponseKind>) -> Result<()> {
+    if kind == Some(ResponseKind::Time) {
+        let problem = "an event must be 0 (the time is censored) or 1";
+        return super::check(at, first, values, |_, e| e == 0.0 || e == 1.0, problem, "mend the value, or drop the row");
+    }
+    let whole = |_, t: f64| t >= 1.0 && t.fract() == 0.0;
+    super::check(at, first, values, whole, "trials must be 1, 2, 3, …", "drop the row or mend the value")
 }
 
 fn warn_all_equal(name: &str, value: f64) -> String {

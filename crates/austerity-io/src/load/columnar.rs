@@ -79,7 +79,7 @@ impl ResponseRead {
         let chunks: Vec<Chunk<'_>> = sides.columns.iter().map(Column::chunk).collect();
         let at = Named { file: source.path(), name: &roles.response };
         let mut survey = response::Survey::new(kind_wanted(options, kind));
-        let (beside, _) = beside(source, roles, 0, &chunks[1..])?;
+        let (beside, _) = beside(source, (roles, kind), 0, &chunks[1..])?;
         survey.push(at, &chunks[0], beside)?;
         let coded = survey.finish(at, success(source, options))?;
         let values = coded.coder.apply(&chunks[0]).ok_or_else(|| changed(source))?;
@@ -90,7 +90,7 @@ impl ResponseRead {
     /// Stores them; their memory is given back.
     fn fill(self, source: &Source, roles: &Roles, builder: &mut StoreBuilder) -> Result<Coded> {
         let chunks: Vec<Chunk<'_>> = self.sides.columns.iter().map(Column::chunk).collect();
-        let (beside, _) = beside(source, roles, 0, &chunks[1..])?;
+        let (beside, _) = beside(source, (roles, Some(self.coded.plan.kind())), 0, &chunks[1..])?;
         builder.fill_sides(0, &beside.sides(&self.values)).map_err(Error::data(source.path()))?;
         Ok(self.coded)
     }

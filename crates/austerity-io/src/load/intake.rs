@@ -7,7 +7,7 @@ use austerity_glm::{ResponseKind, Store};
 
 use super::Loaded;
 use crate::design::feature::{self, Filled, Filling, Made, Wish};
-use crate::design::response::{self, Beside, Coded};
+use crate::design::response::{self, Beside, Coded, check_beside};
 use crate::design::roles::Roles;
 use crate::design::{Choice, DesignOptions, Named, Recipe, Term, check, role};
 use crate::error::{Error, Result};
@@ -101,10 +101,10 @@ pub(crate) fn kind_wanted(options: &DesignOptions, kind: Option<ResponseKind>) -
     kind.or_else(|| options.trials.is_some().then_some(ResponseKind::CountOfTrials))
 }
 
-/// The columns beside the response: trials, weights, offset, in the order of [`Roles::columns`].
+/// The columns beside the response: trials or events, weights, offset, in the order of [`Roles::columns`].
 pub(crate) fn beside<'a>(
     source: &Source,
-    roles: &Roles,
+    (roles, kind): (&Roles, Option<ResponseKind>),
     first: usize,
     chunks: &[Chunk<'a>],
 ) -> Result<(Beside<'a>, usize)> {
@@ -130,8 +130,7 @@ pub(crate) fn beside<'a>(
     }
     if let (Some(name), Some(trials)) = (&roles.trials, trials) {
         let at = Named { file: source.path(), name };
-        let whole = |_, t: f64| t >= 1.0 && t.fract() == 0.0;
-        check(at, first, trials, whole, "trials must be 1, 2, 3, …", "drop the row or mend the value")?;
+        check_beside(at, first, trials, kind)?;
     }
     Ok((Beside { trials, offset, weights }, next))
 }
@@ -149,7 +148,7 @@ impl Intake {
         let mut surveys: Vec<feature::Survey> =
             roles.features.iter().map(|_| feature::Survey::new()).collect();
         source.scan(&roles.columns(), &options.categorical, &mut |first, chunks| {
-            let (beside, count) = beside(source, &roles, first, &chunks[1..])?;
+            let (beside, count) = beside(source, (&roles, kind), first, &chunks[1..])?;
             response.push(at, &chunks[0], beside)?;
             for ((survey, name), chunk) in surveys.iter_mut().zip(&roles.features).zip(&chunks[1 + count..]) {
                 survey.push(source.path(), name, chunk, options.categorical.contains(name))?;
@@ -216,7 +215,8 @@ impl Intake {
         );
         columns.extend(self.features.iter().map(|feature| feature.term.column().to_owned()));
         let rows = source.scan(&columns, &self.options.categorical, &mut |first, chunks| {
-            let (beside, count) = beside(source, &self.roles, first, &chunks[1..])?;
+            let known = Some(self.coded.plan.kind());
+            let (beside, count) = beside(source, (&self.roles, known), first, &chunks[1..])?;
             let response = self.coded.coder.apply(&chunks[0]).ok_or_else(changed)?;
             let pieces = self.features.iter().zip(&chunks[1 + count..]);
             let pieces: Option<Vec<Filled>> =

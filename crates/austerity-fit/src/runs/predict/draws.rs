@@ -142,7 +142,7 @@ impl Visitor for Noise<'_> {
     type Output = Vec<f64>;
 
     fn visit<F: austerity_glm::glm::Family>(self, family: F) -> Vec<f64> {
-        let each = F::EXTRA.len();
+        let each = family.extra().len();
         let of = |(d, &level): (usize, &f64)| family.noise(level, &self.extra[d * each..(d + 1) * each]);
         self.level.iter().enumerate().map(of).collect()
     }

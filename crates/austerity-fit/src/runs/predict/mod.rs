@@ -5,6 +5,7 @@
 //! | `draws` | the draws of a run as panels, and one noise per draw |
 //! | `product` | rows × draws: the linear predictors of some rows under every draw |
 //! | `row` | one row: mean, intervals, log score, by family |
+//! | `survival` | the chance that an event comes after given times |
 //!
 //! With η_d = x·β_d + offset for draw d and the family's mean m (identity, exp, logistic × trials): `mean` is the average of m(η_d) over
 //! the draws, `lower` and `upper` are quantiles of m(η_d) (type 7, equal tails), and `predictive_lower`, `predictive_upper` quantiles of y_d,
@@ -19,6 +20,7 @@
 mod draws;
 mod product;
 mod row;
+mod survival;
 
 use std::time::Instant;
 
@@ -106,13 +108,14 @@ pub fn table(
     run: &std::path::Path,
     rows: &Source,
     settings: &PredictSettings,
-) -> Result<Vec<(&'static str, Vec<f64>)>, Failure> {
-    let PredictSettings { interval, most_draws, seed, threads } = *settings;
+) -> Result<Vec<(String, Vec<f64>)>, Failure> {
+    let &PredictSettings { interval, most_draws, seed, threads, ref survival } = settings;
     probability(interval)?;
     let folder = Folder::new(run);
     let run = predictable(&folder)?;
     let draws = Draws::read(&folder, &run, most_draws, seed)?;
     let family = run.plan.model.family;
+    survival::check(family, survival)?;
     let new = NewRows::new(rows, &run.plan.recipe, family.kind(), false);
     let predictor = Predictor::new(
         family,
@@ -120,14 +123,17 @@ pub fn table(
         interval,
         family.kind() == ResponseKind::CountOfTrials && !new.has_trials(),
     );
-    let mut columns = vec![("mean", Vec::new()), ("lower", Vec::new()), ("upper", Vec::new())];
+    let mut columns = vec![("mean".to_owned(), Vec::new()), ("lower".into(), Vec::new()), ("upper".into(), Vec::new())];
     if predictor.is_predictive() {
-        columns.extend([("predictive_lower", Vec::new()), ("predictive_upper", Vec::new())]);
+        columns.extend(["predictive_lower", "predictive_upper"].map(|name| (name.into(), Vec::new())));
     }
+    columns.extend(survival.iter().map(|&time| (survival::name(time), Vec::new())));
     let mut predictions = Predictions::default();
     new.scan(&mut |piece| {
         predictor.predict(piece, threads.max(1), &mut predictions);
-        for ((_, all), made) in columns.iter_mut().zip(predictions.columns(predictor.is_predictive())) {
+        let chances = survival::chances(family, &draws, piece, survival);
+        let made = predictions.columns(predictor.is_predictive()).chain(chances.iter().map(Vec::as_slice));
+        for ((_, all), made) in columns.iter_mut().zip(made) {
             all.extend_from_slice(made);
         }
         Ok(())
@@ -136,7 +142,7 @@ pub fn table(
 }
 
 /// How rows in memory are predicted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PredictSettings {
     /// Probability of the intervals, equal-tailed.
     pub interval: f64,
@@ -146,6 +152,8 @@ pub struct PredictSettings {
     pub seed: u64,
     /// Threads; they change no bit.
     pub threads: usize,
+    /// Times at which survival is predicted.
+    pub survival: Vec<f64>,
 }
 
 /// What came of it.
@@ -176,12 +184,15 @@ impl Task<'_> {
         let new = NewRows::new(&source, recipe, family.kind(), scored);
         let probability = family.kind() == ResponseKind::CountOfTrials && !new.has_trials();
         let predictor = Predictor::new(family, self.draws, self.options.interval, probability);
-        let mut columns = vec!["row", "mean", "lower", "upper"];
+        let times = &self.options.survival;
+        survival::check(family, times)?;
+        let mut columns: Vec<String> = ["row", "mean", "lower", "upper"].map(Into::into).into();
         if predictor.is_predictive() {
-            columns.extend(["predictive_lower", "predictive_upper"]);
+            columns.extend(["predictive_lower", "predictive_upper"].map(Into::into));
         }
-        let mut fields = vec![Field::integer(columns[0])];
-        fields.extend(columns[1..].iter().map(|&name| Field::double_or_missing(name)));
+        columns.extend(times.iter().map(|&time| survival::name(time)));
+        let mut fields = vec![Field::integer(&columns[0])];
+        fields.extend(columns[1..].iter().map(Field::double_or_missing));
         let mut writer = TableWriter::create(&self.options.out, fields)?;
         let mut scores = new.scored().then(|| Scores::new(family));
         let mut line = Line::new("predict");
@@ -198,7 +209,9 @@ impl Task<'_> {
             let numbers: Vec<f64> =
                 (piece.first..piece.first + piece.rows).map(|row| (row + 1) as f64).collect();
             let made = predictions.columns(predictor.is_predictive());
-            let all: Vec<&[f64]> = std::iter::once(numbers.as_slice()).chain(made).collect();
+            let chances = survival::chances(family, self.draws, piece, times);
+            let all = std::iter::once(numbers.as_slice()).chain(made);
+            let all: Vec<&[f64]> = all.chain(chances.iter().map(Vec::as_slice)).collect();
             writer.write(&all)?;
             if let Some(scores) = &mut scores {
                 scores.add(piece, &predictions);
@@ -212,7 +225,7 @@ impl Task<'_> {
         if probability && let Some(trials) = &recipe.trials {
             remarks.push(format!("there is no column `{trials}`: the mean is the probability of a success"));
         }
-        Ok(Outcome { rows, scores, columns: columns.into_iter().map(Into::into).collect(), remarks })
+        Ok(Outcome { rows, scores, columns, remarks })
     }
 }
 
@@ -252,7 +265,8 @@ impl Scores {
         if self.family.kind() == ResponseKind::Binary {
             list.push(("error_rate", mean(self.wrong), "error rate"));
             list.push(("brier", mean(self.squares), "Brier score"));
-        } else {
+        } else if self.family.kind() != ResponseKind::Time {
+            // A censored time says only where the response is not.
             list.push((
                 "coverage",
                 mean(self.inside),

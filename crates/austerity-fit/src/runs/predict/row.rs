@@ -1,6 +1,7 @@
 //! One row: mean, intervals and log score from its linear predictors, by family.
 //!
-//! Links are increasing, so order statistics of the predictors are those of the means: one selection, two links. Intervals of
+//! Links are increasing, so order statistics of the predictors are those of the means: one selection, two links. Means that depend on the extra parameters, too, are computed for every
+//! draw. Intervals of
 //! means and real observations interpolate between order statistics (type 7); those of counts are order statistics
 //! themselves (type 1), so that their ends are counts. The log score is log of the average over the draws of p(y | η_d, extra parameters).
 
@@ -134,7 +135,7 @@ impl Visitor for Row<'_> {
 
 /// The law of a response given its linear predictor.
 trait Law {
-    fn mean(&self, eta: f64, trials: f64) -> f64;
+    fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64;
     fn quantile(&self, level: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64;
     fn constant(&self, y: f64, trials: f64) -> f64;
     fn log_density(&self, eta: f64, extra: &[f64], y: f64, trials: f64) -> f64;
@@ -145,8 +146,8 @@ struct Listed<F>(F);
 
 impl<F: austerity_glm::glm::Family> Law for Listed<F> {
     #[inline]
-    fn mean(&self, eta: f64, trials: f64) -> f64 {
-        self.0.mean(eta, trials)
+    fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64 {
+        self.0.mean(eta, extra, trials)
     }
 
     #[inline]
@@ -160,7 +161,7 @@ impl<F: austerity_glm::glm::Family> Law for Listed<F> {
 
     #[inline]
     fn log_density(&self, eta: f64, extra: &[f64], y: f64, trials: f64) -> f64 {
-        self.0.log_likelihood(extra, eta, F::KIND.stored(y), trials)
+        self.0.log_likelihood(extra, eta, self.0.kind().stored(y), trials)
     }
 }
 
@@ -168,7 +169,7 @@ impl<F: austerity_glm::glm::Family> Law for Listed<F> {
 struct Normal;
 
 impl Law for Normal {
-    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         eta
     }
 
@@ -190,7 +191,8 @@ impl Row<'_> {
         let Row { predictor, eta, trials, response, scratch } = self;
         let (draws, tail) = (predictor.draws, predictor.tail);
         let mut made = [f64::NAN; 6];
-        made[0] = eta.iter().map(|&eta| law.mean(eta, trials)).sum::<f64>() / eta.len() as f64;
+        let mean = |(d, &eta): (usize, &f64)| law.mean(eta, draws.extra(d), trials);
+        made[0] = eta.iter().enumerate().map(mean).sum::<f64>() / eta.len() as f64;
         if let Some(y) = response {
             let chance = if y == 1.0 { made[0] } else { 1.0 - made[0] };
             made[5] = if predictor.family.kind() == ResponseKind::Binary && chance > CANCELLED {
@@ -203,10 +205,15 @@ impl Row<'_> {
             for (d, (new, &eta)) in scratch.iter_mut().zip(&*eta).enumerate() {
                 *new = law.quantile((draws.level[d], draws.noise[d]), eta, draws.extra(d), trials);
             }
-            let whole = predictor.family.kind() != ResponseKind::Real;
+            let whole = !predictor.family.kind().is_continuous();
             [made[3], made[4]] = if whole { counted(scratch, tail) } else { quantiles(scratch, tail, |y| y) };
         }
-        [made[1], made[2]] = quantiles(eta, tail, |eta| law.mean(eta, trials));
+        [made[1], made[2]] = if predictor.family.has_mean_by_extra() {
+            scratch.iter_mut().zip(eta.iter().enumerate().map(mean)).for_each(|(slot, mean)| *slot = mean);
+            quantiles(scratch, tail, |mean| mean)
+        } else {
+            quantiles(eta, tail, |eta| law.mean(eta, &[], trials))
+        };
         made
     }
 }

@@ -12,7 +12,7 @@ fn look<F: Family>(family: F, data: &CheckedData, rare: Option<Prior>) -> (Lever
     if let Some(prior) = rare {
         (1..priors.len()).for_each(|place| priors.set(place, prior));
     }
-    for _ in F::EXTRA {
+    for _ in family.extra() {
         priors = priors.and(Prior::normal(10.0));
     }
     let model = Glm::new(family, data, priors).unwrap();

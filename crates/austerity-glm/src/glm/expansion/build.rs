@@ -139,7 +139,7 @@ fn check_order<F: Family>(model: &Glm<F>, order: u8) -> Result<()> {
     if order == 3 && model.parameters() > LARGEST {
         return Err(setting(
             "order of the expansion",
-            format!("3, {} with {} parameters", F::NAME, model.parameters()),
+            format!("3, {} with {} parameters", model.family.name(), model.parameters()),
             "3 with at most 64 parameters",
         ));
     }

@@ -92,7 +92,7 @@ impl Cubic {
         let covariance = DMatrix::from_fn(size, size, |i, k| expansion.covariance[active(i) * d + active(k)]);
         let lower = factor(&covariance)?;
         let spread = Spread::of(&lower, &expansion.coding, 0.0);
-        let extras = F::EXTRA.len();
+        let extras = expansion.model.family.extra().len();
         let pass = CubicSums { spread, size, extras };
         let (mut sums, more) = expansion.model.driver.run(&pass, expansion)?;
         more.add_to(&Span::plain(&lower, extras), &mut sums.cubic);
@@ -267,7 +267,7 @@ fn take<F: Family>(
             if !eta.is_nan() && weight != 0.0 {
                 let response = side(Some(layout.response));
                 let trials = side(layout.trials);
-                let third = if F::EXTRA.is_empty() {
+                let third = if family.extra().is_empty() {
                     family.row_derivatives(extra, eta, response, trials)[2]
                 } else {
                     let thirds = family.row_third(extra, eta, response, trials);

@@ -65,19 +65,21 @@ struct Derived<S: Simd> {
     /// Change of the extra parameters.
     change: [Lanes<S>; MOST_EXTRA],
     second_order: bool,
+    /// How many extra parameters there are.
+    extras: usize,
 }
 
 impl<S: Simd> Derived<S> {
     /// In η, of half of the rows, whose linear predictor moved by `h`.
     #[inline(always)]
-    fn first<F: Family>(&self, simd: S, half: usize, h: Pair<S>) -> Lanes<S> {
+    fn first(&self, simd: S, half: usize, h: Pair<S>) -> Lanes<S> {
         let Self { known, there, third, bends, .. } = self;
         let mut value = there.first[half] - known.first[half];
         if self.second_order {
             let half_of = Lanes::splat(simd, 0.5);
             value -= (third[half] * half_of).mul_add(h[half], known.second[half]) * h[half];
             if let Some(known) = &known.extra {
-                for (cross, change) in known.cross.iter().zip(self.change).take(F::EXTRA.len()) {
+                for (cross, change) in known.cross.iter().zip(self.change).take(self.extras) {
                     value -= cross[half] * change;
                 }
             }
@@ -90,12 +92,12 @@ impl<S: Simd> Derived<S> {
 
     /// In an extra parameter.
     #[inline(always)]
-    fn extra<F: Family>(&self, simd: S, a: usize, half: usize, h: Pair<S>) -> Lanes<S> {
+    fn extra(&self, simd: S, a: usize, half: usize, h: Pair<S>) -> Lanes<S> {
         let (Some(there), Some(known)) = (&self.there.extra, &self.known.extra) else { return zero(simd) };
         let mut own = there.slope[a][half] - known.slope[a][half];
         if self.second_order {
             let mut curve = known.curve[a][0][half] * self.change[0];
-            let others = known.curve[a].iter().zip(self.change).take(F::EXTRA.len()).skip(1);
+            let others = known.curve[a].iter().zip(self.change).take(self.extras).skip(1);
             for (second, change) in others {
                 curve = second[half].mul_add(change, curve);
             }
@@ -129,6 +131,7 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
     let zero = Lanes::splat(simd, 0.0);
     let (sums, extra_sum) = sums.split_at_mut(coefficients.len() + 1);
     let mut panel = Panel::new(simd, layout);
+    let extras = model.family.extra().len();
     for range in batch.ranges().filter(|range| !range.is_empty()) {
         for index in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let lines = view.block(index);
@@ -144,28 +147,28 @@ pub(in crate::glm) fn pass<S: Simd, F: Family>(
             let counted = |half: usize| eta[half].simd_eq(eta[half]) & !weight[half].simd_eq(zero);
             let counted = [counted(0), counted(1)];
             let weighted = |value: Lanes<S>, half: usize| counted[half].select(value * weight[half], zero);
-            let (response, trials) = (column(Some(layout.response), 0.0), column(layout.trials, 0.0));
+            let (response, trials) = (column(Some(layout.response), 0.0), column(layout.trials, 1.0));
             let centre = Rows { eta, response, trials };
             let moved = Rows { eta: [eta[0] + h[0], eta[1] + h[1]], response, trials };
             let known = <F::Kernel>::derivatives(&model.family, simd, base, &centre);
             let there = <F::Kernel>::derivatives(&model.family, simd, extra, &moved);
-            let third = if expansion.order == 3 && F::EXTRA.is_empty() {
+            let third = if expansion.order == 3 && extras == 0 {
                 <F::Kernel>::third(&model.family, simd, base, &centre)
             } else {
                 [zero; 2]
             };
-            let bends = if expansion.order == 3 && !F::EXTRA.is_empty() {
+            let bends = if expansion.order == 3 && extras > 0 {
                 Some(bends(simd, &model.family, base, extra, &centre, h))
             } else {
                 None
             };
-            let of = Derived { known, there, third, bends, change, second_order };
+            let of = Derived { known, there, third, bends, change, second_order, extras };
             let mut first: Pair<S> = [zero; 2];
             for (half, first) in first.iter_mut().enumerate() {
                 for (a, sum) in extra_sum.iter_mut().enumerate() {
-                    *sum += f64::from(weighted(of.extra::<F>(simd, a, half, h), half).reduce_sum());
+                    *sum += f64::from(weighted(of.extra(simd, a, half, h), half).reduce_sum());
                 }
-                *first = weighted(of.first::<F>(simd, half, h), half);
+                *first = weighted(of.first(simd, half, h), half);
             }
             panel.push(simd, lines, first, sums);
         }
@@ -180,7 +183,7 @@ impl<F: Family> ResidualGradient for GlmExpansion<F> {
         let At { state, batch } = at;
         let model = &self.model;
         let moved = |i: usize| state[i] - self.centre[i];
-        workspace.begin(&self.coding, 0.0, moved, F::EXTRA.len());
+        workspace.begin(&self.coding, 0.0, moved, model.family.extra().len());
         (F::compiled().residual_gradient)(self, batch, model.extra(state), workspace);
         workspace.finish(&self.coding, model.coefficients(), gradient);
         Ok(())

@@ -136,7 +136,7 @@ impl Collector {
     ) {
         let view = model.blocks().view();
         let blocks: Vec<u32> = (first..first + eta.len() / BLOCK).map(|block| block as u32).collect();
-        if !F::EXTRA.is_empty() {
+        if !model.family.extra().is_empty() {
             panel.take(model.level, &self.spread, &self.widths, &view, &blocks);
             self.take_spanned(model, first, eta, panel, totals);
             totals.sums.push(model.level, panel);

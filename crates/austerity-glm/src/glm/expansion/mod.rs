@@ -430,7 +430,7 @@ impl<F: Family> Expansion for GlmExpansion<F> {
 
     fn write(&self, state: &[f64], out: &mut [f64]) {
         out.copy_from_slice(state);
-        for extra in out.iter_mut().rev().take(F::EXTRA.len()) {
+        for extra in out.iter_mut().rev().take(self.model.family.extra().len()) {
             *extra = extra.exp();
         }
     }

@@ -100,7 +100,7 @@ pub fn pass<S: Simd, F: Family>(
             None => [Lanes::splat(simd, missing); 2],
         };
         let rows =
-            Rows { eta, response: column(simd, lines, layout.response), trials: side(layout.trials, 0.0) };
+            Rows { eta, response: column(simd, lines, layout.response), trials: side(layout.trials, 1.0) };
         let squares = match known.map(|known| &known[place * BLOCK..][..BLOCK]) {
             Some(known) => [Lanes::from_slice(simd, &known[..16]), Lanes::from_slice(simd, &known[16..])],
             None => spread.squares(simd, layout, lines),
@@ -161,7 +161,7 @@ impl<'a> ScoreRows<'a> {
         }
         let mut scoring = Scoring::new(&self.spread, self.extra);
         // The leverage that scores have in mind is that of the coefficients alone.
-        if let Some(panel) = panel.filter(|_| F::EXTRA.is_empty()) {
+        if let Some(panel) = panel.filter(|_| model.family.extra().is_empty()) {
             scoring = scoring.knowing(panel);
         }
         (F::compiled().scores)(model, blocks, scoring, eta, out);
@@ -247,7 +247,7 @@ pub(super) fn by_fourth<F: Family>(
             let (response, trials) = (side(Some(layout.response)), side(layout.trials));
             let place = (f64::from(eta), reach);
             let [_, largest] = model.family.row_bounds(&span.around(), place, response, trials, true);
-            let size = if F::EXTRA.is_empty() { leverage } else { leverage.hypot(span.square.sqrt()) };
+            let size = if model.family.extra().is_empty() { leverage } else { leverage.hypot(span.square.sqrt()) };
             let score = side(layout.weight) * largest * size.powi(4) / 24.0 * factor;
             // An undefined score is as heavy as scores can be.
             (score as f32).min(LARGEST)

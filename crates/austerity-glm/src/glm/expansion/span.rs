@@ -45,7 +45,7 @@ pub(super) struct Span {
 impl Span {
     /// Of the extra parameters of `model` at the centre `state`, whose rows of the factor C are the last ones of `lower`, within `reach` sds.
     pub(super) fn new<F: Family>(model: &Glm<F>, lower: &DMatrix<f64>, state: &[f64], reach: f64) -> Self {
-        let (count, extra) = (F::EXTRA.len(), model.extra(state));
+        let (count, extra) = (model.family.extra().len(), model.extra(state));
         let first = lower.nrows() - count;
         let vectors: Vec<Vec<f64>> =
             (0..count).map(|k| lower.row(first + k).iter().copied().collect()).collect();

@@ -7,7 +7,7 @@ macro_rules! for_every_family {
         impl crate::glm::Visitor for All {
             type Output = ();
             fn visit<F: Family>(self, family: F) {
-                $check(&family, F::KIND);
+                $check(&family, family.kind());
             }
         }
         crate::glm::AnyFamily::ALL.iter().for_each(|family| family.visit(All));
@@ -49,6 +49,8 @@ pub(super) fn data(kind: ResponseKind, rows: usize, sides: bool) -> crate::Check
             ResponseKind::CountOfTrials => (0..count as usize).map(|_| success(rng.random())).sum(),
             ResponseKind::Count => (eta.exp() * 2.0 * u).floor(),
             ResponseKind::Real => eta + 0.5 * normal(&mut rng) * if u < 0.05 { 10.0 } else { 1.0 },
+            ResponseKind::Positive | ResponseKind::Time => (eta + 0.7 * normal(&mut rng)).exp(),
+            ResponseKind::Share => 1.0 / (1.0 + (-eta - 0.7 * normal(&mut rng)).exp()),
         });
         x.iter().chain([&rare]).zip(&mut columns).for_each(|(&x, column)| column.push(x));
         trials.push(count);
@@ -75,7 +77,7 @@ fn total<M: Model<State = Vec<f64>>>(model: &M, from: &Vec<f64>, to: &Vec<f64>) 
 fn modelled<F: Family>(family: &F, kind: ResponseKind, sides: bool) -> Glm<F> {
     let data = data(kind, 1000, sides);
     let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
-    priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
+    priors.extend(family.extra().iter().map(|_| Prior::normal(2.0)));
     Glm::new(*family, &data, priors).unwrap()
 }
 
@@ -102,7 +104,7 @@ fn identity<F: Family>(family: &F, kind: ResponseKind) {
                 assert!(
                     (found - wanted).abs() < 2e-5 * (1.0 + wanted.abs()),
                     "{} order {order} stratum {rows:?} sides {sides} size {size}: {found} against {wanted}",
-                    F::NAME
+                    family.name()
                 );
                 // Single rows, odd blocks and whole ones say the same.
                 let mut scratch = surrogate.scratch(Access::Blocks);

@@ -80,7 +80,7 @@ impl Width {
                         place.map_or(missing, |place| f64::from(lines[2 * place + i / 16].0[i % 16]))
                     };
                     let eta = eta[i] + side(layout.offset, 0.0);
-                    let (response, trials) = (side(Some(layout.response), 0.0), side(layout.trials, 0.0));
+                    let (response, trials) = (side(Some(layout.response), 0.0), side(layout.trials, 1.0));
                     let row = <F::Kernel>::residual(&expanded, eta, [0.0, delta[i]], response, trials, false);
                     left.push(side(layout.weight, 1.0) * row);
                 }

@@ -57,7 +57,7 @@ impl Family for Binomial {
         (-eta).softplus() * -response - eta.softplus() * (trials - response)
     }
 
-    fn mean(&self, eta: f64, trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], trials: f64) -> f64 {
         trials / (1.0 + (-eta).exp())
     }
 
@@ -66,7 +66,7 @@ impl Family for Binomial {
     }
 
     fn quantile(&self, level: (f64, f64), eta: f64, _extra: &[f64], trials: f64) -> f64 {
-        counts::binomial(trials, self.mean(eta, 1.0), level.0, level.1)
+        counts::binomial(trials, self.mean(eta, &[], 1.0), level.0, level.1)
     }
 
     fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; 3] {

@@ -219,7 +219,7 @@ impl Family for Logistic {
         -(eta * -response).softplus()
     }
 
-    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         1.0 / (1.0 + (-eta).exp())
     }
 
@@ -228,11 +228,11 @@ impl Family for Logistic {
     }
 
     fn quantile(&self, (level, _): (f64, f64), eta: f64, _extra: &[f64], _trials: f64) -> f64 {
-        f64::from(u8::from(level > self.mean(-eta, 1.0)))
+        f64::from(u8::from(level > self.mean(-eta, &[], 1.0)))
     }
 
     fn sample(&self, rng: &mut Rng, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
-        f64::from(u8::from(rng.random::<f64>() < self.mean(eta, 1.0)))
+        f64::from(u8::from(rng.random::<f64>() < self.mean(eta, &[], 1.0)))
     }
 
     fn row_derivatives(&self, _extra: &[f64], eta: f64, response: f64, _trials: f64) -> [f64; 3] {

@@ -3,15 +3,20 @@
 //! [`AnyFamily`] is one of them, chosen at run time; work that is generic over families is a [`Visitor`]. Options, generated data, predictions, checks and the tables of
 //! the documentation are made from this list. A family is a file here, a `mod` line and a row below.
 
+pub mod beta;
 pub mod binomial;
+pub mod cloglog;
+pub mod gamma;
 pub mod logistic;
 pub mod negative_binomial;
 pub mod poisson;
 pub mod probit;
 pub mod student;
 pub mod student_nu;
+pub mod survival;
 
 use super::family::{Extra, Family, Setting};
+use super::plain::Plain;
 use crate::{NoiseTails, ResponseKind};
 use austerity::error::{Error, Result, setting};
 use std::{fmt, str};
@@ -25,8 +30,19 @@ pub trait Visitor {
     fn visit<F: Family>(self, family: F) -> Self::Output;
 }
 
+/// A family as loops see it.
+macro_rules! in_loops {
+    (kernel, $name:ident, $family:ident) => {
+        $family
+    };
+    (plain, $name:ident, $family:ident) => {{
+        let _: $name = $family;
+        Plain::of(&$name::USUAL)
+    }};
+}
+
 macro_rules! families {
-    ($($file:ident: $($name:ident),+;)*) => {
+    ($($how:ident $file:ident: $($name:ident),+;)*) => {
         /// Every family by its name.
         pub mod listed {
             $(pub use super::$file::{$($name),+};)*
@@ -46,8 +62,15 @@ macro_rules! families {
             /// All families, with their usual settings.
             pub const ALL: &'static [Self] = &[$($(Self::$name($name::USUAL),)+)*];
 
-            /// Does generic work on it.
+            /// Does generic work on it; families without a kernel share one type.
             pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
+                match self {
+                    $($(Self::$name(family) => visitor.visit(in_loops!($how, $name, family)),)+)*
+                }
+            }
+
+            /// Does generic work on its definition: for tests, since all that is generic is compiled for every family.
+            pub fn visit_definition<V: Visitor>(self, visitor: V) -> V::Output {
                 match self {
                     $($(Self::$name(family) => visitor.visit(family),)+)*
                 }
@@ -80,13 +103,17 @@ macro_rules! families {
 }
 
 families! {
-    logistic: Logistic;
-    binomial: Binomial;
-    poisson: Poisson;
-    negative_binomial: NegativeBinomial;
-    probit: Probit, BinomialProbit;
-    student: Student;
-    student_nu: StudentNu;
+    kernel logistic: Logistic;
+    kernel binomial: Binomial;
+    kernel poisson: Poisson;
+    plain negative_binomial: NegativeBinomial;
+    plain probit: Probit, BinomialProbit;
+    kernel student: Student;
+    plain student_nu: StudentNu;
+    plain cloglog: Cloglog, BinomialCloglog;
+    plain gamma: Gamma;
+    plain beta: Beta;
+    plain survival: Exponential, Weibull, Lognormal;
 }
 
 fn with_setting<F: Family>(family: F, number: f64) -> Result<F> {
@@ -119,12 +146,16 @@ pub struct Facts {
     pub setting: Option<Setting>,
     /// Whether the log density is concave in all parameters.
     pub log_concave: bool,
+    /// Whether only response − η matters.
+    pub location: bool,
+    /// Whether the mean depends on the extra parameters, too.
+    pub mean_by_extra: bool,
     /// What default priors assume of the noise.
     pub tails: NoiseTails,
 }
 
 impl Facts {
-    fn of<F: Family>() -> Self {
+    pub(super) const fn of<F: Family>() -> Self {
         Self {
             name: F::NAME,
             choice: F::CHOICE,
@@ -135,6 +166,8 @@ impl Facts {
             extra: F::EXTRA,
             setting: F::SETTING,
             log_concave: F::LOG_CONCAVE,
+            location: F::LOCATION,
+            mean_by_extra: F::MEAN_BY_EXTRA,
             tails: F::TAILS,
         }
     }

@@ -16,7 +16,6 @@ use statrs::function::beta::beta_reg;
 use statrs::function::gamma::ln_gamma;
 
 use crate::glm::derived::Derived;
-use crate::glm::family::compiled;
 use crate::glm::number::function::{Softplus, logistic_parts};
 use crate::glm::number::{Function, Interval, Jet, Number, ORDERS};
 use crate::glm::{Extra, Family, counts};
@@ -169,7 +168,6 @@ impl Family for NegativeBinomial {
     }];
     type Kernel = Derived;
 
-    compiled!(NegativeBinomial);
 
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, _trials: f64) -> T {
         let (s, t) = (extra[0], eta - extra[0]);
@@ -181,7 +179,7 @@ impl Family for NegativeBinomial {
         if response > 1.0 { known + s.apply(&Rising { count: response }) } else { known }
     }
 
-    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         eta.exp()
     }
 

@@ -55,7 +55,7 @@ impl Family for Poisson {
         eta * response - eta.exp()
     }
 
-    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         eta.exp()
     }
 

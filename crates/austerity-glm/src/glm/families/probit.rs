@@ -8,7 +8,6 @@
 use super::binomial::log_choose;
 use crate::ResponseKind;
 use crate::glm::derived::Derived;
-use crate::glm::family::compiled;
 use crate::glm::number::Number;
 use crate::glm::{Family, counts};
 
@@ -35,13 +34,12 @@ impl Family for Probit {
     const LOG_CONCAVE: bool = true;
     type Kernel = Derived;
 
-    compiled!(Probit);
 
     fn log_density<T: Number>(&self, eta: T, _extra: &[T], response: f64, _trials: f64) -> T {
         (eta * response).ln_normal_cdf()
     }
 
-    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         chance(eta)
     }
 
@@ -65,13 +63,12 @@ impl Family for BinomialProbit {
     const LOG_CONCAVE: bool = true;
     type Kernel = Derived;
 
-    compiled!(BinomialProbit);
 
     fn log_density<T: Number>(&self, eta: T, _extra: &[T], response: f64, trials: f64) -> T {
         eta.ln_normal_cdf() * response + (-eta).ln_normal_cdf() * (trials - response)
     }
 
-    fn mean(&self, eta: f64, trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], trials: f64) -> f64 {
         trials * chance(eta)
     }
 

@@ -102,7 +102,7 @@ impl Family for Student {
         Self { freedom }
     }
 
-    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         eta
     }
 

@@ -16,7 +16,6 @@ use rand_distr::{Distribution as _, StudentT};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use crate::glm::derived::Derived;
-use crate::glm::family::compiled;
 use crate::glm::number::{Function, Interval, Jet, Number, ORDERS};
 use crate::glm::{Extra, Family};
 use crate::{NoiseTails, Prior, ResponseKind};
@@ -79,7 +78,6 @@ impl Family for StudentNu {
     const TAILS: NoiseTails = NoiseTails::Heavy;
     type Kernel = Derived;
 
-    compiled!(StudentNu);
 
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, _trials: f64) -> T {
         let (s, n) = (extra[0], extra[1]);
@@ -88,7 +86,7 @@ impl Family for StudentNu {
         n.apply(&Normaliser) - s - (n.exp() + 1.0) * logarithm * 0.5
     }
 
-    fn mean(&self, eta: f64, _trials: f64) -> f64 {
+    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         eta
     }
 

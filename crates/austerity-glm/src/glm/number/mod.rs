@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`function`] | functions of one number with four derivatives each: exp, log, log1p(e^x), log Γ, log Φ and others |
+//! | [`special`] | functions of survival, gamma and beta regression |
 //! | [`jet`] | [`Jet`]: truncated Taylor polynomials in several variables |
 //! | [`interval`] | [`Interval`]: everything a number can be, rounded outwards |
 //!
@@ -20,6 +21,7 @@
 pub mod function;
 pub mod interval;
 pub mod jet;
+pub mod special;
 
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Neg, Sub};

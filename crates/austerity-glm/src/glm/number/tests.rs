@@ -1,6 +1,7 @@
 //! Derivatives against differences of high order, intervals against the numbers inside.
 
 use super::function::{Exp, Ln, Ln1p, LnGamma, LnNormal, Softplus};
+use super::special::{Lag, LnComplement, Stirling};
 use super::*;
 
 /// Points in the range of each function, and the function.
@@ -31,6 +32,9 @@ fn all(
     check!("softplus", Softplus, wide);
     check!("log gamma", LnGamma, positive);
     check!("log normal", LnNormal, wide);
+    check!("log complement", LnComplement, [-30.0, -6.0, -2.0, -1.21, -1.19, -0.7, 0.0, 0.5, 1.3, 2.0, 2.5]);
+    check!("stirling", Stirling, [-30.0, -6.0, -2.0, -0.4, 0.3, 1.7, 3.39, 3.41, 7.0, 20.0]);
+    check!("lag", Lag, [-30.0, -6.0, -2.0, -1e-3, 0.0, 0.4, 1.3, 3.0]);
 }
 
 #[test]

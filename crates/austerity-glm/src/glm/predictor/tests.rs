@@ -58,6 +58,8 @@ fn given(kind: ResponseKind, rows: usize, factors: usize) -> Given {
             ResponseKind::CountOfTrials => success(u) + success(rng.random()),
             ResponseKind::Count => (eta.exp() * 2.0 * u).floor(),
             ResponseKind::Real => eta + 0.5 * rng.sample::<f64, _>(StandardNormal),
+            ResponseKind::Positive | ResponseKind::Time => (eta + 0.7 * rng.sample::<f64, _>(StandardNormal)).exp(),
+            ResponseKind::Share => 1.0 / (1.0 + (-eta - 0.7 * rng.sample::<f64, _>(StandardNormal)).exp()),
         });
         all.dense[0].push(20.0 + 3.0 * x[0]);
         all.dense[1].push(x[1]);
@@ -113,10 +115,10 @@ fn store(given: &Given, kind: ResponseKind, as_factors: bool) -> Store {
 }
 
 fn models<F: Family>(family: F, rows: usize, factors: usize) -> [Glm<F>; 2] {
-    let given = given(F::KIND, rows, factors);
+    let given = given(family.kind(), rows, factors);
     [false, true].map(|as_factors| {
-        let store = store(&given, F::KIND, as_factors);
-        let priors = vec![Prior::normal(3.0); store.coefficients() + F::EXTRA.len()];
+        let store = store(&given, family.kind(), as_factors);
+        let priors = vec![Prior::normal(3.0); store.coefficients() + family.extra().len()];
         Glm::from_store(family, store, priors).unwrap()
     })
 }
@@ -173,7 +175,7 @@ impl Visitor for Rows {
             let [columns, levels] = models(family, 700, factors).map(|model| model.with_precision(double));
             let d = columns.parameters();
             let (from, to) = (state(&columns, 1, 0.3), state(&columns, 2, 0.3));
-            let what = |part: &str| format!("{} {factors} {double} {part}", F::NAME);
+            let what = |part: &str| format!("{} {factors} {double} {part}", family.name());
             let derivatives = |model: &Glm<F>| {
                 let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
                 let value = model.hessian(&from, &mut gradient, &mut hessian).unwrap();
@@ -241,7 +243,7 @@ impl Visitor for Expansions {
             [(1, 2, Some(0)), (2, 2, Some(40)), (1, 2, None), (2, 3, Some(10)), (1, 1, Some(20))]
         {
             let [columns, levels] = models(family, 3000, factors);
-            let what = |part: &str| format!("{} {factors} {order} {apart:?} {part}", F::NAME);
+            let what = |part: &str| format!("{} {factors} {order} {apart:?} {part}", family.name());
             let (one, other) = (expanded(&columns, order, apart), expanded(&levels, order, apart));
             let d = columns.parameters();
             let sds: Vec<f64> = one.covariance().iter().step_by(d + 1).map(|v| v.sqrt()).collect();

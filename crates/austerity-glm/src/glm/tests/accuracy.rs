@@ -16,10 +16,10 @@ fn exact_rows<F: Family>(family: F, eta: &[f64], delta: &[f64], response: &[f64]
         offset: Some(eta.to_vec()),
         intercept: false,
         shuffle: None,
-        kind: F::KIND,
+        kind: family.kind(),
         warnings: Vec::new(),
     };
-    Glm::new(family, &data, vec![Prior::Flat; 1 + F::EXTRA.len()]).unwrap()
+    Glm::new(family, &data, vec![Prior::Flat; 1 + family.extra().len()]).unwrap()
 }
 
 /// Largest error of a difference relative to `size(η, δ, y, l)`, over a grid of η times δ, on every level.
@@ -167,7 +167,7 @@ fn offset_error<F: Family>(
     let column: Vec<f64> = (0..rows).map(|_| normal(&mut rng)).collect();
     let offset: Vec<f64> = (0..rows).map(|_| level + 0.4 * normal(&mut rng)).collect();
     let mut from = vec![0.3 - level, 0.2];
-    if F::LOCATION {
+    if family.is_location() {
         from[0] = 0.3;
     }
     let response = column.iter().zip(&offset).map(|(x, o)| y(&mut rng, o + from[0] + from[1] * x)).collect();
@@ -182,17 +182,17 @@ fn offset_error<F: Family>(
         offset: Some(offset),
         intercept: true,
         shuffle: Some(2),
-        kind: F::KIND,
+        kind: family.kind(),
         warnings: Vec::new(),
     };
     let step = 2.0 * sigma / (rows as f64).sqrt();
     let mut to = vec![from[0] + step, from[1] - step];
-    if F::LOCATION {
+    if family.is_location() {
         from.push(sigma.ln());
         to.push(sigma.ln() + 0.01);
     }
     let model = Glm::new(*family, &data, vec![Prior::Flat; from.len()]).unwrap();
-    assert_eq!(model.blocks().layout().offset.is_some(), !F::LOCATION);
+    assert_eq!(model.blocks().layout().offset.is_some(), !family.is_location());
     let mut scratch = model.scratch(Access::Blocks);
     let total = model.compare(&from, &to, &mut scratch).total().unwrap();
     let exact: f64 = reference(family, &data, &from, &to).iter().sum();

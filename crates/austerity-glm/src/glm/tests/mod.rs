@@ -60,7 +60,7 @@ fn build<F: Family>(
     response: impl Fn(&mut Rng, f64) -> f64,
 ) -> (Glm<F>, CheckedData) {
     let data = data(shape, response);
-    let mut priors = vec![Prior::normal(2.0); data.coefficients() + F::EXTRA.len()];
+    let mut priors = vec![Prior::normal(2.0); data.coefficients() + family.extra().len()];
     priors[0] = Prior::student(3.0, 2.0);
     (Glm::new(family, &data, priors).unwrap(), data)
 }
@@ -78,7 +78,7 @@ fn state<F: Family>(model: &Glm<F>, seed: u64, size: f64) -> Vec<f64> {
         state.push(beta);
     }
     state[0] += 0.3 * size * normal(&mut rng) - model.side_constant;
-    state.extend(F::EXTRA.iter().map(|_| 0.2 * size * normal(&mut rng)));
+    state.extend(model.family.extra().iter().map(|_| 0.2 * size * normal(&mut rng)));
     state
 }
 
@@ -105,7 +105,7 @@ fn reference<F: Family>(family: &F, data: &CheckedData, from: &[f64], to: &[f64]
             delta += (to[first + j] - from[first + j]) * column[row];
         }
         let trials = side(&data.trials, row, 0.0);
-        let response = F::KIND.stored(data.response[row]);
+        let response = family.kind().stored(data.response[row]);
         side(&data.weights, row, 1.0) * <F::Kernel>::difference(&step, eta, delta, response, trials)
     };
     data.storage_order().into_iter().map(one).collect()
@@ -133,7 +133,7 @@ fn battery<F: Family>((model, data): &(Glm<F>, CheckedData)) {
                 assert!(
                     gap <= 3e-6 * (largest + b.abs()),
                     "{} row {row}: {a} against {b}, step {share}, size {size}, {level:?}",
-                    F::NAME
+                    model.family.name()
                 );
             }
             let mut part = vec![0.0; 50];
@@ -237,7 +237,7 @@ fn derivatives_hold<F: Family>((model, _): &(Glm<F>, CheckedData)) {
             assert!(
                 (slope - gradient[i]).abs() <= 3e-5 * rows * scale(i),
                 "{} gradient {i}: {} against {slope}, {level:?}",
-                F::NAME,
+                model.family.name(),
                 gradient[i]
             );
             for k in 0..size {
@@ -245,7 +245,7 @@ fn derivatives_hold<F: Family>((model, _): &(Glm<F>, CheckedData)) {
                 assert!(
                     (slope - hessian[i * size + k]).abs() <= 2e-4 * rows * scale(i) * scale(k),
                     "{} Hessian {i},{k}: {} against {slope}, {level:?}",
-                    F::NAME,
+                    model.family.name(),
                     hessian[i * size + k]
                 );
                 assert!(

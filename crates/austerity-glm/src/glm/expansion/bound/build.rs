@@ -88,11 +88,15 @@ struct RowTerms<'a, F: Family> {
 }
 
 impl<F: Family> RowTerms<'_, F> {
+    fn extras(&self) -> usize {
+        self.expansion.model.family.extra().len()
+    }
+
     /// The tails, and the heads before them.
     fn collect(&self, cubic: bool, threads: usize) -> Result<(Vec<Tail>, Vec<Vec<u32>>)> {
         let all: Vec<u32> = (0..self.expansion.blocks.count() as u32).collect();
         if all.is_empty() {
-            return Ok((vec![Tail::new(self.size, cubic, F::EXTRA.len())], Vec::new()));
+            return Ok((vec![Tail::new(self.size, cubic, self.extras())], Vec::new()));
         }
         let driver = self.expansion.model.driver.clone().with_threads(threads);
         let left: Vec<f64> = driver.run(&BlockScores { cubic }, self)?;
@@ -111,7 +115,7 @@ impl<F: Family> RowTerms<'_, F> {
             start = end;
         }
         let mut tails = Vec::new();
-        let mut after = Tail::new(self.size, cubic, F::EXTRA.len());
+        let mut after = Tail::new(self.size, cubic, self.extras());
         for group in groups.iter().rev() {
             after.add(&driver.run(&TailSums { blocks: group, cubic }, self)?);
             tails.insert(0, after.clone());
@@ -132,7 +136,7 @@ impl<F: Family> RowTerms<'_, F> {
         let expansion = self.expansion;
         let view = expansion.blocks.view();
         let (layout, family) = (view.layout(), &expansion.model.family);
-        let (mut panel, mut mixed) = (Panel::new(&self.spread), MixedPanel::new(F::EXTRA.len()));
+        let (mut panel, mut mixed) = (Panel::new(&self.spread), MixedPanel::new(self.extras()));
         let extra = expansion.model.extra(&expansion.centre);
         for blocks in blocks.chunks(PANEL) {
             panel.take(expansion.model.level, &self.spread, &self.widths, &view, blocks);
@@ -152,12 +156,12 @@ impl<F: Family> RowTerms<'_, F> {
                     let (vector, lane) = (row / 16, row % 16);
                     let delta = self.delta(&panel, row);
                     let own = f64::from(panel.squares[vector][lane]).sqrt() * (1.0 + 1e-5) + delta;
-                    let leverage = if F::EXTRA.is_empty() { own } else { own.hypot(self.span.square.sqrt()) };
+                    let leverage = if self.extras() == 0 { own } else { own.hypot(self.span.square.sqrt()) };
                     let (response, trials) = (side(Some(layout.response)), side(layout.trials));
                     let place = (eta, own * self.reach);
                     let [largest, fourth] =
                         family.row_bounds(&self.span.around(), place, response, trials, true);
-                    let third = if F::EXTRA.is_empty() {
+                    let third = if self.extras() == 0 {
                         family.row_derivatives(extra, eta, response, trials)[2]
                     } else {
                         let thirds = family.row_third(extra, eta, response, trials);
@@ -236,7 +240,7 @@ impl<F: Family> Pass<RowTerms<'_, F>> for TailSums<'_> {
     }
 
     fn empty(&self, rows: &RowTerms<'_, F>) -> Tail {
-        Tail::new(rows.size, self.cubic, F::EXTRA.len())
+        Tail::new(rows.size, self.cubic, rows.extras())
     }
 
     fn visit(

@@ -15,7 +15,7 @@ use rand::RngExt as _;
 use rand_distr::StandardNormal;
 
 fn expanded<F: Family>(family: F, data: &CheckedData, stratum: Option<usize>) -> GlmExpansion<F> {
-    let priors = vec![Prior::normal(3.0); data.coefficients() + F::EXTRA.len()];
+    let priors = vec![Prior::normal(3.0); data.coefficients() + family.extra().len()];
     let model = Glm::new(family, data, priors).unwrap();
     let settings = ExpansionSettings { stratum_rows: stratum, ..ExpansionSettings::default() };
     GlmExpansion::new(&model, &vec![0.0; model.parameters()], &settings).unwrap()
@@ -119,7 +119,7 @@ fn certificates<F: Family>(expansion: &GlmExpansion<F>, seed: u64) {
         let mut stage = 0;
         while let Some(certificate) = residuals.certify(stage, f64::INFINITY).unwrap() {
             let error = (total - certificate.estimate).abs();
-            assert!(error <= certificate.bound, "{} stage {stage}: {total} {certificate:?}", F::NAME);
+            assert!(error <= certificate.bound, "{} stage {stage}: {total} {certificate:?}", expansion.model.family.name());
             rows += certificate.rows;
             assert_eq!(rows > 0, stage > 1);
             stage += 1;
@@ -141,13 +141,13 @@ fn bounded<F: Family>(family: &F, kind: ResponseKind, most: usize) {
         let expansion = expansion.with_certificate(&settings).unwrap();
         if !expansion.bounds().unwrap().are_finite() {
             // Few rows hardly tell a second extra parameter: there is no bound, and no certificate.
-            assert!(F::EXTRA.len() > 1, "{} {rows}", F::NAME);
+            assert!(family.extra().len() > 1, "{} {rows}", family.name());
             let (mut scratch, centre) = (expansion.scratch(), expansion.centre());
             assert!(expansion.residuals(centre, centre, &mut scratch).certify(0, 1.0).unwrap().is_none());
             continue;
         }
         let found = tightness(&expansion, 7);
-        assert!(found.iter().all(|&share| share < 1.0), "{} {rows} {stratum:?}: {found:?}", F::NAME);
+        assert!(found.iter().all(|&share| share < 1.0), "{} {rows} {stratum:?}: {found:?}", family.name());
         certificates(&expansion, 8);
     }
 }
@@ -158,7 +158,7 @@ fn bounds_hold(wanted: impl Fn(usize) -> bool, most: usize) {
     impl Visitor for All {
         type Output = ();
         fn visit<F: Family>(self, family: F) {
-            bounded(&family, F::KIND, self.0);
+            bounded(&family, family.kind(), self.0);
         }
     }
     let checked = AnyFamily::ALL.iter().filter(|family| wanted(family.facts().extra.len()));

@@ -19,7 +19,7 @@ fn expanded<F: Family>(
     order: u8,
     stratum_rows: Option<usize>,
 ) -> GlmExpansion<F> {
-    let priors = vec![Prior::normal(3.0); data.coefficients() + F::EXTRA.len()];
+    let priors = vec![Prior::normal(3.0); data.coefficients() + family.extra().len()];
     let model = Glm::new(family, data, priors).unwrap();
     let settings = ExpansionSettings { order, stratum_rows, ..ExpansionSettings::default() };
     GlmExpansion::new(&model, &vec![0.0; model.parameters()], &settings).unwrap()
@@ -68,11 +68,11 @@ fn holds<F: Family>(family: &F, kind: ResponseKind, part: usize) {
             assert_eq!(expansion.report().limit, limit.map(|limit| limit.typical));
             if limit.is_none() {
                 // Heavy rows that are not apart, or an extra parameter that the data hardly tell: nothing could be settled, and nothing is asked.
-                assert!(stratum == Some(0) || !F::EXTRA.is_empty(), "{} {rows} order {order}", F::NAME);
+                assert!(stratum == Some(0) || !family.extra().is_empty(), "{} {rows} order {order}", family.name());
                 continue;
             }
             let share = tightness(&expansion);
-            assert!(share < 1.0, "{} {rows} {stratum:?} order {order}: {share}", F::NAME);
+            assert!(share < 1.0, "{} {rows} {stratum:?} order {order}: {share}", family.name());
         }
     }
 }
@@ -83,7 +83,7 @@ fn limits_hold(wanted: impl Fn(usize) -> bool, part: usize) {
     impl Visitor for All {
         type Output = ();
         fn visit<F: Family>(self, family: F) {
-            holds(&family, F::KIND, self.0);
+            holds(&family, family.kind(), self.0);
         }
     }
     let checked = AnyFamily::ALL.iter().filter(|family| wanted(family.facts().extra.len()));
@@ -115,10 +115,10 @@ fn every_family_has_a_limit_on_its_own_data() {
         type Output = ();
         fn visit<F: Family>(self, family: F) {
             let made = generate::of(self.0, 60_000, 4).build().unwrap();
-            let expansion = expanded(family, &made.data.check(F::KIND).unwrap(), 2, None);
-            assert!(expansion.limit.is_some(), "{}", F::NAME);
+            let expansion = expanded(family, &made.data.check(family.kind()).unwrap(), 2, None);
+            assert!(expansion.limit.is_some(), "{}", family.name());
             let share = tightness(&expansion);
-            assert!(share < 1.0, "{}: {share}", F::NAME);
+            assert!(share < 1.0, "{}: {share}", family.name());
         }
     }
     let fits = |family: &&AnyFamily| {

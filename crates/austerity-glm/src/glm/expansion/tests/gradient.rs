@@ -42,7 +42,7 @@ fn unbiased<F: Family>(family: &F, kind: ResponseKind) {
                     assert!(
                         (found - wanted).abs() < 6e-3 * (1.0 + 1e-3 * wanted.abs()),
                         "{} order {order} stratum {rows} sides {sides} blocks of {block_rows}, {i}: {found} against {wanted}",
-                        F::NAME
+                        family.name()
                     );
                 }
             }

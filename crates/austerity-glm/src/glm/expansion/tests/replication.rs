@@ -22,6 +22,8 @@ fn heavy(kind: ResponseKind, rows: usize, sides: bool, tail: impl Fn(f64, f64) -
             ResponseKind::CountOfTrials => (5.0 * u / (1.0 + (-eta).exp())).round().min(3.0),
             ResponseKind::Count => (eta.exp() * 2.0 * u).floor(),
             ResponseKind::Real => eta + 0.5 * normal(&mut rng),
+            ResponseKind::Positive | ResponseKind::Time => (eta + 0.7 * normal(&mut rng)).exp(),
+            ResponseKind::Share => 1.0 / (1.0 + (-eta - 0.7 * normal(&mut rng)).exp()),
         });
         a.push(x[0]);
         b.push(x[1]);
@@ -49,7 +51,7 @@ fn student(z: f64, other: f64) -> f64 {
 
 fn model<F: Family>(family: F, data: &crate::CheckedData) -> Glm<F> {
     let mut priors = vec![Prior::student(3.0, 1.0); data.coefficients()];
-    priors.extend(F::EXTRA.iter().map(|_| Prior::normal(2.0)));
+    priors.extend(family.extra().iter().map(|_| Prior::normal(2.0)));
     Glm::new(family, data, priors).unwrap()
 }
 
@@ -95,7 +97,7 @@ fn identity<F: Family>(family: &F, kind: ResponseKind) {
             let settings = ExpansionSettings { order, ..strict(4, 1e-6) };
             let expansion = GlmExpansion::new(&model, &vec![0.0; d], &settings).unwrap();
             let report = expansion.report().clone();
-            let name = format!("{} order {order} sides {sides}: {report:?}", F::NAME);
+            let name = format!("{} order {order} sides {sides}: {report:?}", family.name());
             assert!(report.replicated > 0 && report.extra_rows > 0 && report.extra_rows <= 2000, "{name}");
             assert!(!report.is_blind() && report.sentence().contains("several times"), "{name}");
             let surrogate = Surrogate::new(expansion);

@@ -1,0 +1,55 @@
+//! Priors by name and by pattern: which parameter gets which, and what is refused.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use crate::common::Scratch;
+
+const FIT: &str = "fit data.csv --response y --family gamma --chains 2 --draws 200 --warmup 100 --seed 2";
+
+/// The priors that a run keeps, by parameter.
+fn kept(scratch: &Scratch, run: &str) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(scratch.at(&format!("{run}/run.toml"))).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    let records = table["plan"]["model"]["priors"].as_array().unwrap();
+    let word = |record: &toml::Value, key: &str| record[key].as_str().unwrap().to_owned();
+    records.iter().map(|record| (word(record, "parameter"), word(record, "prior"))).collect()
+}
+
+#[test]
+fn patterns_and_names_choose_priors() {
+    let scratch = Scratch::new("priors-patterns");
+    scratch.done("generate gamma --rows 2000 --features 4 --seed 3 --out data.csv");
+    scratch.fit(&format!(
+        "{FIT} --prior normal:2 --prior x*=student:4,0.5,1 --prior x3=laplace:-1,2 --prior shape=gamma:2,0.5 --out run"
+    ));
+    let priors = kept(&scratch, "run");
+    let of = |name: &str| priors.iter().find(|(known, _)| known == name).unwrap().1.clone();
+    assert_eq!([of("x1"), of("x2"), of("x4")], ["student:4,0.5,1"; 3].map(String::from));
+    assert_eq!([of("x3"), of("shape")], ["laplace:-1,2", "gamma:2,0.5"]);
+    // Not the intercept, whose default stays.
+    assert!(of("intercept").starts_with("normal:"), "{priors:?}");
+    // One letter of two; the others have the prior of all columns.
+    scratch.fit(&format!("{FIT} --prior normal:2 --prior ?1=normal:7,1 --out other"));
+    let priors = kept(&scratch, "other");
+    assert_eq!([&priors[1].1, &priors[2].1], ["normal:7,1", "normal:2"]);
+}
+
+#[test]
+fn priors_that_fit_nothing_are_refused() {
+    let scratch = Scratch::new("priors-refused");
+    scratch.done("generate gamma --rows 500 --features 2 --seed 3 --out data.csv");
+    for (options, words) in [
+        ("--prior z*=normal:1", vec!["z*", "no coefficient"]),
+        ("--prior x1=half-normal:1", vec!["half-normal:1", "x1", "positive"]),
+        ("--prior x*=gamma:1,1", vec!["gamma:1,1", "x*", "positive"]),
+        ("--prior shape=normal:1,2", vec!["normal:1,2", "positive"]),
+        ("--prior shape=gamma:0,1", vec!["prior shape", "positive"]),
+        ("--prior x*=normal:1 --prior *1=normal:2", vec!["x1", "x*", "*1", "different"]),
+        ("--prior x1=normal:1 --prior x1=normal:2", vec!["x1", "two priors"]),
+        ("--prior normal:1 --prior normal:2", vec!["every column", "two priors"]),
+        ("--prior x1=gauss:1", vec!["gauss:1", "normal:SD"]),
+    ] {
+        let said = scratch.refused(&format!("{FIT} {options} --out run"));
+        assert!(words.iter().all(|word| said.contains(word)), "{options}: {said}");
+    }
+    assert!(!scratch.at("run").exists());
+}
