@@ -13,7 +13,7 @@ use austerity::model::find_mode;
 use austerity::proposal::{AnyProposal, RandomWalk};
 use austerity::run::{Control, Sampler, Settings, Silent};
 use austerity_glm::{Linear, Noise, Prior};
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::open;
 
@@ -38,7 +38,7 @@ fn program(folder: &Path, words: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 fn in_memory(data: &Path) -> Result<f64, Box<dyn Error>> {
-    let loaded = load(&open(data)?, &DesignOptions::new("y"), None, 1, &LoadOptions::default())?;
+    let loaded = load(&open(data)?, &CodingOptions::new("y"), None, 1, &LoadOptions::default())?;
     let noise = Noise::Unknown { prior: Prior::normal(10.0) };
     let model = Linear::from_store(&loaded.store, loaded.store.default_priors(), noise)?;
     let mode = find_mode(&model, &[0.0; FEATURES + 2])?;

@@ -99,7 +99,7 @@ fn check_names_the_rows_that_carry_a_difference() {
 /// A store is checked like the file it was made of; options that contradict it are refused by name.
 #[test]
 fn check_takes_a_store() {
-    use austerity_io::design::DesignOptions;
+    use austerity_io::coding::CodingOptions;
     use austerity_io::store::{ConvertOptions, create};
     let folder = Scratch::new("store");
     let file = folder.at("data.parquet");
@@ -107,7 +107,7 @@ fn check_takes_a_store() {
     json(&["generate", "logistic", "--rows", "3000", "--features", "2", "--out", path, "--json"]);
     let source = austerity_io::table::open(&file).unwrap();
     let out = folder.at("rows");
-    create(&source, (&DesignOptions::new("y"), None), 3, &out, &ConvertOptions::default(), &mut |_| {})
+    create(&source, (&CodingOptions::new("y"), None), 3, &out, &ConvertOptions::default(), &mut |_| {})
         .unwrap();
     let out = out.to_str().unwrap();
     for arguments in

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::common::{Scratch, shared_data, text};
 use austerity::model::find_mode;
 use austerity_glm::{Glm, Logistic, Prior};
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::{Column, open};
 use austerity_io::write::{Field, TableWriter};
@@ -28,7 +28,7 @@ fn near_the_mode(scratch: &Scratch, data: &Path, (response, features): (&str, &[
     assert_eq!(output.status.code(), Some(i32::from(!trusted)), "{}", text(&output.stderr));
     assert!(trusted || !found["reasons"].as_array().unwrap().is_empty());
     let names: Vec<String> = features.iter().map(ToString::to_string).collect();
-    let wanted = DesignOptions { features: Some(names), ..DesignOptions::new(response) };
+    let wanted = CodingOptions { features: Some(names), ..CodingOptions::new(response) };
     let loaded = load(&open(data).unwrap(), &wanted, None, 1, &LoadOptions::default()).unwrap();
     let width = features.len() + 1;
     let mut priors = vec![Prior::normal(1.0); width];

@@ -1,7 +1,7 @@
 //! From a file or a store on disk to rows ready for sampling: what `fit`, `check` and `convert` do first.
 
 use austerity_glm::{ResponseKind, Store};
-use austerity_io::design::{DesignOptions, Recipe, Term};
+use austerity_io::coding::{CodingOptions, Recipe, Term};
 use austerity_io::load::{LoadOptions, load as load_table};
 use austerity_io::store;
 use austerity_io::table::{Source, open};
@@ -46,12 +46,12 @@ pub(crate) fn load(
 }
 
 /// Which column is what.
-pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
+pub fn design(options: &DataOptions) -> Result<CodingOptions, Failure> {
     let Some(response) = &options.response else {
         let why = "name the column to be explained";
         return Err(Refusal::Missing { keyword: Keyword::Response, why }.into());
     };
-    Ok(DesignOptions {
+    Ok(CodingOptions {
         features: options.features.clone(),
         categorical: options.categorical.clone(),
         weights: options.weights.clone(),
@@ -61,7 +61,7 @@ pub fn design(options: &DataOptions) -> Result<DesignOptions, Failure> {
         references: options.reference.iter().map(ToString::to_string).collect(),
         intercept: !options.no_intercept,
         standardize: options.standardize,
-        ..DesignOptions::new(response)
+        ..CodingOptions::new(response)
     })
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::open;
 use austerity_io::write::{Field, TableWriter};
@@ -60,7 +60,7 @@ fn size(path: &Path) -> u64 {
 fn run(path: &Path) -> f64 {
     let start = Instant::now();
     let source = open(path).expect("a Parquet file");
-    let options = DesignOptions::new("y");
+    let options = CodingOptions::new("y");
     let loaded = load(&source, &options, None, 1, &LoadOptions::default()).expect("good data");
     let seconds = start.elapsed().as_secs_f64();
     assert_eq!(loaded.store.rows(), ROWS);

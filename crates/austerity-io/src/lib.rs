@@ -3,7 +3,7 @@
 //! | room | what it holds |
 //! |---|---|
 //! | [`table`] | CSV, Parquet and NumPy files as typed columns; only the named columns are read |
-//! | [`design`] | columns as a design: selection, levels one-hot, response coding, standardisation |
+//! | [`coding`] | columns as a design: selection, levels one-hot, response coding, standardisation |
 //! | [`load`](mod@load) | from a file to rows ready for sampling, streamed |
 //! | [`store`] | rows ready for sampling on disk: shuffled with bounded memory, memory-mapped |
 //! | [`priors`] | priors of single coefficients from a file |
@@ -17,11 +17,11 @@
 //! the text as well.
 //!
 //! ```no_run
-//! use austerity_io::design::DesignOptions;
+//! use austerity_io::coding::CodingOptions;
 //! use austerity_io::load::{LoadOptions, load};
 //!
 //! let source = austerity_io::table::open("flights.parquet")?;
-//! let options = DesignOptions { features: Some(vec!["distance".into(), "origin".into()]), ..DesignOptions::new("label") };
+//! let options = CodingOptions { features: Some(vec!["distance".into(), "origin".into()]), ..CodingOptions::new("label") };
 //! let loaded = load(&source, &options, None, 1, &LoadOptions::default())?;
 //! for remark in loaded.notes.iter().chain(&loaded.warnings) {
 //!     println!("{remark}");
@@ -29,7 +29,7 @@
 //! # Ok::<(), austerity_io::Error>(())
 //! ```
 
-pub mod design;
+pub mod coding;
 pub mod error;
 pub mod load;
 pub mod priors;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::common::Folder;
 use crate::common::draws::{decision, files, layout, values};
 use austerity_glm::ResponseKind;
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::run::{DrawsReader, DrawsWriter, checkpoint};
 use austerity_io::store::{self, ConvertOptions};
@@ -106,8 +106,8 @@ fn load_any(path: &Path) {
     };
     let names = source.schema().names.clone();
     let (Some(first), Some(last)) = (names.first(), names.last()) else { panic!("a table without columns") };
-    let plain = DesignOptions::new(last);
-    let roles = DesignOptions {
+    let plain = CodingOptions::new(last);
+    let roles = CodingOptions {
         standardize: true,
         categorical: names
             .get(1)
@@ -115,7 +115,7 @@ fn load_any(path: &Path) {
             .cloned()
             .into_iter()
             .collect(),
-        ..DesignOptions::new(first)
+        ..CodingOptions::new(first)
     };
     for (options, kind) in [
         (&plain, None),
@@ -136,7 +136,7 @@ const TABLE: &str = "age,\"place, \"\"here\"\"\",dose,y\n31,north,0.5,0\n45,sout
 fn small_store(folder: &Folder) -> PathBuf {
     let table = folder.file("table.csv", TABLE);
     let out = folder.path("store");
-    let options = DesignOptions::new("y");
+    let options = CodingOptions::new("y");
     store::create(&open(table).unwrap(), (&options, None), 1, &out, &ConvertOptions::default(), &mut |_| {})
         .unwrap();
     out

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::Folder;
 use austerity_glm::{Data, ResponseKind, Store};
-use austerity_io::design::{DesignOptions, Recipe, ResponseCoding};
+use austerity_io::coding::{CodingOptions, Recipe, ResponseCoding};
 use austerity_io::load::{LoadOptions, Loaded, load};
 use austerity_io::table::OpenOptions;
 use austerity_io::table::{Column, Table, open, open_with};
@@ -105,7 +105,7 @@ fn assert_same(found: &Loaded, expected: &Store) {
 }
 
 /// Loads and compares; returns what was loaded.
-fn loaded(path: &Path, options: &DesignOptions, kind: ResponseKind, threads: usize) -> Loaded {
+fn loaded(path: &Path, options: &CodingOptions, kind: ResponseKind, threads: usize) -> Loaded {
     let source = open_with(path, &OpenOptions { threads: Some(threads), ..OpenOptions::default() }).unwrap();
     let found = load(&source, options, Some(kind), SEED, &LoadOptions::default()).unwrap();
     let table = source.read_with(None, &found.recipe.text_columns()).unwrap();
@@ -156,7 +156,7 @@ fn every_format_gives_the_bits_of_the_library() {
                 let name = |name: &str| if is_npy { format!("x{}", at(name) + 1) } else { name.to_owned() };
                 let features = ["dense", "rare", "month"].map(name).to_vec();
                 for (standardize, intercept) in [(false, true), (true, true), (true, false)] {
-                    let options = DesignOptions {
+                    let options = CodingOptions {
                         features: Some(features.clone()),
                         categorical: vec![name("month")],
                         weights: Some(name("w")),
@@ -164,7 +164,7 @@ fn every_format_gives_the_bits_of_the_library() {
                         trials: (kind == ResponseKind::CountOfTrials).then(|| name("n")),
                         intercept,
                         standardize,
-                        ..DesignOptions::new(name(response))
+                        ..CodingOptions::new(name(response))
                     };
                     let found = loaded(file, &options, kind, 3);
                     if !is_npy && !standardize {
@@ -176,7 +176,7 @@ fn every_format_gives_the_bits_of_the_library() {
         }
         // Every other column is a feature, the constant one left out.
         for (file, y) in files.iter().zip(["y", "y", "y", "x1", "x1"]) {
-            let found = loaded(file, &DesignOptions::new(y), ResponseKind::Binary, 2);
+            let found = loaded(file, &CodingOptions::new(y), ResponseKind::Binary, 2);
             assert_eq!(found.store.coefficients(), 9);
             assert!(found.warnings.iter().any(|w| w.contains("left out: it is 7")), "{:?}", found.warnings);
         }
@@ -198,11 +198,11 @@ fn text_levels_truths_and_words_are_coded_alike() {
     let file = folder.file("sales.csv", &text);
     for standardize in [false, true] {
         for intercept in [true, false] {
-            let options = DesignOptions {
+            let options = CodingOptions {
                 categorical: vec!["grade".into()],
                 standardize,
                 intercept,
-                ..DesignOptions::new("bought")
+                ..CodingOptions::new("bought")
             };
             let found = loaded(&file, &options, ResponseKind::Binary, 1);
             assert!(found.store.coefficient_names().contains(&"colour=mauve".to_owned()));
@@ -212,7 +212,7 @@ fn text_levels_truths_and_words_are_coded_alike() {
         }
     }
     // Truths as a response are 1 and 0.
-    let options = DesignOptions { features: Some(vec!["income".into()]), ..DesignOptions::new("member") };
+    let options = CodingOptions { features: Some(vec!["income".into()]), ..CodingOptions::new("member") };
     for kind in [ResponseKind::Binary, ResponseKind::Count] {
         let found = loaded(&file, &options, kind, 1);
         assert_eq!(found.recipe.coding, ResponseCoding::AsGiven);
@@ -222,7 +222,7 @@ fn text_levels_truths_and_words_are_coded_alike() {
 #[test]
 fn refusals_name_file_column_row_and_value() {
     let folder = Folder::new("load-bad");
-    let refused = |file: PathBuf, options: &DesignOptions, kind: Option<ResponseKind>, words: &[&str]| {
+    let refused = |file: PathBuf, options: &CodingOptions, kind: Option<ResponseKind>, words: &[&str]| {
         let message = open(&file)
             .and_then(|source| load(&source, options, kind, 1, &LoadOptions::default()))
             .unwrap_err()
@@ -231,7 +231,7 @@ fn refusals_name_file_column_row_and_value() {
             assert!(message.contains(word), "{word:?} is missing from: {message}");
         }
     };
-    let y = DesignOptions::new("y");
+    let y = CodingOptions::new("y");
     let many: String = (0..5000)
         .map(|i| format!("{},{}\n", i % 2, if i == 4500 { "oops".into() } else { i.to_string() }))
         .collect();
@@ -264,6 +264,6 @@ fn refusals_name_file_column_row_and_value() {
         &["`y`, row 5000", "7 is a third value"],
     );
     refused(folder.file("g.csv", "y,x\n1,1\n1,2\n"), &y, Some(ResponseKind::Real), &["1 in every row"]);
-    let weights = DesignOptions { weights: Some("w".into()), ..DesignOptions::new("y") };
+    let weights = CodingOptions { weights: Some("w".into()), ..CodingOptions::new("y") };
     refused(folder.file("h.csv", "y,x,w\n1,1,1\n0,2,0\n"), &weights, None, &["`w`, row 2", "positive"]);
 }

@@ -4,7 +4,7 @@
 
 use crate::common::real_data;
 use austerity_glm::ResponseKind;
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::{Column, open};
 
@@ -26,7 +26,7 @@ fn mnist() {
     assert_eq!((count(&label, 1.0), count(&label, -1.0), label.len()), (6265, 5949, 12_214));
     let source = open(real_data("mnist79_pca50_train.parquet").unwrap()).unwrap();
     let loaded =
-        load(&source, &DesignOptions::new("label"), Some(ResponseKind::Binary), 1, &LoadOptions::default())
+        load(&source, &CodingOptions::new("label"), Some(ResponseKind::Binary), 1, &LoadOptions::default())
             .unwrap();
     let (store, description) = (&loaded.store, loaded.store.description());
     assert_eq!((store.coefficients(), store.rows()), (51, 12_214));
@@ -61,7 +61,7 @@ fn covertype() {
     assert_eq!(count(&numbers("covtype.parquet", "Soil_Type15").unwrap(), 1.0), 3);
     let source = open(real_data("covtype.parquet").unwrap()).unwrap();
     assert_eq!((source.schema().rows, source.schema().names.len()), (Some(581_012), 55));
-    let options = DesignOptions::new("Cover_Type");
+    let options = CodingOptions::new("Cover_Type");
     let error = load(&source, &options, Some(ResponseKind::Binary), 1, &LoadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("third value of the response"), "{error}");
 }

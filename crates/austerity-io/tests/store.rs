@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::Folder;
 use austerity::model::Model as _;
 use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind, Store};
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::store::{ConvertOptions, Created, Progress, create, is_store, open as open_store};
 use austerity_io::table::{Column, Source, Table, open};
@@ -31,8 +31,8 @@ fn table(rows: usize) -> Table {
     Table { file: "sales.csv".into(), names, columns, rows }
 }
 
-fn options() -> DesignOptions {
-    DesignOptions { weights: Some("w".into()), ..DesignOptions::new("bought") }
+fn options() -> CodingOptions {
+    CodingOptions { weights: Some("w".into()), ..CodingOptions::new("bought") }
 }
 
 fn convert(source: &Source, out: &Path, memory: usize, shards: usize) -> austerity_io::Result<Created> {
@@ -157,7 +157,7 @@ fn default_priors_do_not_depend_on_the_way() {
     let of = |store: &Store| store.default_priors().iter().map(sd).collect::<Vec<f64>>();
     let mut found = Vec::new();
     for (name, standardize) in [("plain", false), ("standard", true)] {
-        let design = DesignOptions { standardize, ..DesignOptions::new("y") };
+        let design = CodingOptions { standardize, ..CodingOptions::new("y") };
         let loaded = load(&source, &design, None, SEED, &LoadOptions::default()).unwrap();
         let out = folder.path(name);
         let how = ConvertOptions { memory: 1 << 24, shards: 1 };

@@ -5,7 +5,7 @@
 use crate::common::Folder;
 use austerity::model::find_mode;
 use austerity_glm::{Glm, Logistic, Prior, ResponseKind};
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, Loaded, load};
 use austerity_io::table::open;
 
@@ -43,8 +43,8 @@ fn mode(loaded: &Loaded) -> Vec<f64> {
 fn the_mode_is_the_same_on_either_scale_and_near_the_truth() {
     let folder = Folder::new("to-model");
     let source = open(folder.file("sales.csv", text())).unwrap();
-    let plain = DesignOptions::new("bought");
-    let standard = DesignOptions { standardize: true, ..plain.clone() };
+    let plain = CodingOptions::new("bought");
+    let standard = CodingOptions { standardize: true, ..plain.clone() };
     let plain = load(&source, &plain, Some(ResponseKind::Binary), 1, &LoadOptions::default()).unwrap();
     let standard = load(&source, &standard, None, 1, &LoadOptions::default()).unwrap();
     assert_eq!(plain.recipe.coefficient_names(), ["intercept", "colour=blue", "colour=green", "income"]);

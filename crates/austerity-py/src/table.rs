@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use austerity_fit::output::Failure;
-use austerity_io::design::Term;
+use austerity_io::coding::Term;
 use austerity_io::store;
 use austerity_io::table::{Column, Source, Table, open};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods as _};

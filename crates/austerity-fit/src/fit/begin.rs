@@ -12,7 +12,7 @@ use austerity::rule::RuleSettings;
 use austerity::run::{ChainCheckpoint, Checkpoint, MetropolisSampler, Sampler, Settings, UNBOUNDED};
 use austerity_glm::Glm;
 use austerity_glm::proposal::StoredProposal;
-use austerity_io::design::Recipe;
+use austerity_io::coding::Recipe;
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::budget::{Budget, Sitting};

@@ -13,7 +13,7 @@ use austerity::model::{Access, Mode, Model as _};
 use austerity::population::Population as _;
 use austerity::run::Control;
 use austerity_glm::own::{Derivatives, FromBatches};
-use austerity_io::design::{Recipe, ResponseCoding};
+use austerity_io::coding::{Recipe, ResponseCoding};
 
 use super::begin::{Finish, Planner, check, numbers};
 use super::choose::Chosen;

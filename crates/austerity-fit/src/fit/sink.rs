@@ -12,7 +12,7 @@ use austerity_glm::proposal::{
     ModeJumps, RegressionProposal, SampledPaths, StoredProposal, Transition, WholePaths,
 };
 use austerity_glm::{CertainSteps, ResidualGradient};
-use austerity_io::design::Recipe;
+use austerity_io::coding::Recipe;
 use austerity_io::run::{DrawsWriter, checkpoint};
 
 use crate::output::Failure;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use austerity_glm::{ResponseKind, Store};
-use austerity_io::design::{Recipe, ResponseCoding, Term};
+use austerity_io::coding::{Recipe, ResponseCoding, Term};
 use austerity_io::text::printable;
 
 use crate::fit::plan::{Plan, PriorRecord};

@@ -106,7 +106,7 @@ fn compare(a: &Part, b: &Part) -> Result<(), Failure> {
     for (one, other) in one.plan.recipe.terms.iter().zip(&other.plan.recipe.terms) {
         differ(&format!("the coding of column {}", one.column()), text(one), text(other))?;
     }
-    let roles = |run: &RunFile| austerity_io::design::Recipe { terms: Vec::new(), ..run.plan.recipe.clone() };
+    let roles = |run: &RunFile| austerity_io::coding::Recipe { terms: Vec::new(), ..run.plan.recipe.clone() };
     differ("the response or another role", text(&roles(one)), text(&roles(other)))?;
     differ(
         "the fingerprint of data and priors",

@@ -4,7 +4,7 @@
 //! columns of levels are not standardised. What `--keep` left out is left out here. Memory: two columns of the draws that summaries look at.
 
 use austerity::diagnostics::Summary;
-use austerity_io::design::{Recipe, Term};
+use austerity_io::coding::{Recipe, Term};
 use austerity_io::run::{Column, DrawsReader};
 
 use super::summaries;

@@ -9,10 +9,10 @@ use austerity_glm::store::{Blueprint, Order, RowMoves, ShuffledColumn, Shuffler,
 
 use super::Loaded;
 use super::intake::{Assembly, Intake, beside, changed, kind_wanted, nothing_left, success, wish};
-use crate::design::feature::{self, Feature, Filled, Filling, Made};
-use crate::design::response::{self, Coded};
-use crate::design::roles::Roles;
-use crate::design::{DesignOptions, Named};
+use crate::coding::feature::{self, Feature, Filled, Filling, Made};
+use crate::coding::response::{self, Coded};
+use crate::coding::roles::Roles;
+use crate::coding::{CodingOptions, Named};
 use crate::error::{Error, Result};
 use crate::table::{Chunk, Column, ColumnKind, Source, Table};
 
@@ -21,7 +21,7 @@ const TOGETHER: usize = 8;
 
 pub(super) fn load(
     source: &Source,
-    options: &DesignOptions,
+    options: &CodingOptions,
     kind: Option<ResponseKind>,
     order: Order,
     threads: usize,
@@ -71,7 +71,7 @@ impl ResponseRead {
     fn new(
         source: &Source,
         roles: &Roles,
-        options: &DesignOptions,
+        options: &CodingOptions,
         kind: Option<ResponseKind>,
     ) -> Result<Self> {
         let single = roles.columns().len() - roles.features.len();
@@ -106,7 +106,7 @@ struct Features {
 
 impl Features {
     /// Surveys the levels, which say how many columns there are.
-    fn survey(source: &Source, roles: &Roles, options: &DesignOptions, threads: usize) -> Result<Self> {
+    fn survey(source: &Source, roles: &Roles, options: &CodingOptions, threads: usize) -> Result<Self> {
         let is_levels = |name: &String| {
             let position = source.schema().names.iter().position(|n| n == name);
             options.categorical.contains(name)
@@ -162,7 +162,7 @@ impl Features {
     fn fill_numbers(
         &mut self,
         source: &Source,
-        (roles, options): (&Roles, &DesignOptions),
+        (roles, options): (&Roles, &CodingOptions),
         threads: usize,
         builder: &mut StoreBuilder,
     ) -> Result<Vec<usize>> {
@@ -231,7 +231,7 @@ fn plan(source: &Source, builder: &mut StoreBuilder, feature: &Feature, first: u
 fn prepare(
     source: &Source,
     (name, column): (&str, &mut Column),
-    options: &DesignOptions,
+    options: &CodingOptions,
     roles: &Roles,
     shuffler: &Shuffler,
 ) -> Result<(Made, Option<ShuffledColumn>)> {

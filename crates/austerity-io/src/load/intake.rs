@@ -6,10 +6,10 @@ use austerity_glm::store::{Blueprint, Order};
 use austerity_glm::{ResponseKind, Store};
 
 use super::Loaded;
-use crate::design::feature::{self, Filled, Filling, Made, Wish};
-use crate::design::response::{self, Beside, Coded, check_beside};
-use crate::design::roles::Roles;
-use crate::design::{Choice, DesignOptions, Named, Recipe, Term, check, role};
+use crate::coding::feature::{self, Filled, Filling, Made, Wish};
+use crate::coding::response::{self, Beside, Coded, check_beside};
+use crate::coding::roles::Roles;
+use crate::coding::{Choice, CodingOptions, Named, Recipe, Term, check, role};
 use crate::error::{Error, Result};
 use crate::table::{Chunk, Source};
 
@@ -19,7 +19,7 @@ pub(crate) type VisitStored<'a> = dyn FnMut(usize, &Sides<'_>, &[Filled]) -> Res
 /// What the first pass decided.
 pub(crate) struct Intake {
     pub(crate) roles: Roles,
-    pub(crate) options: DesignOptions,
+    pub(crate) options: CodingOptions,
     pub(crate) coded: Coded,
     pub(crate) features: Vec<Planned>,
     notes: Vec<String>,
@@ -59,7 +59,7 @@ pub(crate) struct Assembly {
 }
 
 impl Assembly {
-    pub(crate) fn new(roles: &Roles, options: &DesignOptions) -> Self {
+    pub(crate) fn new(roles: &Roles, options: &CodingOptions) -> Self {
         Self {
             features: Vec::new(),
             notes: Vec::new(),
@@ -97,7 +97,7 @@ impl Assembly {
 }
 
 /// The kind to look for: trials say what they count.
-pub(crate) fn kind_wanted(options: &DesignOptions, kind: Option<ResponseKind>) -> Option<ResponseKind> {
+pub(crate) fn kind_wanted(options: &CodingOptions, kind: Option<ResponseKind>) -> Option<ResponseKind> {
     kind.or_else(|| options.trials.is_some().then_some(ResponseKind::CountOfTrials))
 }
 
@@ -139,7 +139,7 @@ impl Intake {
     /// Reads the table once (twice to standardise).
     pub(crate) fn survey(
         source: &Source,
-        options: &DesignOptions,
+        options: &CodingOptions,
         kind: Option<ResponseKind>,
     ) -> Result<Self> {
         let roles = Roles::assign(source.path(), &source.schema().names, options)?;
@@ -175,7 +175,7 @@ impl Intake {
     pub(crate) fn new(
         source: &Source,
         roles: Roles,
-        options: &DesignOptions,
+        options: &CodingOptions,
         mut coded: Coded,
         assembly: Assembly,
     ) -> Result<Self> {
@@ -255,7 +255,7 @@ impl Intake {
 /// What is wanted of a feature, given its name and whether levels keep all their columns.
 pub(crate) fn wish<'a>(
     source: &Source,
-    options: &DesignOptions,
+    options: &CodingOptions,
     roles: &'a Roles,
     (name, full_levels): (&str, bool),
 ) -> Wish<'a> {
@@ -264,7 +264,7 @@ pub(crate) fn wish<'a>(
 }
 
 /// What was said about the values of the response.
-pub(crate) fn success<'a>(source: &Source, options: &'a DesignOptions) -> Choice<'a> {
+pub(crate) fn success<'a>(source: &Source, options: &'a CodingOptions) -> Choice<'a> {
     Choice { named: options.success.as_deref(), ordered: source.has_order(&options.response) }
 }
 
@@ -285,7 +285,7 @@ pub(crate) fn changed(source: &Source) -> Error {
 /// Summaries of the standardised numbers, which only a further pass can tell.
 fn summarize_again(
     source: &Source,
-    options: &DesignOptions,
+    options: &CodingOptions,
     features: &mut [Planned],
     which: &[usize],
 ) -> Result<()> {

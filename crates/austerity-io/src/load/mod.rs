@@ -12,11 +12,11 @@
 //!
 //! ```no_run
 //! use austerity_glm::ResponseKind;
-//! use austerity_io::design::DesignOptions;
+//! use austerity_io::coding::CodingOptions;
 //! use austerity_io::load::{LoadOptions, load};
 //!
 //! let source = austerity_io::table::open("flights.parquet")?;
-//! let loaded = load(&source, &DesignOptions::new("late"), Some(ResponseKind::Binary), 1, &LoadOptions::default())?;
+//! let loaded = load(&source, &CodingOptions::new("late"), Some(ResponseKind::Binary), 1, &LoadOptions::default())?;
 //! println!("{} rows, {:?}", loaded.store.rows(), loaded.store.coefficient_names());
 //! # Ok::<(), austerity_io::Error>(())
 //! ```
@@ -29,8 +29,8 @@ use std::path::PathBuf;
 use austerity_glm::store::{Order, StoreBuilder};
 use austerity_glm::{ResponseKind, Store};
 
-use crate::design::feature::Filled;
-use crate::design::{DesignOptions, Recipe};
+use crate::coding::feature::Filled;
+use crate::coding::{CodingOptions, Recipe};
 use crate::error::{Error, Result};
 use crate::table::Source;
 use intake::Intake;
@@ -62,7 +62,7 @@ pub struct Loaded {
 /// Without a `kind` a response with two values is binary and any other real (a count of trials where trials are given).
 pub fn load(
     source: &Source,
-    options: &DesignOptions,
+    options: &CodingOptions,
     kind: Option<ResponseKind>,
     seed: u64,
     how: &LoadOptions,
@@ -79,7 +79,7 @@ pub fn load(
 /// Loads rows piece after piece, twice.
 fn by_pieces(
     source: &Source,
-    options: &DesignOptions,
+    options: &CodingOptions,
     kind: Option<ResponseKind>,
     order: Order,
 ) -> Result<Loaded> {

@@ -1,7 +1,7 @@
 //! Codings, levels, roles and refusals on small tables in memory.
 
 use super::*;
-use crate::design::{MOST_LEVELS, ResponseCoding};
+use crate::coding::{MOST_LEVELS, ResponseCoding};
 use crate::table::{Column, Table};
 
 fn numbers(values: &[f64]) -> Column {
@@ -56,7 +56,7 @@ struct Design {
     store: Store,
 }
 
-fn design(table: Table, options: &DesignOptions, kind: Option<ResponseKind>) -> Result<Design> {
+fn design(table: Table, options: &CodingOptions, kind: Option<ResponseKind>) -> Result<Design> {
     let loaded = load(&Source::of_table(table), options, kind, 5, &LoadOptions::default())?;
     let (store, description) = (&loaded.store, loaded.store.description());
     let rows = store.rows();
@@ -85,11 +85,11 @@ fn design(table: Table, options: &DesignOptions, kind: Option<ResponseKind>) -> 
     })
 }
 
-fn binary(table: Table, options: &DesignOptions) -> Result<Design> {
+fn binary(table: Table, options: &CodingOptions) -> Result<Design> {
     design(table, options, Some(ResponseKind::Binary))
 }
 
-fn refused(table: Table, options: &DesignOptions, kind: ResponseKind, words: &[&str]) -> Error {
+fn refused(table: Table, options: &CodingOptions, kind: ResponseKind, words: &[&str]) -> Error {
     let error = design(table, options, Some(kind)).err().unwrap();
     let message = error.to_string();
     for word in words.iter().chain(&["data.csv"]) {
@@ -100,7 +100,7 @@ fn refused(table: Table, options: &DesignOptions, kind: ResponseKind, words: &[&
 
 #[test]
 fn levels_are_one_hot_with_the_most_frequent_as_reference() {
-    let design = binary(small(), &DesignOptions::new("y")).unwrap();
+    let design = binary(small(), &CodingOptions::new("y")).unwrap();
     assert_eq!(design.names, ["age", "colour=blue", "colour=green"]);
     assert_eq!(design.columns[1], [0.0, 1.0, 0.0, 0.0]);
     assert_eq!(design.columns[2], [0.0, 0.0, 0.0, 1.0]);
@@ -114,7 +114,7 @@ fn without_an_intercept_the_first_categorical_keeps_every_level() {
     let mut given = small();
     given.names.push("shape".into());
     given.columns.push(text(&["a", "b", "b", "a"]));
-    let options = DesignOptions { intercept: false, ..DesignOptions::new("y") };
+    let options = CodingOptions { intercept: false, ..CodingOptions::new("y") };
     let design = binary(given, &options).unwrap();
     assert_eq!(design.names, ["age", "colour=blue", "colour=green", "colour=red", "shape=b"]);
 }
@@ -122,14 +122,14 @@ fn without_an_intercept_the_first_categorical_keeps_every_level() {
 #[test]
 fn numbers_become_levels_on_request_in_numeric_order() {
     let given = table(&[("y", numbers(&[0.0, 1.0, 1.0, 0.0])), ("month", numbers(&[10.0, 9.0, 10.0, 2.0]))]);
-    let options = DesignOptions { categorical: strings(&["month"]), ..DesignOptions::new("y") };
+    let options = CodingOptions { categorical: strings(&["month"]), ..CodingOptions::new("y") };
     let design = binary(given, &options).unwrap();
     assert_eq!(design.names, ["month=2", "month=9"]);
 }
 
 #[test]
 fn responses_become_zero_and_one() {
-    let options = DesignOptions::new("y");
+    let options = CodingOptions::new("y");
     let coded = |y: Column| {
         binary(table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]), &options)
             .map(|design| (design.response, design.recipe.coding, design.notes, design.warnings))
@@ -153,7 +153,7 @@ fn responses_become_zero_and_one() {
 
 #[test]
 fn responses_that_cannot_be_coded() {
-    let options = DesignOptions::new("y");
+    let options = CodingOptions::new("y");
     let with = |y: Column| table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]);
     let binary = ResponseKind::Binary;
     refused(with(numbers(&[1.0, 2.0, 3.0])), &options, binary, &["`y`, row 3", "3 is a third value"]);
@@ -175,11 +175,11 @@ fn weights_trials_and_offsets_are_checked_with_their_row() {
             ("o", numbers(&[0.5, 0.0, 0.1])),
         ])
     };
-    let options = DesignOptions {
+    let options = CodingOptions {
         weights: Some("w".into()),
         trials: Some("n".into()),
         offset: Some("o".into()),
-        ..DesignOptions::new("y")
+        ..CodingOptions::new("y")
     };
     let kind = ResponseKind::CountOfTrials;
     let design = design(given(&[1.0, 2.0, 5.0]), &options, Some(kind)).unwrap();
@@ -202,22 +202,22 @@ fn weights_trials_and_offsets_are_checked_with_their_row() {
 
 #[test]
 fn roles_that_contradict_each_other() {
-    let new = || DesignOptions::new("y");
+    let new = || CodingOptions::new("y");
     let kind = ResponseKind::Binary;
-    let features = |names: &[&str]| DesignOptions { features: Some(strings(names)), ..new() };
+    let features = |names: &[&str]| CodingOptions { features: Some(strings(names)), ..new() };
     refused(small(), &features(&["age", "y"]), kind, &["`y`", "response and as a feature"]);
     refused(small(), &features(&["age", "age"]), kind, &["`age`", "twice"]);
     refused(small(), &features(&["agee"]), kind, &["no column `agee`", "did you mean `age`?"]);
-    refused(small(), &DesignOptions::new("Y"), kind, &["did you mean `y`?"]);
+    refused(small(), &CodingOptions::new("Y"), kind, &["did you mean `y`?"]);
     refused(
         small(),
-        &DesignOptions { weights: Some("y".into()), ..new() },
+        &CodingOptions { weights: Some("y".into()), ..new() },
         kind,
         &["response and as weights"],
     );
-    let categorical = DesignOptions { categorical: strings(&["colour"]), ..features(&["age"]) };
+    let categorical = CodingOptions { categorical: strings(&["colour"]), ..features(&["age"]) };
     refused(small(), &categorical, kind, &["`colour`", "not a feature"]);
-    let nothing = DesignOptions { intercept: false, ..features(&[]) };
+    let nothing = CodingOptions { intercept: false, ..features(&[]) };
     refused(small(), &nothing, kind, &["no feature and no intercept"]);
 }
 
@@ -228,14 +228,14 @@ fn constant_columns_are_left_out_or_refused() {
         given.columns[1] = numbers(&[0.0; 4]);
         given
     };
-    let design = binary(given(), &DesignOptions::new("y")).unwrap();
+    let design = binary(given(), &CodingOptions::new("y")).unwrap();
     assert!(design.warnings[0].contains("`age` was left out: it is 0 in every row"), "{:?}", design.warnings);
     assert_eq!(design.recipe.terms.len(), 1);
-    let explicit = DesignOptions { features: Some(strings(&["age"])), ..DesignOptions::new("y") };
+    let explicit = CodingOptions { features: Some(strings(&["age"])), ..CodingOptions::new("y") };
     refused(given(), &explicit, ResponseKind::Binary, &["`age`", "0 in every row", "leave it out"]);
     let mut own = small();
     own.columns[1] = numbers(&[1.0; 4]);
-    let own_intercept = DesignOptions { intercept: false, ..explicit };
+    let own_intercept = CodingOptions { intercept: false, ..explicit };
     assert_eq!(binary(own, &own_intercept).unwrap().columns.len(), 1);
 }
 
@@ -247,7 +247,7 @@ fn too_many_levels() {
     let given = table(&[("y", numbers(&y)), ("id", text(&cells))]);
     refused(
         given,
-        &DesignOptions::new("y"),
+        &CodingOptions::new("y"),
         ResponseKind::Binary,
         &["`id`", "more than 3000 different values"],
     );
@@ -258,8 +258,8 @@ fn standardised_coefficients_go_back() {
     let mut given = small();
     given.names.push("rare".into());
     given.columns.push(numbers(&[0.0, 0.0, 0.0, 8.0]));
-    let plain = binary(given.clone(), &DesignOptions::new("y")).unwrap();
-    let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
+    let plain = binary(given.clone(), &CodingOptions::new("y")).unwrap();
+    let options = CodingOptions { standardize: true, ..CodingOptions::new("y") };
     let design = binary(given, &options).unwrap();
     let age = &design.columns[0];
     assert!(age.iter().sum::<f64>().abs() < 1e-4);
@@ -283,7 +283,7 @@ fn rare_columns_keep_their_zeros() {
     let mut x = vec![0.0; 40];
     x[3] = 5.0;
     let y: Vec<f64> = (0..40).map(|k| f64::from(k % 2)).collect();
-    let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
+    let options = CodingOptions { standardize: true, ..CodingOptions::new("y") };
     let design = binary(table(&[("y", numbers(&y)), ("x", numbers(&x))]), &options).unwrap();
     assert_eq!(design.columns[0].iter().filter(|&&v| v == 0.0).count(), 39);
     assert!(design.notes[0].contains("scaled but not centred"), "{:?}", design.notes);
@@ -291,7 +291,7 @@ fn rare_columns_keep_their_zeros() {
 
 #[test]
 fn a_recipe_survives_json_and_codes_new_rows() {
-    let options = DesignOptions { standardize: true, ..DesignOptions::new("y") };
+    let options = CodingOptions { standardize: true, ..CodingOptions::new("y") };
     let design = binary(small(), &options).unwrap();
     let text_form = serde_json::to_string(&design.recipe).unwrap();
     let recipe: Recipe = serde_json::from_str(&text_form).unwrap();
@@ -319,7 +319,7 @@ fn a_recipe_survives_json_and_codes_new_rows() {
 fn the_kind_of_a_response_is_inferred() {
     let found = |y: Column| {
         let given = table(&[("y", y), ("x", numbers(&[1.0, 2.0, 4.0]))]);
-        let design = design(given, &DesignOptions::new("y"), None).unwrap();
+        let design = design(given, &CodingOptions::new("y"), None).unwrap();
         (design.store.description().kind, design.notes.first().cloned().unwrap_or_default())
     };
     assert_eq!(found(numbers(&[0.0, 1.0, 1.0])).0, ResponseKind::Binary);
@@ -329,7 +329,7 @@ fn the_kind_of_a_response_is_inferred() {
     let (kind, note) = found(numbers(&[0.0, 57.0, 3.0]));
     assert_eq!(kind, ResponseKind::Real);
     assert_eq!(note, "`y` holds whole numbers from 0 to 57: a family of counts may suit it better");
-    let trials = DesignOptions { trials: Some("n".into()), ..DesignOptions::new("y") };
+    let trials = CodingOptions { trials: Some("n".into()), ..CodingOptions::new("y") };
     let given = table(&[("y", numbers(&[0.0, 2.0, 1.0])), ("n", numbers(&[3.0, 3.0, 1.0]))]);
     let design = design(given, &trials, None).unwrap();
     assert_eq!(design.store.description().kind, ResponseKind::CountOfTrials);
@@ -337,12 +337,12 @@ fn the_kind_of_a_response_is_inferred() {
 
 #[test]
 fn a_named_reference_and_the_order_of_labels_come_before_the_most_frequent_level() {
-    let options = |words: &[&str]| DesignOptions { references: strings(words), ..DesignOptions::new("y") };
+    let options = |words: &[&str]| CodingOptions { references: strings(words), ..CodingOptions::new("y") };
     let named = binary(small(), &options(&["colour=green"])).unwrap();
     assert_eq!(named.names, ["age", "colour=blue", "colour=red"]);
     assert!(named.notes[0].contains("the reference is `green` (1 rows)"), "{:?}", named.notes);
 
-    let ordered = |options: &DesignOptions| {
+    let ordered = |options: &CodingOptions| {
         let source = Source::of_table(small()).with_order(strings(&["colour"]), strings(&["a remark"]));
         load(&source, options, Some(ResponseKind::Binary), 5, &LoadOptions::default()).unwrap()
     };
@@ -361,16 +361,16 @@ fn a_named_reference_and_the_order_of_labels_come_before_the_most_frequent_level
 
 #[test]
 fn references_that_cannot_be_are_refused() {
-    let options = |words: &[&str]| DesignOptions { references: strings(words), ..DesignOptions::new("y") };
+    let options = |words: &[&str]| CodingOptions { references: strings(words), ..CodingOptions::new("y") };
     let kind = ResponseKind::Binary;
     refused(small(), &options(&["colour=pink"]), kind, &["`pink` does not occur", "`blue`, `green`, `red`"]);
     refused(small(), &options(&["colours=red"]), kind, &["colours", "did you mean `colour`"]);
     refused(small(), &options(&["red"]), kind, &["COLUMN=LEVEL"]);
     refused(small(), &options(&["y=1"]), kind, &["not a feature"]);
     refused(small(), &options(&["age=20"]), kind, &["holds numbers", "as categorical"]);
-    let full = DesignOptions { intercept: false, ..options(&["colour=red"]) };
+    let full = CodingOptions { intercept: false, ..options(&["colour=red"]) };
     refused(small(), &full, kind, &["without an intercept", "`red`"]);
-    let levels = DesignOptions {
+    let levels = CodingOptions {
         features: Some(strings(&["age"])),
         categorical: strings(&["age"]),
         ..options(&["age=30.0"])
@@ -381,7 +381,7 @@ fn references_that_cannot_be_are_refused() {
 #[test]
 fn the_success_is_the_value_that_is_named() {
     let coded = |y: Column, success: &str| {
-        let options = DesignOptions { success: Some(success.into()), ..DesignOptions::new("y") };
+        let options = CodingOptions { success: Some(success.into()), ..CodingOptions::new("y") };
         binary(table(&[("y", y), ("x", numbers(&[1.0, 2.0, 3.0]))]), &options)
             .map(|design| (design.response, design.recipe.coding))
     };
@@ -396,16 +396,16 @@ fn the_success_is_the_value_that_is_named() {
     assert!(message.contains("`maybe` does not occur; there are `yes`, `no`"), "{message}");
     let message = coded(numbers(&[0.0, 1.0, 1.0]), "yes").err().unwrap().to_string();
     assert!(message.contains("there are `0`, `1`"), "{message}");
-    let real = DesignOptions { success: Some("1".into()), ..DesignOptions::new("age") };
+    let real = CodingOptions { success: Some("1".into()), ..CodingOptions::new("age") };
     refused(small(), &real, ResponseKind::Real, &["not one of two values"]);
 }
 
 #[test]
 fn the_last_of_two_ordered_labels_is_the_success() {
     let given = || table(&[("y", text(&["yes", "no", "no"])), ("x", numbers(&[1.0, 2.0, 3.0]))]);
-    let plain = binary(given(), &DesignOptions::new("y")).unwrap();
+    let plain = binary(given(), &CodingOptions::new("y")).unwrap();
     assert_eq!(plain.recipe.coding.success(), "yes");
     let source = Source::of_table(given()).with_order(strings(&["y"]), Vec::new());
-    let loaded = load(&source, &DesignOptions::new("y"), None, 5, &LoadOptions::default()).unwrap();
+    let loaded = load(&source, &CodingOptions::new("y"), None, 5, &LoadOptions::default()).unwrap();
     assert_eq!(loaded.recipe.coding, ResponseCoding::TwoTexts { zero: "yes".into(), one: "no".into() });
 }

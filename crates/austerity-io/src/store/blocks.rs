@@ -11,7 +11,7 @@ use austerity_glm::store::Description;
 use super::map::START;
 use super::pieces::{self, ROWS_IN_PIECE, Sums, block_bytes, blocks_in_piece};
 use super::{BLOCKS, CHECKSUMS, FORMAT, META, Meta, Pieces, ROWS, Shard, VERSION};
-use crate::design::Recipe;
+use crate::coding::Recipe;
 use crate::error::{Error, Result};
 use crate::run::{is_volatile, sync_folder};
 use crate::{seal, temporary};

@@ -15,8 +15,8 @@ use austerity_glm::store::{Blueprint, Order};
 use super::Shard;
 use super::blocks::{About, BlockWriter, PartFolder};
 use super::buckets::Buckets;
-use crate::design::DesignOptions;
-use crate::design::feature::{Filled, Filling};
+use crate::coding::CodingOptions;
+use crate::coding::feature::{Filled, Filling};
 use crate::error::{Error, Result};
 use crate::load::intake::Intake;
 use crate::table::Source;
@@ -78,7 +78,7 @@ pub struct Created {
 /// Makes a store of a table; `seed` shuffles the rows. `options` and `kind` as in [`crate::load::load`].
 pub fn create(
     source: &Source,
-    (options, kind): (&DesignOptions, Option<ResponseKind>),
+    (options, kind): (&CodingOptions, Option<ResponseKind>),
     seed: u64,
     out: impl AsRef<Path>,
     how: &ConvertOptions,

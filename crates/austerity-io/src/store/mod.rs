@@ -39,7 +39,7 @@ use austerity_glm::glm::blocks::BLOCK;
 use austerity_glm::store::Description;
 use serde::{Deserialize, Serialize};
 
-use crate::design::Recipe;
+use crate::coding::Recipe;
 use crate::error::{Error, Result};
 use crate::seal::{self, Seal};
 use blocks::{blocks_header, checksums_header, rows_header};

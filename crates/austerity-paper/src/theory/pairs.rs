@@ -9,7 +9,7 @@ use austerity::proposal::{Laplace, Proposal as _, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::theory::kappa;
 use austerity_glm::{Glm, Logistic, Prior, ResponseKind, generate};
-use austerity_io::design::DesignOptions;
+use austerity_io::coding::CodingOptions;
 use austerity_io::load::{LoadOptions, load};
 use austerity_io::table::open;
 
@@ -71,7 +71,7 @@ pub(super) fn moves(context: &Context, count: usize) -> Result<Moves> {
     let prior = |columns: usize| vec![Prior::normal(PRECISION.sqrt().recip()); columns];
     let (model, real) = match context.dataset(FILE) {
         Some(path) => {
-            let options = DesignOptions { intercept: false, ..DesignOptions::new("label") };
+            let options = CodingOptions { intercept: false, ..CodingOptions::new("label") };
             let how = LoadOptions { threads: Some(context.threads) };
             let loaded = load(&open(path)?, &options, Some(ResponseKind::Binary), context.seed, &how)?;
             let columns = loaded.store.coefficients();

@@ -15,7 +15,7 @@ use austerity::design::Prediction;
 use austerity::rule::RuleSettings;
 use austerity::run::{Hazard, Memory, Settings};
 use austerity_glm::{FreeTail, Prior, Priors};
-use austerity_io::design::Recipe;
+use austerity_io::coding::Recipe;
 use serde::{Deserialize, Serialize};
 
 use super::AskedPriors;

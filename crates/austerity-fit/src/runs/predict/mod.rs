@@ -26,7 +26,7 @@ use std::time::Instant;
 
 use austerity::run::Control;
 use austerity_glm::ResponseKind;
-use austerity_io::design::{NewRows, Piece};
+use austerity_io::coding::{NewRows, Piece};
 use austerity_io::table::{OpenOptions, Source, open_with};
 use austerity_io::write::{Field, TableWriter};
 use serde_json::{Map, Value, json};

@@ -4,7 +4,7 @@
 //! [`TILE`], so draws larger than a cache cost little more. Sums go through the coefficients in order: a row's predictors depend on
 //! nothing but the row.
 
-use austerity_io::design::Piece;
+use austerity_io::coding::Piece;
 
 use super::draws::{Draws, PANEL};
 

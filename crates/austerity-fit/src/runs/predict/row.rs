@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use austerity_glm::ResponseKind;
 use austerity_glm::glm::Visitor;
-use austerity_io::design::Piece;
+use austerity_io::coding::Piece;
 
 use super::draws::Draws;
 use super::product::{Product, TILE};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{DesignOptions, choice};
+use super::{CodingOptions, choice};
 use crate::error::{Error, Result};
 use crate::table::names::unknown;
 
@@ -21,7 +21,7 @@ pub(crate) struct Roles {
 
 impl Roles {
     /// Gives each column of `names` at most one role.
-    pub(crate) fn assign(file: &Path, names: &[String], options: &DesignOptions) -> Result<Self> {
+    pub(crate) fn assign(file: &Path, names: &[String], options: &CodingOptions) -> Result<Self> {
         let role = |column: &str, problem: String, remedy: &str| Error::Role {
             file: file.into(),
             column: column.into(),

@@ -42,7 +42,7 @@ pub(crate) use response::Named;
 
 /// Which columns play which role.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DesignOptions {
+pub struct CodingOptions {
     /// What is to be explained.
     pub response: String,
     /// What explains it; every column without another role when `None`.
@@ -65,7 +65,7 @@ pub struct DesignOptions {
     pub standardize: bool,
 }
 
-impl DesignOptions {
+impl CodingOptions {
     /// All other columns explain `response`, with an intercept, on their own scale.
     pub fn new(response: impl Into<String>) -> Self {
         Self {
