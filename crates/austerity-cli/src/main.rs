@@ -50,6 +50,10 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(common, options),
         Command::Analyze(options) => analyze::run(common, &options.options()),
         Command::Design(options) => design::run(common, &options.options()),
+        Command::Priors(options) => match options.request(common) {
+            Ok(request) => austerity_fit::fit::prior_table::run(common, &request, options.drawn()),
+            Err(failure) => Err(failure),
+        },
         Command::Check(options) => check::run(common, &options.options()),
         #[cfg(feature = "paper")]
         Command::Reproduce(options) => reproduce::run(common, options),

@@ -48,6 +48,7 @@ fn normal([a, b, _]: [f64; 3]) -> f64 {
 
 fn cases() -> Vec<Case> {
     let mut cases = without_extra_parameters();
+    cases.extend(of_hazards());
     cases.extend(with_extra_parameters());
     cases
 }
@@ -99,6 +100,11 @@ fn without_extra_parameters() -> Vec<Case> {
             extra: |u| (1.0 + 7.0 * u).floor(),
             scale: false,
         },
+    ]
+}
+
+fn of_hazards() -> Vec<Case> {
+    vec![
         Case {
             name: "cloglog",
             columns: "x,y,w",

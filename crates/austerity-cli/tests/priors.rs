@@ -53,3 +53,38 @@ fn priors_that_fit_nothing_are_refused() {
     }
     assert!(!scratch.at("run").exists());
 }
+
+/// The table is what a fit keeps, and draws have the moments of their priors; a partner with another prior is told apart.
+#[test]
+fn priors_are_shown_and_drawn_from() {
+    let scratch = Scratch::new("priors-table");
+    scratch.done("generate gamma --rows 2000 --features 2 --seed 3 --out data.csv");
+    let options = "--response y --family gamma --prior x1=normal:3,0.5 --prior shape=gamma:4,2";
+    let made = scratch.json(&format!("priors data.csv {options} --draws 20000 --out prior.csv --seed 5"));
+    let shown: Vec<(String, String)> = made["priors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["parameter"].as_str().unwrap().into(), one["prior"].as_str().unwrap().into()))
+        .collect();
+    scratch.fit(&format!("fit data.csv {options} --chains 2 --draws 200 --warmup 100 --seed 2 --out run"));
+    assert_eq!(shown, kept(&scratch, "run"));
+    let said = scratch.done(&format!("priors data.csv {options}"));
+    assert!(said.contains("normal:3,0.5") && said.contains("asked for") && said.contains("at the column means"), "{said}");
+    let drawn = scratch.table("prior.csv");
+    let moments = |values: &[f64]| {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt())
+    };
+    // 20,000 draws: five standard errors of a mean are sd/28.
+    let ((slope, sd), (shape, spread)) = (moments(drawn.get("x1")), moments(drawn.get("shape")));
+    assert!((slope - 3.0).abs() < 0.02 && (sd - 0.5).abs() < 0.02, "{slope} {sd}");
+    assert!((shape - 2.0).abs() < 0.04 && (spread - 1.0).abs() < 0.06, "{shape} {spread}");
+    assert!((slope - 2.5).abs() > 0.02, "{slope}");
+    let response = drawn.get("(response)");
+    assert!(response.len() == 20_000 && response.iter().all(|&y| y >= 0.0 || y.is_nan()));
+    scratch.refused_with("priors data.csv --response y --family gamma --prior flat --draws 5 --out no.csv", &["flat", "x1"]);
+    scratch.refused_with("priors data.csv --response y --draws 5", &["--out"]);
+    assert!(!scratch.at("no.csv").exists());
+}

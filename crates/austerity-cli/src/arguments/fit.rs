@@ -1,7 +1,7 @@
 //! What can be typed after `fit`, as a [`Request`].
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -133,9 +133,9 @@ impl DataArguments {
     }
 }
 
-/// What shapes the draws: a resumed run refuses other values.
+/// Priors.
 #[derive(Args, Clone, Debug)]
-struct ShapeArguments {
+struct GivenPriors {
     /// Prior of every coefficient but the intercept: normal:SD, laplace:SCALE, student:DF,SCALE or flat; with another mean normal:MEAN,SD,
     /// laplace:MEAN,SCALE, student:DF,MEAN,SCALE. [default: normal:2.5 divided by each column's sd (of a column of two values, such as 0 and 1, normal:5
     /// divided by their distance), times the sd of a real response]
@@ -152,6 +152,43 @@ struct ShapeArguments {
     /// exponential:RATE, gamma:SHAPE,RATE or log-normal:MEAN,SD. [default of sigma: half-student:3, scale the sd of the response]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     priors: Option<PathBuf>,
+}
+
+/// Options of `priors`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PriorsArguments {
+    #[command(flatten)]
+    data: DataArguments,
+    #[command(flatten)]
+    priors: GivenPriors,
+    /// Draw so many times from the priors; each draw has a response that it predicts, of a row whose columns are at their means.
+    #[arg(long, value_name = "N", requires = "out")]
+    draws: Option<usize>,
+    /// The file of the draws; its extension says the format (.parquet, .csv, .csv.gz).
+    #[arg(long, value_name = "FILE", requires = "draws")]
+    out: Option<PathBuf>,
+}
+
+impl PriorsArguments {
+    /// The fit whose priors are asked for.
+    pub(crate) fn request(&self, common: &Common) -> Result<Request, Failure> {
+        let mut request =
+            Request { seed: common.seed, threads: common.threads, data: self.data.options(), ..Request::default() };
+        self.priors.give(&mut request.shape)?;
+        Ok(request)
+    }
+
+    /// How many draws to write, and where.
+    pub(crate) fn drawn(&self) -> Option<(usize, &Path)> {
+        self.draws.zip(self.out.as_deref())
+    }
+}
+
+/// What shapes the draws: a resumed run refuses other values.
+#[derive(Args, Clone, Debug)]
+struct ShapeArguments {
+    #[command(flatten)]
+    priors: GivenPriors,
     /// Accept/reject rule. [default: auto]
     #[arg(long, value_parser = choices::<RuleChoice>(), value_name = "RULE", help_heading = "Decision")]
     rule: Option<RuleChoice>,
@@ -248,13 +285,19 @@ fn named(
     Ok((all, priors))
 }
 
+impl GivenPriors {
+    /// Puts them in their place, with those of the file that they name.
+    fn give(&self, shape: &mut ShapeOptions) -> Result<(), Failure> {
+        let priors = self.priors.as_ref().map(austerity_io::priors::read).transpose()?;
+        (shape.prior, shape.priors) = named(&self.prior, priors.unwrap_or_default())?;
+        shape.prior_intercept = self.prior_intercept;
+        Ok(())
+    }
+}
+
 impl ShapeArguments {
     fn options(&self) -> Result<ShapeOptions, Failure> {
-        let priors = self.priors.as_ref().map(austerity_io::priors::read).transpose()?;
-        let (prior, priors) = named(&self.prior, priors.unwrap_or_default())?;
-        Ok(ShapeOptions {
-            prior,
-            prior_intercept: self.prior_intercept,
+        let mut shape = ShapeOptions {
             rule: self.rule,
             preset: self.preset,
             epsilon: self.epsilon,
@@ -273,8 +316,10 @@ impl ShapeArguments {
             warmup: self.warmup,
             thin: self.thin,
             keep: self.keep.clone(),
-            priors,
-        })
+            ..ShapeOptions::default()
+        };
+        self.priors.give(&mut shape)?;
+        Ok(shape)
     }
 }
 

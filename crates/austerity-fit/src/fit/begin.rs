@@ -25,6 +25,8 @@ use super::options::{kept, layout, priors, settings};
 use super::plan::{DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Without, words};
 use super::sink::Stored;
 use super::start::{FindMode, Start, hazards, starts};
+use super::prior_table::PriorTable;
+use super::prior_table::PriorTable;
 use super::storage::{Closing, Storage, bytes};
 use super::tails::FindTails;
 use super::{Asked, AskedPriors, Done, Goal, Host, pace, unless_closed};
@@ -46,6 +48,32 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     request.shape.check()?;
     settings(request)?;
     Ok(())
+}
+
+/// The priors that the request makes of the data.
+pub(super) fn prior_records(asked: &Asked<'_>) -> Result<PriorTable, Failure> {
+    let rows = Rows::load(asked, &Wanted::read(&asked.request.shape)?)?;
+    let (records, store) = (rows.prior_records(), &rows.loaded.store);
+    Ok(PriorTable {
+        family: rows.family,
+        records,
+        means: store.column_means(),
+        intercept: store.description().intercept,
+        priors: rows.priors.priors.clone(),
+    })
+}
+
+/// The priors that the request makes of the data.
+pub(super) fn prior_records(asked: &Asked<'_>) -> Result<PriorTable, Failure> {
+    let rows = Rows::load(asked, &Wanted::read(&asked.request.shape)?)?;
+    let (records, store) = (rows.prior_records(), &rows.loaded.store);
+    Ok(PriorTable {
+        family: rows.family,
+        records,
+        means: store.column_means(),
+        intercept: store.description().intercept,
+        priors: rows.priors.priors.clone(),
+    })
 }
 
 /// The data of a regression, and what the request makes of them.

@@ -8,6 +8,8 @@
 //! | `engine` | what chains run on: rows, residuals of a surrogate, paths |
 //! | `execute` | chains of a plan: draws, audits, verdict |
 //! | `options` | what options mean |
+//! | `prior_table` | the priors before a fit, and draws from them |
+//! | `prior_table` | the priors before a fit, and draws from them |
 //! | `budget` | how a budget is spent: the rule with the least risk at its end |
 //! | `decide` | who decides: the rule, by a pilot and the design module |
 //! | `proposal` | where candidates come from, with a surrogate and without |
@@ -42,6 +44,8 @@ mod options;
 mod own;
 mod pace;
 pub(crate) mod plan;
+pub mod prior_table;
+pub mod prior_table;
 pub(crate) mod progress;
 mod proposal;
 mod reach;
