@@ -31,5 +31,5 @@ mod table;
 pub use austerity_io::table::{Column, Source, Table};
 pub use fit::Plan;
 pub use progress::Line;
-pub use request::{Fit, Request};
+pub use request::{Fit, Request, Verdict};
 pub use table::{grouped, table};

@@ -28,7 +28,7 @@ use austerity_glm::Prior;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
-pub use build::{Fit, OnTable};
+pub use build::{Fit, OnTable, Verdict};
 pub use choice::{BoundFamily, Choice, Preset, RuleChoice, StatisticChoice, Unread};
 pub use commands::{AnalyzeOptions, CheckOptions, Common, DesignOptions, PredictOptions};
 pub use family::FamilyChoice;

@@ -13,6 +13,7 @@ use super::tails::{self, TailFinding};
 use super::{Folder, RunFile, Saved, Standing, about, checks, scales, sentences, summaries};
 use crate::fit::budget::BudgetPlan;
 use crate::fit::healing::Healed;
+use crate::fit::plan::words;
 use crate::output::Failure;
 use crate::request::Dialect;
 use crate::table::table;
@@ -78,13 +79,13 @@ impl Overview {
         noted(&mut verdict, &run, &saved, (&counters, dialect));
         verdict
             .remarks
-            .extend(crossing.as_ref().filter(|found| found.passed()).map(CrossingFinding::sentence));
+            .extend(crossing.as_ref().filter(|found| found.passed()).map(|found| found.sentence().into()));
         let stored_every = reader.stored_every();
         if let Some(storage) = run.plan.storage.as_ref().filter(|_| stored_every > 1) {
             let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
-            verdict.remarks.push(storage.sentence(stored_every, made, dialect));
+            verdict.remarks.push(storage.sentence(stored_every, made, dialect).into());
         }
-        verdict.remarks.extend(summaries::remark(&reader));
+        verdict.remarks.extend(summaries::remark(&reader).map(Reason::Told));
         standing.told(&mut verdict);
         let path = folder.path().into();
         Ok(Self {
@@ -167,7 +168,7 @@ impl Overview {
             "trusted": self.verdict.trusted(),
             "reasons": self.verdict.reasons,
             "checks": checks::of(self),
-            "remarks": self.run.plan.remarks().iter().chain(&self.verdict.remarks).collect::<Vec<_>>(),
+            "remarks": self.remarks(),
             "chains": self.run.plan.settings.chains,
             "draws": self.draws,
             "seed": self.run.plan.settings.seed,
@@ -176,7 +177,7 @@ impl Overview {
             "family": self.run.plan.model.family,
             "ended": self.saved.ended,
             "rule": self.run.plan.settings.rule,
-            "proposal": self.run.plan.proposal,
+            "proposal": words::proposal(&self.run.plan.proposal),
             "prediction": self.run.plan.decision.prediction,
             "budget": self.run.plan.budget.as_ref().map(BudgetPlan::json),
             "audit": audit,
@@ -184,6 +185,13 @@ impl Overview {
             "modes": self.crossing.as_ref().map(CrossingFinding::json),
             "tails": self.tails.iter().map(TailFinding::json).collect::<Vec<_>>(),
         })
+    }
+
+    /// What is worth knowing beside the verdict: of the data, the posterior and the draws.
+    fn remarks(&self) -> Vec<String> {
+        let mut all = self.run.plan.remarks();
+        all.extend(self.verdict.remarks.iter().map(ToString::to_string));
+        all
     }
 
     /// The tables: on the original scale of the columns and, where they were standardised, on that scale too.
@@ -286,9 +294,11 @@ fn noted(verdict: &mut Verdict, run: &RunFile, saved: &Saved, (counters, dialect
         !matches!(hazard, Hazard::OneResponse { .. })
             && !verdict.reasons.contains(&Reason::Hazard((*hazard).clone()))
     };
-    let hazards: Vec<String> = run.plan.model.hazards.iter().filter(told).map(ToString::to_string).collect();
-    verdict.remarks.extend(hazards.into_iter().chain(sentences::remarks(run, counters, dialect)));
-    verdict.remarks.extend(tails::sentence(&run.plan.model.tails));
+    let hazards: Vec<Reason> =
+        run.plan.model.hazards.iter().filter(told).cloned().map(Reason::Hazard).collect();
+    let told =
+        sentences::remarks(run, counters, dialect).into_iter().chain(tails::sentence(&run.plan.model.tails));
+    verdict.remarks.extend(hazards.into_iter().chain(told.map(Reason::Told)));
 }
 
 impl Standing {
@@ -296,9 +306,9 @@ impl Standing {
     fn told(self, verdict: &mut Verdict) {
         match self {
             Self::Newest => {}
-            Self::Before(why) => verdict.remarks.push(format!(
+            Self::Before(why) => verdict.remarks.push(Reason::Told(format!(
                 "The newest checkpoint cannot be read ({why}). Costs and counts are those of the checkpoint before it."
-            )),
+            ))),
             Self::Lost(why) => {
                 verdict.reasons.clear();
                 verdict.reasons.push(Reason::Told(format!(

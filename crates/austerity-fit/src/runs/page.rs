@@ -151,7 +151,7 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
         ("Data".into(), data),
         ("Model".into(), model),
         ("Decision".into(), decision),
-        ("Proposal".into(), vec![pair("proposal", run.plan.proposal.clone())]),
+        ("Proposal".into(), vec![pair("proposal", words::proposal(&run.plan.proposal))]),
         ("Length".into(), length),
     ]
 }

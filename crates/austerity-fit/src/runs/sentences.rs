@@ -57,7 +57,7 @@ impl Overview {
         said.extend(self.realized().filter(|_| self.draws > 0));
         said.extend(self.run.plan.budget.as_ref().filter(|_| self.draws > 0).map(BudgetPlan::outcome));
         said.extend(self.audits());
-        said.extend(self.verdict.remarks.iter().cloned());
+        said.extend(self.verdict.remarks.iter().map(ToString::to_string));
         said.iter_mut().for_each(|text| *text = printable(text).into_owned());
         said
     }
