@@ -180,6 +180,7 @@ fn planner<'a, M: Sampled>(
         trials: None,
         offset: None,
         intercept: false,
+        formula: None,
     };
     let data = DataRecord {
         file: request.data.file.clone(),

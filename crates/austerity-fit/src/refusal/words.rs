@@ -100,6 +100,12 @@ impl Refusal {
                 spelled(Energy),
                 Law.with("logistic", dialect)
             ),
+            Self::FormulaSays(keyword) => format!(
+                "{} and {} exclude each other: the formula says it, drop {}",
+                Keyword::Formula.spelled(dialect),
+                spelled(*keyword),
+                spelled(*keyword)
+            ),
             Self::Both(one, other) => {
                 format!("{} and {} exclude each other: drop one", spelled(*one), spelled(*other))
             }
@@ -196,6 +202,10 @@ impl Refusal {
                 "{} sigma: sigma is positive, and {prior} is no prior of a positive number; use half-normal:SCALE, \
                  half-student:DF,SCALE, exponential:RATE or log-normal:MEAN,SD",
                 Priors.spelled(dialect)
+            ),
+            Self::FormulaTrials => format!(
+                "trials() in the formula belongs to {} only; drop it",
+                Family.with(FamilyChoice::with_trials(), dialect)
             ),
             Self::TrialsFamily { trials } => format!(
                 "{} belongs to {} only; drop it",

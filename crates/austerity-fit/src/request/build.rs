@@ -58,6 +58,15 @@ impl Request {
         Self::new(FamilyChoice::named("linear"), file, response)
     }
 
+    /// A regression by a formula, such as `y ~ x + C(city)`.
+    #[must_use]
+    pub fn formula(file: impl Into<PathBuf>, formula: &str) -> Self {
+        let mut request = Self::default();
+        request.data.file = file.into();
+        request.data.formula = Some(formula.into());
+        request
+    }
+
     setters! {
         /// The column of frequency weights.
         weights(data.weights: &str);

@@ -73,6 +73,9 @@ pub struct DataOptions {
     /// The table or the store; of a table in memory, what messages call it.
     #[serde(alias = "data")]
     pub file: PathBuf,
+    /// The model as a formula, such as `y ~ x + C(city)`; it names the response, the features, the offset, the trials and the weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
     /// The response column; a store has its own.
     pub response: Option<String>,
     /// The feature columns; all columns without another role where none are given.

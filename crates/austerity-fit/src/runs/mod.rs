@@ -49,6 +49,9 @@ pub struct NewColumns {
 /// The columns that new rows must have to be predicted by the run at `run`.
 pub fn columns(run: &std::path::Path) -> Result<NewColumns, crate::output::Failure> {
     let recipe = Folder::new(run).read_run()?.plan.recipe;
+    if let Some(formula) = &recipe.formula {
+        return Ok(NewColumns { features: recipe.inputs()?, offset: None, trials: formula.trials_column() });
+    }
     let features = recipe.terms.iter().map(|term| term.column().to_owned()).collect();
     Ok(NewColumns { features, offset: recipe.offset, trials: recipe.trials })
 }

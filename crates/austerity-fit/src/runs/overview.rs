@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use austerity::diagnostics::Summary;
 use austerity::run::{Counters, Evidence, Hazard, Reason, Verdict, stuck};
+use austerity_io::coding::TermNames;
 use austerity_io::run::DrawsReader;
 use austerity_io::text::printable;
 use serde_json::{Value, json};
@@ -197,14 +198,24 @@ impl Overview {
     /// The tables: on the original scale of the columns and, where they were standardised, on that scale too.
     #[must_use]
     pub fn tables(&self) -> String {
-        let original = numbers(&self.summary);
+        self.tables_by(&[])
+    }
+
+    /// The same with the coefficients below the names of these terms.
+    pub(crate) fn tables_by(&self, terms: &[TermNames]) -> String {
+        let original = numbers(&self.summary, terms);
         if self.standardized.is_empty() {
             return original;
         }
         format!(
             "On the original scale of the columns:\n{original}\nOn the scale of standardised columns:\n{}",
-            numbers(&self.standardized)
+            numbers(&self.standardized, terms)
         )
+    }
+
+    /// The terms of the model with the names of their coefficients, the intercept among them.
+    pub fn terms(&self) -> Result<Vec<TermNames>, Failure> {
+        Ok(self.run.plan.recipe.term_names()?)
     }
 
     /// What was checked, with its figures, and what was not.
@@ -220,11 +231,19 @@ impl Overview {
     }
 }
 
-/// One line per parameter.
-fn numbers(summary: &[Summary]) -> String {
+/// One line per parameter; a term with several coefficients has a line before them.
+fn numbers(summary: &[Summary], terms: &[TermNames]) -> String {
     let mut numbers =
         table(&["", "mean", "sd", "2.5 %", "50 %", "97.5 %", "MCSE", "ESS bulk", "ESS tail", "R-hat"]);
+    let mut open: Option<&TermNames> = None;
     for s in summary {
+        let several = |term: &&TermNames| term.coefficients.len() > 1 && term.coefficients.contains(&s.name);
+        let term = terms.iter().find(several);
+        if let Some(term) = term.filter(|term| open != Some(*term)) {
+            numbers.add_row([format!("{} ({} coefficients)", printable(&term.term), term.coefficients.len())]);
+        }
+        open = term;
+        let indent = if term.is_some() { "  " } else { "" };
         // Without a standard deviation the quantiles have a scale.
         let spread = if s.sd.is_finite() { s.sd } else { 0.25 * (s.q975 - s.q025) };
         let digits = decimals(s.mcse_mean, spread);
@@ -233,7 +252,7 @@ fn numbers(summary: &[Summary]) -> String {
         let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };
         let mcse = if s.mcse_mean.is_finite() { format!("{:.1e}", s.mcse_mean) } else { "–".into() };
         numbers.add_row([
-            printable(&s.name).into_owned(),
+            format!("{indent}{}", printable(&s.name)),
             value(s.mean),
             value(s.sd),
             value(s.q025),
