@@ -14,7 +14,6 @@ mod documents;
 mod families;
 mod fetch;
 mod folders;
-mod formulas;
 mod healing;
 mod levels;
 mod memory;
