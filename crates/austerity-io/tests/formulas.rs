@@ -12,6 +12,9 @@ use austerity_io::store::{ConvertOptions, checksum, create};
 use austerity_io::table::{Column, Source, Table, open};
 use serde_json::Value;
 
+/// The columns of the golden table, in order.
+const NAMES: [&str; 7] = ["y", "x", "z", "n", "a", "b", "c"];
+
 fn golden() -> Value {
     serde_json::from_str(include_str!("../../austerity-formula/tests/golden.json")).unwrap()
 }
@@ -27,16 +30,17 @@ fn texts(values: &Value) -> Vec<&str> {
 /// The table of the golden formulas in memory, and as CSV.
 fn tables(golden: &Value) -> (Source, String) {
     let columns = golden["table"].as_object().unwrap();
-    let column = |(name, values): (&String, &Value)| {
+    let column = |name: &&str| {
+        let values = &columns[*name];
         let is_text = values[0].is_string();
         let column =
             if is_text { texts(values).into_iter().collect() } else { Column::from(numbers(values)) };
-        (name.clone(), column)
+        ((*name).to_owned(), column)
     };
-    let made: Vec<(String, Column)> = columns.iter().map(column).collect();
-    let mut text = columns.keys().cloned().collect::<Vec<_>>().join(",") + "\n";
+    let made: Vec<(String, Column)> = NAMES.iter().map(column).collect();
+    let mut text = NAMES.join(",") + "\n";
     for row in 0..made[0].1.len() {
-        let cells = columns.values().map(|values| match &values[row] {
+        let cells = NAMES.iter().map(|name| match &columns[*name][row] {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });

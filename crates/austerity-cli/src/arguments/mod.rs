@@ -106,7 +106,9 @@ pub(crate) enum Command {
     #[command(after_help = fit::EXAMPLES)]
     Fit(Box<FitArguments>),
     /// Summarise a run: posterior table, diagnostics, and whether to trust it.
-    #[command(after_help = "Examples:\n  austerity summary run\n  austerity summary run --terms\n  austerity summary run --json")]
+    #[command(
+        after_help = "Examples:\n  austerity summary run\n  austerity summary run --terms\n  austerity summary run --json"
+    )]
     Summary(SummaryArguments),
     /// Write a report of a run as one HTML page: forest plot, table, traces, settings.
     #[command(after_help = "Examples:\n  austerity report run\n  austerity report run --out page.html")]

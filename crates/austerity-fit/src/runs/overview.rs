@@ -240,7 +240,11 @@ fn numbers(summary: &[Summary], terms: &[TermNames]) -> String {
         let several = |term: &&TermNames| term.coefficients.len() > 1 && term.coefficients.contains(&s.name);
         let term = terms.iter().find(several);
         if let Some(term) = term.filter(|term| open != Some(*term)) {
-            numbers.add_row([format!("{} ({} coefficients)", printable(&term.term), term.coefficients.len())]);
+            numbers.add_row([format!(
+                "{} ({} coefficients)",
+                printable(&term.term),
+                term.coefficients.len()
+            )]);
         }
         open = term;
         let indent = if term.is_some() { "  " } else { "" };
