@@ -182,10 +182,8 @@ impl Sheet {
         };
         let mut sides = vec![Column { name: value.to_string(), made }];
         let mut sum = |name: String, of: Vec<Arithmetic>| sides.push(Column { name, made: Made::Sum(of) });
-        if let Some(name) = self.trials() {
-            if let ResponseRole::Trials(trials) = &self.formula.response.role {
-                sum(name, vec![trials.clone()]);
-            }
+        if let (Some(name), ResponseRole::Trials(trials)) = (self.trials(), &self.formula.response.role) {
+            sum(name, vec![trials.clone()]);
         }
         if let (Some(name), Some(weights)) = (self.weights(), &self.formula.weights) {
             sum(name, vec![weights.clone()]);
