@@ -10,7 +10,8 @@
 //!
 //! The first is Wagner (1988) with the constants of Fearnhead, Papaspiliopoulos & Roberts (2008); its relative second moment is exp((s² + δ²)/r) with
 //! s² = var(D̂) and δ = D − c, so that the number of rows read, not their grouping, decides. The second is Bhanot & Kennedy (1985) in the form of Lin, Liu &
-//! Sloan (2000), a power series under Russian roulette; it needs r above |D̂ − c|. Logarithms are kept, so nothing overflows.
+//! Sloan (2000), a power series under Russian roulette; it needs r above |D̂ − c|, and a c below D̂: of an
+//! alternating series nothing but noise is left. Logarithms are kept, so nothing overflows.
 //!
 //! Cost: r batches on average (Poisson), about r + √(πr/2) (Kennedy–Bhanot). A negative product is what it is: see the kernel on signs.
 
