@@ -308,7 +308,7 @@ where
         let (numbers, own) = out.split_at_mut(out.len() - 2);
         self.0.write(&state.state, numbers);
         own[0] = state.estimate.map_or(f64::NAN, |estimate| estimate.log);
-        own[1] = state.estimate.map_or(f64::NAN, |estimate| estimate.sign());
+        own[1] = state.estimate.map_or(f64::NAN, Estimate::sign);
     }
 
     fn rows(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Both estimators are unbiased, by enumeration of everything that can happen; a biased one is found out. Chains sample the posterior, by way of signs.
 
 use super::*;
-use austerity::model::{FromFn, from_fn};
+use austerity::model::from_fn;
 use austerity::proposal::RandomWalk;
 use austerity::rng::{Role, stream};
 use austerity::run::{Checkpoint, Control, Run, Sampler, Settings, Silent};
@@ -107,7 +107,7 @@ fn centre() -> f64 {
 }
 
 /// The mean of normal values under a prior that is flat within three posterior standard deviations: beyond, estimates are all sign.
-fn means() -> FromFn<impl Fn(&[f64]) -> f64 + Sync, impl Fn(&[f64], usize) -> f64 + Sync> {
+fn means() -> impl Parameters<State = Vec<f64>> {
     let prior = |mean: &[f64]| {
         if (mean[0] - centre()).powi(2) * (ROWS as f64) < 9.0 { 0.0 } else { f64::NEG_INFINITY }
     };
@@ -118,12 +118,9 @@ fn means() -> FromFn<impl Fn(&[f64]) -> f64 + Sync, impl Fn(&[f64], usize) -> f6
 const VARIANCE: f64 = 0.973_33;
 
 type Walked = Run<Estimated<Vec<f64>>, (RandomWalk, Rejections)>;
+type Stopped = Checkpoint<Estimated<Vec<f64>>, (RandomWalk, Rejections)>;
 
-fn walked(
-    estimator: Estimator,
-    draws: u64,
-    from: Option<Checkpoint<Estimated<Vec<f64>>, (RandomWalk, Rejections)>>,
-) -> Walked {
+fn walked(estimator: Estimator, draws: u64, from: Option<Stopped>) -> Walked {
     let model = means();
     let settings = PseudoMarginalSettings { estimator, blocks: 5, block_rows: 1 };
     let run = Settings { chains: 2, draws, warmup: 0, seed: 4, ..Settings::default() };
