@@ -27,6 +27,7 @@ mod report;
 pub mod request;
 pub mod runs;
 mod table;
+mod verdict;
 
 pub use austerity_io::table::{Column, Source, Table};
 pub use fit::Plan;

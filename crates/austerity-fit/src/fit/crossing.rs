@@ -7,7 +7,7 @@
 //!
 //! A trial before the chains draws around every mode and weighs the draws by the posterior ([`ModeDraws::tried`]): it tells the mass of each mode and how fast chains will cross. Where
 //! [`MOST`](super::begin) draws would not be enough for that, the plan is that of the main mode, and the run stays untrusted
-//! ([`Hazard::SeveralModes`]). What chains did is judged by their draws (`runs::crossing`).
+//! ([`Hazard::SeveralModes`]). What chains did is judged by their draws (`verdict::crossing`).
 //!
 //! Options that the user set are never overridden: with a proposal, a test or a law of the user's own chains do not jump. A budget ends the run, and nothing more is planned with it.
 

@@ -7,12 +7,13 @@ use austerity::run::{Counters, UNBOUNDED};
 use austerity_glm::proposal::StoredProposal;
 use austerity_io::text::printable;
 
-use super::{Overview, RunFile};
+use super::Overview;
 use crate::fit::budget::BudgetPlan;
 use crate::fit::healing::Healed;
 use crate::fit::progress::duration;
 use crate::report::count;
 use crate::request::{Dialect, Keyword};
+use crate::runs::RunFile;
 
 /// What to do where more draws are no remedy.
 const NOT_LONGER: &str =

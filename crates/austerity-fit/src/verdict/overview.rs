@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 
 use super::crossing::CrossingFinding;
 use super::tails::{self, TailFinding};
-use super::{Folder, RunFile, Saved, Standing, about, checks, scales, sentences, summaries};
+use super::{checks, sentences};
 use crate::fit::budget::BudgetPlan;
 use crate::fit::healing::Healed;
 use crate::fit::plan::words;
 use crate::output::Failure;
 use crate::request::Dialect;
+use crate::runs::{Folder, RunFile, Saved, Standing, about, scales, summaries};
 use crate::table::table;
 
 /// What is known of a run.
