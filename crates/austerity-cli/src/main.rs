@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         },
         Command::Predict(options) => runs::predict::run(common, &options.options(), &interrupt::control()),
         Command::Merge(options) => runs::merge::run(common, &options.runs, &options.out),
-        Command::Summary(options) => runs::summary::run(common, &options.run),
+        Command::Summary(options) => runs::summary::run(common, &options.run, options.terms),
         Command::Report(options) => runs::page::run(common, &options.run, options.out.as_deref()),
         Command::Export(options) => export::run(common, options),
         Command::Convert(options) => convert::run(common, options),

@@ -13,8 +13,19 @@ fn commands(page: &str) -> Vec<Vec<&str>> {
         if line.starts_with("```") {
             shell = line == "```sh";
         } else if let (true, Some(rest)) = (shell, line.strip_prefix("austerity ")) {
-            found.push(rest.split(" #").next().unwrap_or(rest).split_whitespace().collect());
+            found.push(words(rest.split(" #").next().unwrap_or(rest)));
         }
+    }
+    found
+}
+
+/// The words of a line; what stands in double quotes is one of them.
+fn words(line: &str) -> Vec<&str> {
+    let mut parts = line.split('"');
+    let mut found: Vec<&str> = parts.next().into_iter().flat_map(str::split_whitespace).collect();
+    while let Some(quoted) = parts.next() {
+        found.push(quoted);
+        found.extend(parts.next().into_iter().flat_map(str::split_whitespace));
     }
     found
 }
@@ -70,4 +81,5 @@ fn only_calls_inside_shell_blocks_count() {
     let page =
         "austerity no\n```sh\nausterity analyze --n 5   # why\ncargo x\n```\n```text\nausterity no\n```";
     assert_eq!(commands(page), [["analyze", "--n", "5"]]);
+    assert_eq!(words("fit d --formula \"y ~ x\" --out r"), ["fit", "d", "--formula", "y ~ x", "--out", "r"]);
 }

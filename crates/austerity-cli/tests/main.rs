@@ -14,6 +14,7 @@ mod documents;
 mod families;
 mod fetch;
 mod folders;
+mod formulas;
 mod healing;
 mod levels;
 mod memory;

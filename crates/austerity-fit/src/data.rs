@@ -1,6 +1,7 @@
 //! From a file or a store on disk to rows ready for sampling: what `fit`, `check` and `convert` do first.
 
 use austerity_glm::{ResponseKind, Store};
+use austerity_io::coding::formula::{check_rank, has_trials};
 use austerity_io::coding::{CodingOptions, Recipe, Term};
 use austerity_io::load::{LoadOptions, load as load_table};
 use austerity_io::store;
@@ -45,8 +46,38 @@ pub(crate) fn load(
     Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum })
 }
 
+/// Refuses options that say what a formula says.
+fn check_formula(options: &DataOptions) -> Result<(), Refusal> {
+    if options.formula.is_none() {
+        return Ok(());
+    }
+    let given = [
+        (Keyword::Response, options.response.is_some()),
+        (Keyword::Features, options.features.is_some()),
+        (Keyword::Categorical, !options.categorical.is_empty()),
+        (Keyword::Reference, !options.reference.is_empty()),
+        (Keyword::Weights, options.weights.is_some()),
+        (Keyword::Trials, options.trials.is_some()),
+        (Keyword::Event, options.event.is_some()),
+        (Keyword::Offset, options.offset.is_some()),
+        (Keyword::NoIntercept, options.no_intercept),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((keyword, _)) => Err(Refusal::FormulaSays(*keyword)),
+        None => Ok(()),
+    }
+}
+
 /// Which column is what.
 pub fn design(options: &DataOptions) -> Result<CodingOptions, Failure> {
+    if let Some(formula) = &options.formula {
+        check_formula(options)?;
+        return Ok(CodingOptions {
+            success: options.success.clone(),
+            standardize: options.standardize,
+            ..CodingOptions::of_formula(formula)
+        });
+    }
     let Some(response) = &options.response else {
         let why = "name the column to be explained";
         return Err(Refusal::Missing { keyword: Keyword::Response, why }.into());
@@ -71,6 +102,10 @@ pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
         && (options.trials.is_some() || options.family.and_then(|f| f.kind(false)) != Some(ResponseKind::Time))
     {
         return Err(Refusal::EventFamily { event: event.clone() }.into());
+    }
+    if let (Some(formula), Some(family)) = (&options.formula, options.family) {
+        let has_trials = has_trials(&options.file, formula)?;
+        return Ok(Some(family.kind(has_trials).ok_or(Refusal::FormulaTrials)?));
     }
     match (options.family, &options.trials) {
         (None, None) => Ok(None),
@@ -104,11 +139,18 @@ pub(crate) fn all_cores(threads: usize) -> usize {
 fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
     let opened = store::open(&options.file)?;
     let recipe = &opened.recipe;
+    check_formula(options)?;
     let differs = |what: About, stored: &str, now: &str| {
         let (stored, now) = (stored.into(), now.into());
         Failure::from(Refusal::StoreDiffers { file: options.file.clone(), what, stored, now })
     };
     let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".into());
+    if let Some(formula) = &options.formula {
+        let stored = recipe.formula.as_ref().map_or("none", |formula| formula.text.as_str());
+        if stored != formula {
+            return Err(differs(Keyword::Formula.into(), stored, formula));
+        }
+    }
     let response = Some(recipe.response.clone());
     let roles = [
         (Keyword::Response, &options.response, &response),
@@ -169,8 +211,9 @@ fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
     }
     opened.verify(threads)?;
     let checksum = opened.checksum().to_owned();
+    let warning = check_rank(&options.file, &opened.store, &opened.recipe)?;
     let mut remarks = opened.notes;
-    remarks.extend(opened.warnings);
+    remarks.extend(opened.warnings.into_iter().chain(warning));
     if let Some(shard) = opened.shard {
         remarks.push(format!(
             "this is shard {} of {} of a table of {} rows: the posterior is that of its own rows",

@@ -27,9 +27,10 @@ mod report;
 pub mod request;
 pub mod runs;
 mod table;
+mod verdict;
 
 pub use austerity_io::table::{Column, Source, Table};
 pub use fit::Plan;
 pub use progress::Line;
-pub use request::{Fit, Request};
+pub use request::{Fit, Request, Verdict};
 pub use table::{grouped, table};

@@ -111,8 +111,12 @@ pub enum Refusal {
     EventFamily { event: String },
     /// Trials with a family that has none.
     TrialsFamily { trials: String },
+    /// The same of a formula.
+    FormulaTrials,
     /// A bias is predicted for Metropolis–Hastings only.
     EnergyLogistic,
+    /// An option that says what the formula says.
+    FormulaSays(Keyword),
     /// Two options that exclude each other.
     Both(Keyword, Keyword),
     /// A folder that cannot be used.

@@ -6,6 +6,10 @@
 #[path = "../examples/in_memory.rs"]
 mod in_memory;
 
+#[allow(unreachable_pub, reason = "the main function of an example")]
+#[path = "../examples/flights.rs"]
+mod flights;
+
 use austerity_fit::output::Failure;
 use austerity_fit::refusal::Refusal;
 use austerity_fit::request::{Keyword, RuleChoice, SurrogateChoice};
@@ -20,6 +24,17 @@ fn the_example_runs_and_the_documents_show_it() {
     let body = example.split("// Your columns").nth(1).unwrap().split("    println!").next().unwrap();
     for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
         assert!(page.contains(line), "docs/library.md does not show `{line}`");
+    }
+}
+
+/// The example, whose lines README and documents may quote, runs and is trusted.
+#[test]
+fn the_fit_of_a_file_is_three_lines() {
+    flights::main().unwrap();
+    let line =
+        include_str!("../examples/flights.rs").lines().find(|line| line.contains("Request::")).unwrap();
+    for page in [include_str!("../../../docs/library.md"), include_str!("../src/request/mod.rs")] {
+        assert!(page.contains(line.trim()), "not shown: `{line}`");
     }
 }
 

@@ -172,6 +172,23 @@ impl Arithmetic {
         }
     }
 
+    /// Its values in some rows, given their columns: those of [`Arithmetic::evaluate`], to the bit.
+    pub fn evaluate_all<'a>(&self, rows: usize, column: &dyn Fn(&str) -> &'a [f64]) -> Vec<f64> {
+        match self {
+            Self::Number(number) => vec![*number; rows],
+            Self::Column(name) => column(name).to_vec(),
+            Self::Negative(inside) => each(inside.evaluate_all(rows, column), |x| -x),
+            Self::Function(function, inside) => {
+                each(inside.evaluate_all(rows, column), |x| function.apply(x))
+            }
+            Self::Binary(operation, a, b) => {
+                let (mut left, right) = (a.evaluate_all(rows, column), b.evaluate_all(rows, column));
+                left.iter_mut().zip(right).for_each(|(a, b)| *a = operation.apply(*a, b));
+                left
+            }
+        }
+    }
+
     /// Calls `seen` with every column.
     pub fn visit_columns<'a>(&'a self, seen: &mut dyn FnMut(&'a str)) {
         match self {
@@ -218,6 +235,11 @@ impl fmt::Display for Arithmetic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 0)
     }
+}
+
+fn each(mut values: Vec<f64>, of: impl Fn(f64) -> f64) -> Vec<f64> {
+    values.iter_mut().for_each(|value| *value = of(*value));
+    values
 }
 
 fn unknown(name: &str, position: usize) -> At {

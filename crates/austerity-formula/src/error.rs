@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use crate::basis::Trouble;
+
 /// The result of reading a formula.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A formula that cannot be used: what is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// What is wrong.
     pub problem: Problem,
@@ -17,7 +19,7 @@ pub struct Error {
 }
 
 /// What can be wrong with a formula.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
     /// The text is empty, or there is no `~`.
     NoTilde,
@@ -96,6 +98,40 @@ pub enum Problem {
         /// A level with a similar name.
         nearest: Option<String>,
     },
+    /// A column that the table does not have.
+    UnknownColumn {
+        /// Its name.
+        name: String,
+        /// A column with a similar name.
+        nearest: Option<String>,
+    },
+    /// Text where a number is needed.
+    TextColumn {
+        /// The column.
+        column: String,
+        /// One of its texts.
+        text: String,
+    },
+    /// More levels, or combinations of levels, than coefficients are given to.
+    ManyLevels {
+        /// The factor or the term.
+        factor: String,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The response among the terms.
+    ResponseAsTerm(String),
+    /// What the values of a column do not allow.
+    Unlearnt {
+        /// The factor.
+        factor: String,
+        /// Why.
+        trouble: Trouble,
+    },
+    /// Group terms, for which there is no model.
+    Groups,
+    /// Times with events, for which there is no family.
+    Event,
     /// The name of a column more than once: two terms mean the same.
     Repeated(String),
 }
@@ -171,6 +207,24 @@ impl fmt::Display for Problem {
                 write!(f, "{factor} has no level {level:?}; did you mean {nearest:?}?")
             }
             Self::NoSuchLevel { factor, level, nearest: None } => write!(f, "{factor} has no level {level:?}"),
+            Self::UnknownColumn { name, nearest: Some(nearest) } => {
+                write!(f, "there is no column `{name}`; did you mean `{nearest}`?")
+            }
+            Self::UnknownColumn { name, nearest: None } => write!(f, "there is no column `{name}`"),
+            Self::TextColumn { column, text } => {
+                write!(f, "a number is needed here, but `{column}` holds text such as {text:?}; for its levels write C({column})")
+            }
+            Self::ManyLevels { factor, limit } => write!(
+                f,
+                "{factor} has more than {limit} levels, and each would have a coefficient of its own; group rare levels, or leave it out. \
+                 Group terms such as (1 | g) are meant for that many, but no model has them yet"
+            ),
+            Self::ResponseAsTerm(name) => write!(f, "the response {name} cannot explain itself; leave it out here"),
+            Self::Unlearnt { factor, trouble } => trouble.write(factor, f),
+            Self::Groups => f.write_str(
+                "group terms need a multilevel model, and there is none yet; C(group) gives every level a coefficient",
+            ),
+            Self::Event => f.write_str("cens() needs a survival family, and there is none yet"),
             Self::Repeated(name) => write!(f, "two terms both make the column {name}; leave one out"),
         }
     }
@@ -203,7 +257,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A problem at a position of a formula that whoever reads it knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct At {
     pub(crate) problem: Problem,
     pub(crate) position: usize,

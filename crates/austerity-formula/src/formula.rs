@@ -9,8 +9,8 @@ use crate::coding::{self, Columns, Kind as FactorKind};
 use crate::error::{At, Error, Problem, Result};
 use crate::factor::{Factor, Given};
 use crate::syntax::{self, Kind, Node};
-use crate::terms::{Terms, Walk};
-use crate::token;
+use crate::terms::{Term, Terms, Walk};
+use crate::token::{self, Token};
 
 /// A formula that was read and is sound; `.` is still open.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,13 +130,48 @@ impl Expanded {
         found.into_iter().collect()
     }
 
+    /// A problem with the column `name`, or with a factor that names it, at the character where the formula names it first.
+    #[must_use]
+    pub fn error_at(&self, name: &str, problem: Problem) -> Error {
+        let tokens = token::tokens(&self.text).unwrap_or_default();
+        let mut named =
+            tokens.iter().filter(|placed| matches!(&placed.token, Token::Name(own) if own == name));
+        // The response is named on the left, too.
+        let is_last = matches!(problem, Problem::ResponseAsTerm(_));
+        let position =
+            if is_last { named.next_back() } else { named.next() }.map_or(0, |placed| placed.position);
+        Error { problem, position, formula: self.text.clone() }
+    }
+
+    /// A problem with a factor, at the character where its first column is named.
+    #[must_use]
+    pub fn error_of(&self, factor: &Factor, problem: Problem) -> Error {
+        let mut first = None;
+        factor.visit_columns(&mut |name| first = first.or(Some(name)));
+        self.error_at(first.unwrap_or_default(), problem)
+    }
+
+    /// The name of a term: its factors, joined by colons.
+    #[must_use]
+    pub fn term_name(&self, term: &Term) -> String {
+        let names: Vec<String> = term.0.iter().map(|&factor| self.factors[factor].name()).collect();
+        if names.is_empty() { "intercept".into() } else { names.join(":") }
+    }
+
     /// The columns of the design, given what each factor is.
     pub fn coding(&self, kind: impl Fn(&Factor) -> FactorKind) -> Result<Columns> {
         let kinds: Vec<FactorKind> = self.factors.iter().map(kind).collect();
-        coding::code(&self.terms, &self.factors, &kinds).map_err(|problem| Error {
-            problem,
-            position: 0,
-            formula: self.text.clone(),
+        coding::code(&self.terms, &self.factors, &kinds).map_err(|problem| {
+            let about = match &problem {
+                Problem::FewLevels { factor, .. } | Problem::NoSuchLevel { factor, .. } => {
+                    self.factors.iter().find(|own| own.name() == *factor)
+                }
+                _ => None,
+            };
+            match about {
+                Some(factor) => self.error_of(factor, problem),
+                None => self.error_at("", problem),
+            }
         })
     }
 }

@@ -140,12 +140,18 @@ def normal(name):
 
 
 def main():
-    data, answers = table(), []
+    data, answers, distinct = table(), [], []
     for line in FORMULAS:
         ours, _, theirs = line.partition(" => ")
         matrix = formulaic.model_matrix(theirs or ours, data).rhs
         rank = int(numpy.linalg.matrix_rank(matrix.to_numpy())) if matrix.shape[1] else 0
-        answers.append({"formula": ours, "columns": [normal(name) for name in matrix.columns], "rank": rank})
+        places = []
+        for column in matrix.to_numpy(dtype=float).T.tolist():
+            if column not in distinct:
+                distinct.append(column)
+            places.append(distinct.index(column))
+        names = [normal(name) for name in matrix.columns]
+        answers.append({"formula": ours, "columns": names, "rank": rank, "matrix": places})
     values = []
     for text in VALUES:
         columns = numpy.asarray(formulaic.model_matrix(f"0 + {text}", data), dtype=float)
@@ -153,8 +159,9 @@ def main():
     target = pathlib.Path(__file__).with_name("golden.json")
     rows = ",\n".join("  " + json.dumps(answer) for answer in answers)
     values = ",\n".join("  " + json.dumps(value) for value in values)
-    head = f'"formulaic": "{formulaic.__version__}", "x": {data.x.tolist()}, "n": {data.n.tolist()}'
-    target.write_text(f'{{{head}, "formulas": [\n{rows}\n], "values": [\n{values}\n]}}\n')
+    head = f'"formulaic": "{formulaic.__version__}", "table": {json.dumps({name: data[name].tolist() for name in data})}'
+    distinct = ",\n".join("  " + json.dumps([int(x) if x == int(x) else x for x in column]) for column in distinct)
+    target.write_text(f'{{{head}, "formulas": [\n{rows}\n], "distinct": [\n{distinct}\n], "values": [\n{values}\n]}}\n')
     print(f"{len(answers)} formulas")
 
 

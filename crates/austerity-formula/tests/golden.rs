@@ -80,7 +80,7 @@ fn values_are_those_of_formulaic_in_any_cut() {
     let golden: serde_json::Value = serde_json::from_str(include_str!("golden.json")).unwrap();
     for entry in golden["values"].as_array().unwrap() {
         let text = entry["factor"].as_str().unwrap();
-        let values = numbers(&golden[if text.contains("(n") { "n" } else { "x" }]);
+        let values = numbers(&golden["table"][if text.contains("(n") { "n" } else { "x" }]);
         let wanted: Vec<Vec<f64>> = entry["columns"].as_array().unwrap().iter().map(numbers).collect();
         for parts in [1, 5] {
             let basis = learnt(text, &values, parts);

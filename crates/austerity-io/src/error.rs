@@ -192,6 +192,14 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// A formula that cannot be used with the data.
+    #[error("`{}`: {source}", file.display())]
+    Formula {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, and where.
+        source: Box<austerity_formula::Error>,
+    },
     /// The data do not pass the checks of the library.
     #[error("`{}`: {source}", file.display())]
     Data {

@@ -8,6 +8,7 @@ mod crash;
 mod csv;
 mod csv_properties;
 mod draws;
+mod formulas;
 mod fuzz;
 mod load;
 mod npy;

@@ -9,12 +9,14 @@
 //! | [`field`] | [`Field`]: discrete Markov random fields as factor graphs |
 //! | [`gibbs`] | [`Gibbs`]: one variable of a discrete field from its conditional, by any rule |
 //! | [`lasso`] | [`Lasso`]: the paper's toy with one coefficient, its posterior in closed form |
+//! | [`pseudo_marginal`] | [`PseudoMarginal`]: decisions on unbiased estimates of the likelihood, by the Poisson and the Kennedy–Bhanot estimator |
 
 pub mod field;
 pub mod gibbs;
 pub mod ica;
 pub mod jump;
 pub mod lasso;
+pub mod pseudo_marginal;
 pub mod selection;
 pub mod stiefel;
 
@@ -23,5 +25,6 @@ pub use gibbs::{Gibbs, GibbsSettings, Scan};
 pub use ica::Ica;
 pub use jump::{IndexChoice, Jump, JumpMove, JumpTally};
 pub use lasso::Lasso;
+pub use pseudo_marginal::PseudoMarginal;
 pub use selection::{Selection, SelectionPrior, VariableSelection};
 pub use stiefel::Stiefel;

@@ -209,6 +209,7 @@ fn about_run(request: &mut Request, keyword: Keyword, given: &Given<'_, '_>) -> 
 fn about_data(request: &mut Request, keyword: Keyword, given: &Given<'_, '_>) -> PyResult<bool> {
     let data = &mut request.data;
     match keyword {
+        Keyword::Formula => data.formula = Some(given.text()?),
         Keyword::Response => data.response = Some(given.text()?),
         Keyword::Features => data.features = Some(given.names()?),
         Keyword::Categorical => data.categorical = given.names()?,

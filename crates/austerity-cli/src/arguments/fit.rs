@@ -74,6 +74,10 @@ impl FitArguments {
 pub(crate) struct DataArguments {
     /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, or a store made by `convert`.
     data: PathBuf,
+    /// Model formula, such as "y ~ x + C(city)*poly(hour, 2) + offset(log(n))", instead of --response, --features and the other options
+    /// about columns: see docs/formulas.md.
+    #[arg(long, value_name = "FORMULA")]
+    formula: Option<String>,
     /// Response column (a store has its own).
     #[arg(long, value_name = "COL")]
     response: Option<String>,
@@ -117,6 +121,7 @@ impl DataArguments {
         let given = self.clone();
         DataOptions {
             file: given.data,
+            formula: given.formula,
             response: given.response,
             features: given.features,
             categorical: given.categorical,

@@ -27,7 +27,7 @@ use fit::PriorsArguments;
 #[cfg(feature = "paper")]
 pub(crate) use reproduce::ReproduceOptions;
 pub(crate) use runs::{ConvertArguments, ExportArguments, ExportFormat};
-use runs::{MergeArguments, PredictArguments, ReportArguments, RunArguments, VerifyArguments};
+use runs::{MergeArguments, PredictArguments, ReportArguments, SummaryArguments, VerifyArguments};
 use theory::{AnalyzeArguments, CheckArguments, DesignArguments};
 
 /// Bayesian inference on tall data that reads a fraction of the data per step and says how wrong it may be.
@@ -107,8 +107,10 @@ pub(crate) enum Command {
     #[command(after_help = fit::EXAMPLES)]
     Fit(Box<FitArguments>),
     /// Summarise a run: posterior table, diagnostics, and whether to trust it.
-    #[command(after_help = "Examples:\n  austerity summary run\n  austerity summary run --json")]
-    Summary(RunArguments),
+    #[command(
+        after_help = "Examples:\n  austerity summary run\n  austerity summary run --terms\n  austerity summary run --json"
+    )]
+    Summary(SummaryArguments),
     /// Write a report of a run as one HTML page: forest plot, table, traces, settings.
     #[command(after_help = "Examples:\n  austerity report run\n  austerity report run --out page.html")]
     Report(ReportArguments),

@@ -25,11 +25,14 @@ Examples:
   austerity fit data.parquet --response y --out b --chains 2 --first-chain 2      (on another machine)
   austerity merge a b --out run";
 
-/// A run on disk.
+/// Options of `summary`.
 #[derive(Args, Debug)]
-pub(crate) struct RunArguments {
+pub(crate) struct SummaryArguments {
     /// The folder of a run.
     pub(crate) run: PathBuf,
+    /// Group the coefficients by the terms of the formula, or by the features.
+    #[arg(long)]
+    pub(crate) terms: bool,
 }
 
 /// Options of `verify`.

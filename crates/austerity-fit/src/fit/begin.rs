@@ -22,7 +22,9 @@ use super::engine::{Engine as _, OnRows, Work};
 use super::execute::{Keeping, Session};
 use super::healing::History;
 use super::options::{kept, layout, priors, settings};
-use super::plan::{DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Without, words};
+use super::plan::{
+    DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Remark, Without, words,
+};
 use super::sink::Stored;
 use super::start::{FindMode, Start, hazards, starts};
 use super::prior_table::PriorTable;
@@ -145,7 +147,7 @@ impl Rows {
             checksum: checksum.clone(),
             bytes: store.bytes(),
             mapped: store.is_mapped(),
-            remarks: remarks.iter().chain(&start.remarks).cloned().collect(),
+            remarks: remarks.iter().cloned().map(Remark::from).chain(start.remarks.iter().cloned()).collect(),
             successes: about::successes(store),
             sds: about::sds(store, recipe),
         }
@@ -269,7 +271,7 @@ impl Planner<'_> {
             crossing,
             budget,
             storage: None,
-            proposal: candidates.words,
+            proposal: candidates.proposing,
             expected: None,
             settings,
             recipe: self.recipe.clone(),

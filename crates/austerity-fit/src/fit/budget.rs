@@ -33,7 +33,7 @@ pub(super) use candidates::{Residuals, on_residuals, on_rows, rows_serve};
 pub(super) use hurry::{Hurried, hurry};
 pub(super) use spend::{follow, limit};
 use words::least_budget;
-pub(super) use words::too_small;
+pub(super) use words::{amount, too_small};
 
 /// The first stretch ends after this share of the budget.
 const FIRST: f64 = 1.0 / 16.0;

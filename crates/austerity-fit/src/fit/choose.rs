@@ -205,11 +205,11 @@ impl Planner<'_> {
             return Ok(chosen);
         }
         let Some(steps) = tails::steps(names, &self.start.mode, tails)? else { return Ok(chosen) };
-        let Candidates { stored, words, worth } = chosen.candidates;
+        let Candidates { stored, proposing, worth } = chosen.candidates;
         let parts = vec![(1.0 - TAIL_STEPS, stored.plain()?), (TAIL_STEPS, steps.into())];
         chosen.candidates = Candidates {
             stored: RegressionProposal::from(Mixture::new(parts)?).into(),
-            words: format!("{words}; every third candidate moves one coefficient into the tail of its prior"),
+            proposing: proposing.with_tails(),
             worth: (1.0 - TAIL_STEPS) * worth,
         };
         Ok(chosen)
@@ -280,9 +280,9 @@ impl Planner<'_> {
 
     /// A random walk and the rule that its pilot leads to.
     fn walk<M: Sampled>(&mut self, model: &M, walk: ProposalChoice) -> Result<Chosen, Failure> {
-        let (proposal, words) = walk.build(&self.start.mode)?;
+        let (proposal, proposing) = walk.build(&self.start.mode)?;
         let worth = 0.33 / model.names().len() as f64;
-        let candidates = Candidates { stored: proposal.clone().into(), words, worth };
+        let candidates = Candidates { stored: proposal.clone().into(), proposing, worth };
         let settings = settings(self.request)?;
         if !self.may_test() {
             return Ok(Chosen::of(candidates, self.exact(), settings));
@@ -294,12 +294,12 @@ impl Planner<'_> {
 
     /// Independent draws with exact decisions, and the share of them that a pilot accepted.
     fn independent<M: Sampled>(&mut self, model: &M) -> Result<(Chosen, f64), Failure> {
-        let (proposal, words) = ProposalChoice::Laplace.build(&self.start.mode)?;
+        let (proposal, proposing) = ProposalChoice::Laplace.build(&self.start.mode)?;
         let draws = Laplace::new(&self.start.mode.state, &self.start.mode.covariance)?;
         let Pilot { pairs, acceptance, .. } = self.pilot(model, &draws.into(), STEPS)?;
         let worth = INDEPENDENT * acceptance / (2.0 - acceptance);
         let pairs = (!pairs.as_slice().is_empty()).then_some(pairs);
-        let candidates = Candidates { stored: proposal.into(), words, worth };
+        let candidates = Candidates { stored: proposal.into(), proposing, worth };
         let chosen = Chosen { pairs, ..Chosen::of(candidates, self.exact(), settings(self.request)?) };
         Ok((chosen, acceptance))
     }

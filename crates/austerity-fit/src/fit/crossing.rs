@@ -7,7 +7,7 @@
 //!
 //! A trial before the chains draws around every mode and weighs the draws by the posterior ([`ModeDraws::tried`]): it tells the mass of each mode and how fast chains will cross. Where
 //! [`MOST`](super::begin) draws would not be enough for that, the plan is that of the main mode, and the run stays untrusted
-//! ([`Hazard::SeveralModes`]). What chains did is judged by their draws (`runs::crossing`).
+//! ([`Hazard::SeveralModes`]). What chains did is judged by their draws (`verdict::crossing`).
 //!
 //! Options that the user set are never overridden: with a proposal, a test or a law of the user's own chains do not jump. A budget ends the run, and nothing more is planned with it.
 
@@ -25,7 +25,7 @@ use super::begin::Planner;
 use super::choose::Chosen;
 use super::engine::OnModes;
 use super::options::settings;
-use super::plan::Why;
+use super::plan::{Proposing, Remark, Why};
 use super::proposal::{Candidates, ProposalChoice};
 use super::reach;
 use super::surrogate::{self, Expandable, FEWEST_ROWS, Order, SurrogateRecord, SurrogateReport};
@@ -229,10 +229,7 @@ impl Planner<'_> {
     ) -> Option<CrossingRecord> {
         if worth(trial.rate) < LEAST_WORTH {
             self.unbridged = true;
-            let share = 100.0 * trial.rate;
-            self.data.remarks.push(format!(
-                "jumps between the modes would be accepted too rarely ({share:.2} % of the rate of independent draws): chains stay in the mode that they start in"
-            ));
+            self.data.remarks.push(Remark::NoCrossing { rate: trial.rate });
             return None;
         }
         let record = self.crossed(model, trial, records);
@@ -269,14 +266,10 @@ impl Planner<'_> {
         let Ok((plan, trial)) = piloted else { return Ok(None) };
         let main = SurrogateRecord { report: report.clone(), ..records[0].clone() };
         let Some(crossing) = self.bridged(&surrogate, &trial, records) else { return Ok(None) };
-        let words = format!(
-            "{:.0} % draws from a mixture over the {} modes, otherwise local steps: {}",
-            100.0 * JUMPS,
-            crossing.modes.len(),
-            plan.local[0].sentence()
-        );
+        let within = Some(Box::new(Proposing::from(&plan.local[0])));
+        let proposing = Proposing::AcrossModes { share: JUMPS, modes: crossing.modes.len(), within };
         let candidates =
-            Candidates { stored: StoredProposal::ModeJumps(plan), words, worth: worth(trial.rate) };
+            Candidates { stored: StoredProposal::ModeJumps(plan), proposing, worth: worth(trial.rate) };
         let decided = self.wanted.residuals(&report)?;
         let chosen = Chosen {
             surrogate: Some(main),
@@ -351,13 +344,9 @@ impl Planner<'_> {
             let walk = RandomWalk::for_posterior(found.mode.state.len(), &found.mode.covariance)?;
             parts.push(((1.0 - JUMPS) / self.start.modes.len() as f64, walk.into()));
         }
-        let words = format!(
-            "{:.0} % draws from a mixture over the {} modes, otherwise steps of random walks with the shape of each mode",
-            100.0 * JUMPS,
-            crossing.modes.len()
-        );
+        let proposing = Proposing::AcrossModes { share: JUMPS, modes: crossing.modes.len(), within: None };
         let stored = RegressionProposal::from(Mixture::new(parts)?).into();
-        let candidates = Candidates { stored, words, worth: worth(trial.rate) };
+        let candidates = Candidates { stored, proposing, worth: worth(trial.rate) };
         let sums = self.model.family == Family::Linear;
         let decided = self.wanted.exact(if sums { Why::SumsOfSquares } else { Why::Jumps });
         let settings = settings(self.request)?;

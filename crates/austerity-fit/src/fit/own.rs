@@ -24,7 +24,7 @@ use super::healing::History;
 use super::modes::Modes;
 use super::numeric::{self, Search};
 use super::options::settings;
-use super::plan::{DataRecord, ModelRecord, Plan};
+use super::plan::{DataRecord, ModelRecord, Plan, Remark};
 use super::start::Start;
 use super::storage::Closing;
 use super::surrogate::{self, Prepared};
@@ -180,6 +180,7 @@ fn planner<'a, M: Sampled>(
         trials: None,
         offset: None,
         intercept: false,
+        formula: None,
     };
     let data = DataRecord {
         file: request.data.file.clone(),
@@ -220,11 +221,7 @@ fn start<M: Sampled>(model: &M, own: Own<'_>, control: &Control) -> Result<Start
             Search { mode: Some(mode), hazard } => (mode, hazard),
             Search { mode: None, hazard } => {
                 if hazard.is_none() {
-                    remarks.push(
-                        "no mode was found from the start: chains begin there and learn their steps in warm-up; a better start, or the \
-                         rough width of the posterior as `scale`, saves time"
-                            .into(),
-                    );
+                    remarks.push(Remark::NoMode);
                 }
                 let width = 0.1 / (model.len() as f64).sqrt();
                 let scale: Vec<f64> = own.start.iter().map(|x| width * x.abs().max(1.0)).collect();

@@ -15,6 +15,7 @@ use austerity_glm::proposal::{LangevinPlan, TransitionKind, TransitionPlan};
 use austerity_glm::proposal::{RegressionProposal, StoredProposal};
 use austerity_glm::{CertainSteps, ResidualGradient, Surrogate};
 
+use super::plan::Proposing;
 use crate::output::Failure;
 use crate::refusal::{NoSurrogate, Refusal};
 use crate::request::Keyword;
@@ -59,25 +60,20 @@ impl ProposalChoice {
         matches!(self, Self::RandomWalk(_) | Self::Langevin(_))
     }
 
-    /// The proposal without a surrogate, and how to call it.
-    pub(super) fn build(self, mode: &Mode) -> Result<(RegressionProposal, String), Failure> {
+    /// The proposal without a surrogate, and what a plan says of it.
+    pub(super) fn build(self, mode: &Mode) -> Result<(RegressionProposal, Proposing), Failure> {
         let dimension = mode.state.len();
         let shaped = || RandomWalk::for_posterior(dimension, &mode.covariance);
         Ok(match self {
             Self::Auto | Self::Adaptive => {
                 let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
-                (
-                    walk.into(),
-                    "random walk shaped by the curvature at the mode, adapting during warm-up".into(),
-                )
+                (walk.into(), Proposing::AdaptingWalk { stretch: 1.0 })
             }
             Self::Laplace => {
                 let draws = Laplace::new(&mode.state, &mode.covariance)?;
                 let walk = RobustAdaptive::new(&shaped()?, TARGET_ACCEPTANCE)?;
                 let parts = vec![(INDEPENDENT, draws.into()), (1.0 - INDEPENDENT, walk.into())];
-                let words =
-                    "independent draws around the mode, one in five a step of an adapting random walk";
-                (Mixture::new(parts)?.into(), words.into())
+                (Mixture::new(parts)?.into(), Proposing::AroundMode)
             }
             Self::SurrogateHmc | Self::Langevin(_) => {
                 return Err(Refusal::NeedsSurrogate {
@@ -88,10 +84,9 @@ impl ProposalChoice {
                 }
                 .into());
             }
-            Self::RandomWalk(sd) => (
-                RandomWalk::isotropic(dimension, sd)?.into(),
-                format!("random walk with sd {sd} in every coefficient"),
-            ),
+            Self::RandomWalk(sd) => {
+                (RandomWalk::isotropic(dimension, sd)?.into(), Proposing::FixedWalk { sd })
+            }
         })
     }
 }
@@ -100,7 +95,7 @@ impl ProposalChoice {
 pub(super) struct Candidates {
     /// What a checkpoint keeps.
     pub(super) stored: StoredProposal,
-    pub(super) words: String,
+    pub(super) proposing: Proposing,
     /// Effective draws per draw, roughly.
     pub(super) worth: f64,
 }
@@ -141,7 +136,7 @@ impl Candidates {
                 TransitionKind::Independent => 0.9,
                 TransitionKind::Hamiltonian => 0.2,
             };
-            Ok(Self { words: plan.sentence(), stored: StoredProposal::Transition(plan), worth })
+            Ok(Self { proposing: (&plan).into(), stored: StoredProposal::Transition(plan), worth })
         };
         match typed {
             ProposalChoice::Auto => transition(None),
@@ -149,14 +144,14 @@ impl Candidates {
             ProposalChoice::Langevin(step) => {
                 let plan = LangevinPlan::pilot(surrogate, centre, covariance, step, seed)?;
                 Ok(Self {
-                    words: plan.sentence(),
+                    proposing: (&plan).into(),
                     worth: plan.worth(),
                     stored: StoredProposal::Langevin(plan),
                 })
             }
             plain => {
-                let (stored, words) = plain.build(mode)?;
-                Ok(Self { stored: stored.into(), words, worth: 0.33 / mode.state.len() as f64 })
+                let (stored, proposing) = plain.build(mode)?;
+                Ok(Self { stored: stored.into(), proposing, worth: 0.33 / mode.state.len() as f64 })
             }
         }
     }

@@ -17,7 +17,7 @@ use super::choose::{Chosen, TAIL_STEPS};
 use super::engine::GlmEngine;
 use super::healing::Care;
 use super::options::settings;
-use super::plan::Why;
+use super::plan::{Proposing, Why};
 use super::proposal::Candidates;
 use super::{reach, tails};
 use crate::output::Failure;
@@ -85,7 +85,11 @@ pub(super) fn prepare<F: Family>(
 
 /// Candidates from a sample of so many rows.
 pub(super) fn candidates(plan: SampledPlan, rows: usize) -> Candidates {
-    Candidates { words: plan.sentence(rows), worth: plan.worth(), stored: StoredProposal::Sampled(plan) }
+    Candidates {
+        proposing: Proposing::on_sample(&plan, rows),
+        worth: plan.worth(),
+        stored: StoredProposal::Sampled(plan),
+    }
 }
 
 impl Planner<'_> {
@@ -104,9 +108,9 @@ impl Planner<'_> {
         let mode = &self.start.mode;
         let tails = tails::steps(&model.names(), mode, &self.model.tails)?.map(|steps| (TAIL_STEPS, steps));
         let Some((sample, plan, record)) = prepare(model, mode, tails.as_ref(), self.threads()) else {
-            let (proposal, words) = ProposalChoice::Adaptive.build(mode)?;
+            let (proposal, proposing) = ProposalChoice::Adaptive.build(mode)?;
             let worth = WALK / model.parameters() as f64;
-            let candidates = Candidates { stored: proposal.into(), words, worth };
+            let candidates = Candidates { stored: proposal.into(), proposing, worth };
             let chosen = Chosen::of(candidates, decided, settings);
             return Ok((self.with_tail_steps(chosen, &model.names())?, GlmEngine::Rows(model)));
         };

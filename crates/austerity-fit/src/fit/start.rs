@@ -18,7 +18,7 @@ use nalgebra::DMatrix;
 use super::AskedPriors;
 use super::budget::{Budget, Hurried, hurry};
 use super::modes::{Modes, ModesRecord};
-use super::plan::TailRecord;
+use super::plan::{Remark, TailRecord};
 use crate::model::{Family, Regression, Task};
 use crate::output::Failure;
 use crate::runs::about;
@@ -53,7 +53,7 @@ pub(super) struct Start {
     pub(super) searched: Option<ModesRecord>,
     /// The largest distance of a default prior from the likelihood, in standard deviations.
     pub(super) conflict: Option<f64>,
-    pub(super) remarks: Vec<String>,
+    pub(super) remarks: Vec<Remark>,
     /// What is wrong with the posterior, however long the chains run.
     pub(super) hazards: Vec<Hazard>,
     /// On which sides it has the tail of its prior.
@@ -217,10 +217,7 @@ impl FindMode<'_> {
                     "the posterior has no mode: the data are separable (every row can be put on its side) and the priors are flat; {PROPER}"
                 )));
             }
-            remarks.push(
-                "the data are separable: every row is on its side at the mode, so the prior decides how large the coefficients are"
-                    .into(),
-            );
+            remarks.push(Remark::Separable);
         }
         let mut conflicts = conflicts(model, &mode);
         let defaults = conflicts.iter().filter(|found| self.priors.default[found.parameter]);
@@ -331,8 +328,8 @@ fn separable<M: Regression>(model: &M, state: &Vec<f64>) -> Result<bool, Failure
     Ok(model.totals(&[(state, &zero)])?.iter().all(|rows| rows.maximum < 0.0))
 }
 
-/// A sentence about coefficients that the data hardly bound.
-fn weak(names: &[String], priors: &[Prior], mode: &Mode, conflicts: &[Conflict]) -> Option<String> {
+/// Coefficients that the data hardly bound.
+fn weak(names: &[String], priors: &[Prior], mode: &Mode, conflicts: &[Conflict]) -> Option<Remark> {
     let width = names.len();
     let bound = |&(i, prior): &(usize, &Prior)| match spread(prior) {
         // Where prior and data disagree, both say much.
@@ -342,15 +339,11 @@ fn weak(names: &[String], priors: &[Prior], mode: &Mode, conflicts: &[Conflict])
         Some(_) => false,
         None => false,
     };
-    let found: Vec<&str> = priors.iter().enumerate().filter(bound).map(|(i, _)| names[i].as_str()).collect();
-    let shown = found.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    let more = found.len().saturating_sub(NAMED);
-    (!found.is_empty()).then(|| {
-        format!(
-            "the data say little about {shown}{}: the prior decides there",
-            if more > 0 { format!(" and {more} more") } else { String::new() }
-        )
-    })
+    let mut parameters: Vec<String> =
+        priors.iter().enumerate().filter(bound).map(|(i, _)| names[i].clone()).collect();
+    let more = parameters.len().saturating_sub(NAMED);
+    parameters.truncate(NAMED);
+    (!parameters.is_empty()).then_some(Remark::Weak { parameters, more })
 }
 
 /// Standard deviation of a prior, or its scale where it has none.

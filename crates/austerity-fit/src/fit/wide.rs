@@ -184,8 +184,11 @@ impl Planner<'_> {
         wide.plan_length(&mut settings, typed, &self.request.length);
         let Wide { plan, shape, record, reason } = wide;
         let gradients = plan.steps;
-        let candidates =
-            Candidates { words: plan.sentence(), worth: plan.worth(), stored: StoredProposal::Whole(plan) };
+        let candidates = Candidates {
+            proposing: (&plan).into(),
+            worth: plan.worth(),
+            stored: StoredProposal::Whole(plan),
+        };
         let decided = self.wanted.exact(reason);
         let chosen = Chosen { wide: Some(record), ..Chosen::of(candidates, decided, settings) };
         Ok((chosen, GlmEngine::Whole { rows: model, shape, gradients }))

@@ -100,6 +100,12 @@ impl Refusal {
                 spelled(Energy),
                 Law.with("logistic", dialect)
             ),
+            Self::FormulaSays(keyword) => format!(
+                "{} and {} exclude each other: the formula says it, drop {}",
+                Keyword::Formula.spelled(dialect),
+                spelled(*keyword),
+                spelled(*keyword)
+            ),
             Self::Both(one, other) => {
                 format!("{} and {} exclude each other: drop one", spelled(*one), spelled(*other))
             }
@@ -205,6 +211,10 @@ impl Refusal {
                 "{} belongs to {} only; drop it, or choose one of them",
                 Event.with(event, dialect),
                 Family.with(FamilyChoice::of_times(), dialect)
+            ),
+            Self::FormulaTrials => format!(
+                "trials() in the formula belongs to {} only; drop it",
+                Family.with(FamilyChoice::with_trials(), dialect)
             ),
             Self::TrialsFamily { trials } => format!(
                 "{} belongs to {} only; drop it",

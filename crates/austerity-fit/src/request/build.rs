@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use austerity::diagnostics::Summary;
+use austerity::run::Reason;
 use austerity_glm::Prior;
 use austerity_io::run::DrawsReader;
 use austerity_io::table::Source;
@@ -55,6 +56,15 @@ impl Request {
     #[must_use]
     pub fn linear(file: impl Into<PathBuf>, response: &str) -> Self {
         Self::new(FamilyChoice::named("linear"), file, response)
+    }
+
+    /// A regression by a formula, such as `y ~ x + C(city)`.
+    #[must_use]
+    pub fn formula(file: impl Into<PathBuf>, formula: &str) -> Self {
+        let mut request = Self::default();
+        request.data.file = file.into();
+        request.data.formula = Some(formula.into());
+        request
     }
 
     setters! {
@@ -232,8 +242,8 @@ pub struct Fit {
 impl Fit {
     /// Whether the draws may be trusted, and what else is to be said of them; it prints as sentences.
     #[must_use]
-    pub fn verdict(&self) -> Judgement<'_> {
-        Judgement(&self.overview)
+    pub fn verdict(&self) -> Verdict<'_> {
+        Verdict(&self.overview)
     }
 
     /// One summary per parameter.
@@ -266,23 +276,29 @@ impl Fit {
 }
 
 /// The verdict on a fit.
-pub struct Judgement<'f>(&'f Overview);
+pub struct Verdict<'f>(&'f Overview);
 
-impl Judgement<'_> {
+impl Verdict<'_> {
     /// Whether nothing speaks against the draws.
     #[must_use]
     pub fn trusted(&self) -> bool {
         self.0.verdict.trusted()
     }
 
-    /// What speaks against them.
+    /// What speaks against the draws: values, which print as sentences.
     #[must_use]
-    pub fn reasons(&self) -> Vec<String> {
-        self.0.verdict.reasons.iter().map(ToString::to_string).collect()
+    pub fn reasons(&self) -> &[Reason] {
+        &self.0.verdict.reasons
+    }
+
+    /// What may be improved, or is worth knowing.
+    #[must_use]
+    pub fn remarks(&self) -> &[Reason] {
+        &self.0.verdict.remarks
     }
 }
 
-impl fmt::Display for Judgement<'_> {
+impl fmt::Display for Verdict<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.trusted() { "" } else { "NOT TO BE TRUSTED YET:\n" })?;
         f.write_str(&self.0.findings().join("\n"))

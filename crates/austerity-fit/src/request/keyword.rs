@@ -31,6 +31,7 @@ macro_rules! keywords {
 }
 
 keywords! {
+    Formula = "formula",
     Response = "response",
     Features = "features",
     Categorical = "categorical",

@@ -28,7 +28,7 @@ use austerity_glm::Prior;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
-pub use build::{Fit, OnTable};
+pub use build::{Fit, OnTable, Verdict};
 pub use choice::{BoundFamily, Choice, Preset, RuleChoice, StatisticChoice, Unread};
 pub use commands::{AnalyzeOptions, CheckOptions, Common, DesignOptions, PredictOptions};
 pub use family::FamilyChoice;
@@ -73,6 +73,9 @@ pub struct DataOptions {
     /// The table or the store; of a table in memory, what messages call it.
     #[serde(alias = "data")]
     pub file: PathBuf,
+    /// The model as a formula, such as `y ~ x + C(city)`; it names the response, the features, the offset, the trials and the weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
     /// The response column; a store has its own.
     pub response: Option<String>,
     /// The feature columns; all columns without another role where none are given.

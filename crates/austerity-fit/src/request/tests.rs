@@ -96,6 +96,7 @@ fn data() -> impl Strategy<Value = DataOptions> {
         |(file, role, features, categorical, references, family, [no_intercept, standardize])| DataOptions {
             file: file.into(),
             response: role.clone(),
+            formula: role.clone(),
             features,
             categorical,
             success: role.clone(),

@@ -87,7 +87,8 @@ pub(crate) fn success(plan: &Plan) -> Option<String> {
 /// Columns of levels and the level that the others are compared with.
 pub(crate) fn references(recipe: &Recipe) -> Vec<(String, String)> {
     let reference = |term: &Term| match term {
-        Term::Levels { column, reference: Some(level), .. } => Some((column.clone(), level.clone())),
+        Term::Levels { column, reference: Some(level), .. }
+        | Term::Cells { column, reference: Some(level), .. } => Some((column.clone(), level.clone())),
         _ => None,
     };
     recipe.terms.iter().filter_map(reference).collect()

@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Folder, Fresh, Overview, RunFile, Saved, summary};
+use crate::fit::plan::words;
 use crate::output::{Failure, json as print_json, say};
 use crate::request::{Common, Dialect};
 
@@ -117,7 +118,8 @@ fn compare(a: &Part, b: &Part) -> Result<(), Failure> {
     differ("the rule", text(&one.plan.settings.rule), text(&other.plan.settings.rule))?;
     fields(&comparable(&one.plan.settings), &comparable(&other.plan.settings))
         .map_or(Ok(()), |(name, one, other)| differ(&name, one, other))?;
-    differ("the proposal", one.plan.proposal.clone(), other.plan.proposal.clone())?;
+    let proposal = |run: &RunFile| words::proposal(&run.plan.proposal);
+    differ("the proposal", proposal(one), proposal(other))?;
     let kept = |part: &Part| part.reader.names().join(", ");
     differ("the list of kept parameters", kept(a), kept(b))
 }

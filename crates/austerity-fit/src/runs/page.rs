@@ -7,11 +7,12 @@ use austerity::theory::TestPlan;
 use austerity_io::run::DrawsReader;
 use austerity_io::seal;
 
-use super::{Folder, Overview, RunFile, about, checks};
+use super::{Folder, Overview, RunFile, about};
 use crate::fit::plan::words;
 use crate::output::{Failure, json, say};
 use crate::report::{ParameterDraws, PlannedTest, Report, Verdict, page};
 use crate::request::{Common, Dialect};
+use crate::verdict::checks;
 
 /// Draws of every chain that go into pictures.
 const SHOWN: usize = 2_000;
@@ -151,7 +152,7 @@ fn settings(run: &RunFile, overview: &Overview) -> Vec<(String, Vec<(String, Str
         ("Data".into(), data),
         ("Model".into(), model),
         ("Decision".into(), decision),
-        ("Proposal".into(), vec![pair("proposal", run.plan.proposal.clone())]),
+        ("Proposal".into(), vec![pair("proposal", words::proposal(&run.plan.proposal))]),
         ("Length".into(), length),
     ]
 }

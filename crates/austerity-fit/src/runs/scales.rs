@@ -11,7 +11,7 @@ use super::summaries;
 use crate::output::Failure;
 
 /// One summary per coefficient on the standardised scale.
-pub(super) fn standardized(recipe: &Recipe, reader: &DrawsReader) -> Result<Vec<Summary>, Failure> {
+pub(crate) fn standardized(recipe: &Recipe, reader: &DrawsReader) -> Result<Vec<Summary>, Failure> {
     let names = reader.names();
     let every = summaries::every(reader);
     let place = |name: &str| names.iter().position(|known| known == name);

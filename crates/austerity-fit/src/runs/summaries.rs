@@ -22,7 +22,7 @@ const PER_DRAW: usize = 64;
 const MEMORY: usize = 256 << 20;
 
 /// Every k-th draw is looked at.
-pub(super) fn every(reader: &DrawsReader) -> usize {
+pub(crate) fn every(reader: &DrawsReader) -> usize {
     (reader.chains() * reader.draws()).div_ceil(LOOKED_AT).max(1)
 }
 
@@ -33,7 +33,7 @@ fn threads(draws: usize) -> usize {
 }
 
 /// Summaries of all parameters.
-pub(super) fn of(reader: &DrawsReader) -> Result<Vec<Summary>, austerity_io::Error> {
+pub(crate) fn of(reader: &DrawsReader) -> Result<Vec<Summary>, austerity_io::Error> {
     let (names, every) = (reader.names(), every(reader));
     let draws = reader.draws() / every * reader.chains();
     let some = (NUMBERS_PER_THREAD / draws.max(1)).max(1);
@@ -49,7 +49,7 @@ pub(super) fn of(reader: &DrawsReader) -> Result<Vec<Summary>, austerity_io::Err
 }
 
 /// The summary of one column.
-pub(super) fn summary(name: &str, column: &Column, every: usize) -> Summary {
+pub(crate) fn summary(name: &str, column: &Column, every: usize) -> Summary {
     let mut summary = Summary::new(name, &column.chains());
     if every > 1 && summary.mean.is_finite() {
         (summary.mean, summary.sd) = (column.mean, column.sd);
@@ -58,7 +58,7 @@ pub(super) fn summary(name: &str, column: &Column, every: usize) -> Summary {
 }
 
 /// What to say where not every draw was looked at.
-pub(super) fn remark(reader: &DrawsReader) -> Option<String> {
+pub(crate) fn remark(reader: &DrawsReader) -> Option<String> {
     let every = every(reader);
     (every > 1).then(|| {
         format!(

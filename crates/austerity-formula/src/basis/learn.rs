@@ -12,6 +12,7 @@
 //! [`Learner::advance`] what is next.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::polynomial::{Orthogonal, add_moments};
 use super::quantile::{Counts, Search, between, key, value};
@@ -39,6 +40,23 @@ pub enum Trouble {
         /// The largest value.
         high: f64,
     },
+}
+
+impl Trouble {
+    /// Says what is wrong with the values of a factor.
+    pub(crate) fn write(&self, factor: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "{factor} has no values"),
+            Self::Constant => write!(f, "{factor} has the same value in every row; leave it out"),
+            Self::FewDistinct => {
+                write!(f, "{factor} has too few different values for so many columns; ask for fewer columns")
+            }
+            Self::KnotOutside { knot, low, high } => write!(
+                f,
+                "the knot {knot} of {factor} is outside of the data, which range from {low} to {high}; give knots within"
+            ),
+        }
+    }
 }
 
 /// Number, mean, spread and range.

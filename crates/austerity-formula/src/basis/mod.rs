@@ -61,6 +61,19 @@ impl Basis {
         }
     }
 
+    /// The smallest and the largest value that have a place among the knots, of bases that say nothing beyond: B-splines.
+    #[must_use]
+    pub fn limits(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::B(splines) => splines.limits(),
+            Self::Plain
+            | Self::Scaled { .. }
+            | Self::Powers(_)
+            | Self::Orthogonal(_)
+            | Self::NaturalCubic(_) => None,
+        }
+    }
+
     /// Writes the columns of one value, [`Basis::width`] of them.
     pub fn write(&self, x: f64, out: &mut [f64]) {
         match self {

@@ -24,6 +24,11 @@ impl BSplines {
         self.knots.len() - self.degree - 2
     }
 
+    /// The outer knots.
+    pub(crate) fn limits(&self) -> Option<(f64, f64)> {
+        Some((*self.knots.first()?, *self.knots.last()?))
+    }
+
     pub(crate) fn write(&self, x: f64, out: &mut [f64]) {
         let Self { degree, knots } = self;
         // The interval of x; the outermost where x is outside.

@@ -84,23 +84,6 @@ impl SampledPlan {
         (1.0 - WALK) * share * self.jump.min(1.0) * self.agreement / (2.0 - self.agreement)
     }
 
-    /// The plan in words.
-    #[must_use]
-    pub fn sentence(&self, rows: usize) -> String {
-        let tails = match self.tails {
-            Some(_) => "; every third candidate moves one coefficient into the tail of its prior",
-            None => "",
-        };
-        format!(
-            "Hamiltonian Monte Carlo on a weighted sample of {rows} rows ({} to {} leapfrog steps of {:.2}), one step in ten that of a random walk{tails}. {:.0} % of its candidates are \
-             expected to be accepted",
-            self.path.steps.start(),
-            self.path.steps.end(),
-            self.path.length,
-            100.0 * self.acceptance.min(self.agreement)
-        )
-    }
-
     /// The proposal that the plan describes.
     pub fn build<'r, F: Family>(&self, sample: &'r RowSample<F>) -> Result<SampledPaths<'r, F>> {
         let shape = RandomWalk::dense(self.mean.len(), &self.covariance)?;

@@ -110,6 +110,8 @@ pub enum StoredProposal {
     Sampled(SampledPlan),
     /// The plan of Hamiltonian paths on all rows.
     Whole(WholePathPlan),
+    /// A proposal that learns nothing: the plan of its run says all there is to know.
+    Planned,
     /// A proposal that needs no surrogate.
     #[serde(untagged)]
     Plain(RegressionProposal),
@@ -140,6 +142,7 @@ impl StoredProposal {
                 "a plan of paths on all rows",
                 "one that needs no gradients, or `WholePaths::restored`",
             )),
+            Self::Planned => Err(setting("proposal", "that of a plan", "one that a checkpoint holds")),
         }
     }
 }

@@ -27,14 +27,6 @@ pub(super) fn usual<E: CertainSteps>(expansion: &E) -> u32 {
     if expansion.certain_parameters().is_empty() { 0 } else { USUAL }
 }
 
-/// So many sweeps in words, to follow those about candidates.
-pub(super) fn words(sweeps: u32) -> String {
-    match sweeps {
-        0 => String::new(),
-        n => format!(", each followed by {n} sweeps of exact updates of the coefficients of rare features"),
-    }
-}
-
 /// Standard deviations of a d × d covariance.
 pub(super) fn sds(covariance: &[f64]) -> Vec<f64> {
     covariance.iter().step_by(covariance.len().isqrt() + 1).map(|variance| variance.sqrt()).collect()

@@ -314,41 +314,6 @@ impl TransitionPlan {
         sweeps::sds(&self.covariance)
     }
 
-    /// The transition in words.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let sweeps = sweeps::words(self.sweeps);
-        match self.kind {
-            TransitionKind::Independent => format!(
-                "draws from the normal approximation{}{sweeps}. Its log density differs from the surrogate's by {:.2} (sd over draws){}",
-                if self.short > 0.0 {
-                    ", one in five a short step, since the tails are heavier than normal"
-                } else {
-                    ""
-                },
-                self.spread,
-                if self.correlation < 0.0 {
-                    format!(". Successive draws are antithetic (correlation −{:.2})", self.correlation.abs())
-                } else {
-                    String::new()
-                }
-            ),
-            TransitionKind::Hamiltonian => format!(
-                "Hamiltonian Monte Carlo on the surrogate ({} to {} leapfrog steps of {:.2}{}){sweeps}. The posterior is not normal: log \
-                 densities differ by {:.1} (sd over draws)",
-                self.path.steps.start(),
-                self.path.steps.end(),
-                self.path.length,
-                if self.short > 0.0 {
-                    format!("; one candidate in {:.0} is a random-walk step", 1.0 / self.short)
-                } else {
-                    String::new()
-                },
-                self.spread
-            ),
-        }
-    }
-
     fn hamiltonian<'e, E: CertainSteps>(&self, expansion: &'e E) -> Result<Leaps<'e, E>> {
         let shape = RandomWalk::dense(self.mean.len(), &self.covariance)?;
         let paths = Hamiltonian::new(SurrogateDensity::new(expansion), &shape, self.path.clone())?

@@ -175,19 +175,6 @@ impl WholePathPlan {
     pub fn worth_per_gradient(&self) -> f64 {
         self.worth() / f64::from(self.steps)
     }
-
-    /// The paths in words.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let gradients = match self.steps {
-            1 => "one gradient".to_owned(),
-            steps => format!("{steps} gradients"),
-        };
-        format!(
-            "Hamiltonian Monte Carlo on all rows: {gradients} per draw, in steps that are exact for the normal approximation at the mode. A pilot accepted {:.0} %",
-            100.0 * self.acceptance
-        )
-    }
 }
 
 /// Paths on all rows of a model, whose densities are those of [`Whole`](crate::Whole).

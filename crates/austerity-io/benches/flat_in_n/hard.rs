@@ -47,7 +47,7 @@ pub(crate) fn report<F: Family>(model: &Glm<F>) {
     let begun = Instant::now();
     let plan = TransitionPlan::pilot(expansion, (expansion.mode(), expansion.covariance()), None, 1)
         .expect("a plan");
-    println!("  {} (pilot {:.2} s)", plan.sentence(), begun.elapsed().as_secs_f64());
+    println!("  {:?} candidates (pilot {:.2} s)", plan.kind, begun.elapsed().as_secs_f64());
     let chains: Vec<_> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..CHAINS)
             .map(|number| {

@@ -81,10 +81,10 @@ pub(crate) fn run(quick: bool) {
     println!("  1,000 exact steps {:.1} ms", 1e3 * unit);
     println!("  walk, set-up {:.1} ms: {}", 1e3 * walk_set_up, for_walk.expansion().report().sentence());
     println!(
-        "  transitions, set-up {:.1} ms: {}; {}",
+        "  transitions, set-up {:.1} ms: {}; {:?} candidates",
         1e3 * set_up,
         expansion.report().sentence(),
-        plan.sentence()
+        plan.kind
     );
     report(&times, [&walked, &tested, &moved]);
 }

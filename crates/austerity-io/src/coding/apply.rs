@@ -23,7 +23,7 @@ use crate::table::{Chunk, ColumnKind, Source};
 /// The columns of a file that new rows are made of.
 #[derive(Debug)]
 pub struct NewRows<'a> {
-    source: &'a Source,
+    source: Source,
     recipe: &'a Recipe,
     kind: ResponseKind,
     names: Vec<String>,
@@ -54,8 +54,8 @@ pub struct Piece<'a> {
 impl<'a> NewRows<'a> {
     /// Finds the columns. `kind` is what the family explains; the response is read when it is to be `scored`, the file
     /// has it, and it can be understood (a count of trials needs the trials).
-    #[must_use]
-    pub fn new(source: &'a Source, recipe: &'a Recipe, kind: ResponseKind, scored: bool) -> Self {
+    pub fn new(file: &Source, recipe: &'a Recipe, kind: ResponseKind, scored: bool) -> Result<Self> {
+        let mut source = recipe.over(file)?;
         let there = |name: &String| source.schema().names.contains(name);
         let trials = recipe.trials.as_ref().is_some_and(there);
         // Without events a time would count as one.
@@ -66,12 +66,13 @@ impl<'a> NewRows<'a> {
         names.extend(recipe.weights.iter().filter(|_| weights).cloned());
         names.extend(response.then(|| recipe.response.clone()));
         if names.is_empty() {
+            source = file.clone();
             // An intercept alone needs no column, but rows must be counted.
             let readable =
                 source.schema().kinds.iter().position(|k| !matches!(k, ColumnKind::Unsupported(_)));
             names.extend(readable.map(|j| source.schema().names[j].clone()));
         }
-        Self { source, recipe, kind, names, trials, weights, response }
+        Ok(Self { source, recipe, kind, names, trials, weights, response })
     }
 
     /// Whether the response will be read.
@@ -208,6 +209,7 @@ type Known = Option<Option<usize>>;
 /// How one feature is coded, with what was looked up before.
 enum Coder<'a> {
     Number(&'a str),
+    Cells(usize),
     Levels {
         term: &'a Term,
         width: usize,
@@ -221,6 +223,7 @@ impl<'a> Coder<'a> {
     fn new(term: &'a Term) -> Self {
         match term {
             Term::Number { column, .. } => Self::Number(column),
+            Term::Cells { names, .. } => Self::Cells(names.len()),
             Term::Levels { reference, levels, .. } => {
                 let kept = levels.iter().enumerate().map(|(j, level)| (level.as_str(), Some(j)));
                 let places = reference.iter().map(|level| (level.as_str(), None)).chain(kept).collect();
@@ -241,6 +244,17 @@ impl<'a> Coder<'a> {
         let (term, width, places, codes, known_numbers) = match self {
             Self::Number(column) => {
                 out.push(numbers(file, column, first, chunk, "the values the model was fitted to")?);
+                return Ok(());
+            }
+            Self::Cells(width) => {
+                let Chunk::Levels { codes, .. } = *chunk else { return Ok(()) };
+                let mut columns = vec![vec![0.0; codes.len()]; *width];
+                for (row, &code) in codes.iter().enumerate() {
+                    if let Some(column) = columns.get_mut(code as usize) {
+                        column[row] = 1.0;
+                    }
+                }
+                out.extend(columns.into_iter().map(Cow::Owned));
                 return Ok(());
             }
             Self::Levels { term, width, places, codes, numbers } => (*term, *width, places, codes, numbers),

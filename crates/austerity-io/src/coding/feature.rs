@@ -12,9 +12,12 @@ use super::choice::{self, Choice, absent};
 use super::role;
 use super::terms::{MOST_LEVELS, Term};
 use crate::error::{Error, Result};
+use crate::table::derived::Cells;
 use crate::table::levels::truths;
 use crate::table::{Chunk, Column};
 
+/// Columns named in an error.
+const LISTED: usize = 4;
 /// Levels with a coefficient from which a feature is stored as a factor column. With fewer the 0/1 columns are as fast and as small.
 pub(crate) const FEWEST_LEVELS: usize = 8;
 
@@ -27,6 +30,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) full_levels: bool,
     /// The reference, and whether the labels have an order.
     pub(crate) choice: Choice<'a>,
+    /// What the levels stand for, where they are cells of a formula.
+    pub(crate) cells: Option<Cells<'a>>,
 }
 
 /// What came of it.
@@ -219,8 +224,52 @@ impl Levels {
         ColumnSummary::of_indicator(rows, ones, weight)
     }
 
+    /// The columns of the cells of a formula's block, in the order of their labels.
+    fn finish_cells(self, file: &Path, name: &str, rows: usize, cells: Cells<'_>) -> Result<Made> {
+        let Self { labels, counts, weights, .. } = self;
+        let names: Vec<String> = labels.into_iter().filter(|label| !label.is_empty()).collect();
+        let empty: Vec<String> = names
+            .iter()
+            .zip(&counts)
+            .filter(|(_, count)| **count == 0)
+            .map(|(name, _)| name.clone())
+            .collect();
+        if !empty.is_empty() {
+            let listed = empty[..empty.len().min(LISTED)].join(", ");
+            return Err(role(
+                file,
+                name,
+                format!(
+                    "{} of its {} columns are 0 in every row, such as {listed}",
+                    empty.len(),
+                    names.len()
+                ),
+                "group rare levels, or leave the interaction out of the formula",
+            ));
+        }
+        let note = cells.reference.map(|reference| {
+            let others: usize = counts[..names.len()].iter().sum();
+            format!(
+                "`{name}` has {} levels; the reference is the first, `{reference}` ({} rows)",
+                names.len() + 1,
+                rows - others
+            )
+        });
+        let summaries = counts.iter().zip(&weights).take(names.len());
+        let summaries =
+            summaries.map(|(&count, &weight)| ColumnSummary::of_indicator(rows, count, weight)).collect();
+        let columns = (0..=names.len()).map(|code| (code < names.len()).then_some(code)).collect();
+        let reference = cells.reference.map(Into::into);
+        let term = Term::Cells { column: name.into(), names, reference };
+        let filling = Filling::Levels { columns, known: None };
+        Ok(Made::Feature(Feature { term, note, summaries, filling, standardized: false }))
+    }
+
     fn finish(self, file: &Path, name: &str, rows: usize, wish: Wish<'_>) -> Result<Made> {
         check_identifier(file, name, self.labels.len(), rows)?;
+        if let Some(cells) = wish.cells {
+            return self.finish_cells(file, name, rows, cells);
+        }
         let Self { labels, counts, weights, known, .. } = self;
         let Choice { named, ordered } = wish.choice;
         let order = if ordered { (0..labels.len()).collect() } else { sorted(&labels) };
@@ -316,7 +365,7 @@ impl Filling {
 }
 
 /// Codes of numbers that are levels: each different value is one, written as Rust writes it.
-pub(super) fn number_codes(
+pub(crate) fn number_codes(
     values: &[f64],
     known: &mut HashMap<u64, u32>,
     labels: &mut Vec<String>,
@@ -346,7 +395,7 @@ pub(super) fn as_levels(given: &Column) -> (Vec<u32>, Vec<String>) {
 }
 
 /// Codes in the order of their labels: numeric when all are numbers, else alphabetical.
-fn sorted(labels: &[String]) -> Vec<usize> {
+pub(crate) fn sorted(labels: &[String]) -> Vec<usize> {
     let numbers: Option<Vec<f64>> = labels.iter().map(|label| label.parse().ok()).collect();
     let mut order: Vec<usize> = (0..labels.len()).collect();
     match numbers {

@@ -8,6 +8,8 @@
 //! | `feature` | how a feature becomes columns: a number, standardised or not, or its levels |
 //! | `terms` | a feature as plain data |
 //! | `recipe` | all of it as plain data: back to the original scale, and the same coding for new rows |
+//! | `formula` | formulas as codings: what they learn, the columns they make |
+//! | `grid` | a row of a reference grid, without the data |
 //! | `apply` | that coding applied to a file piece by piece, on the original scale |
 //!
 //! **Levels.** Text columns, and columns named as categorical, have one coefficient `column=level` per level but the
@@ -23,6 +25,8 @@
 mod apply;
 mod choice;
 pub(crate) mod feature;
+pub mod formula;
+mod grid;
 mod recipe;
 pub(crate) mod response;
 pub(crate) mod roles;
@@ -33,6 +37,8 @@ use std::path::Path;
 use crate::error::{Error, Place, Result};
 
 pub use apply::{NewRows, Piece};
+pub use formula::{FormulaRecipe, TermNames};
+pub use grid::{Cell, GridRow};
 pub use recipe::Recipe;
 pub use response::ResponseCoding;
 pub use terms::{MOST_LEVELS, Term};
@@ -43,6 +49,8 @@ pub(crate) use response::Named;
 /// Which columns play which role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodingOptions {
+    /// A formula, which then says all that the fields about columns say; these do not count.
+    pub formula: Option<String>,
     /// What is to be explained.
     pub response: String,
     /// What explains it; every column without another role when `None`.
@@ -66,9 +74,15 @@ pub struct CodingOptions {
 }
 
 impl CodingOptions {
+    /// What a formula says.
+    pub fn of_formula(formula: impl Into<String>) -> Self {
+        Self { formula: Some(formula.into()), ..Self::new("") }
+    }
+
     /// All other columns explain `response`, with an intercept, on their own scale.
     pub fn new(response: impl Into<String>) -> Self {
         Self {
+            formula: None,
             response: response.into(),
             features: None,
             categorical: Vec::new(),

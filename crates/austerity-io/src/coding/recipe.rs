@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ResponseCoding, Term};
+use super::{FormulaRecipe, ResponseCoding, Term, TermNames};
 use crate::error::{Error, Result};
 use crate::table::names::unknown;
-use crate::table::{Column, Table};
+use crate::table::{Column, Source, Table};
 
 /// How columns of a file become a design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct Recipe {
     pub offset: Option<String>,
     /// Whether the first coefficient is an intercept.
     pub intercept: bool,
+    /// The formula that makes the columns named above, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formula: Option<FormulaRecipe>,
 }
 
 impl Recipe {
@@ -42,7 +45,30 @@ impl Recipe {
         self.terms.iter().any(changed)
     }
 
-    /// Columns of a file that are needed to predict: features and offset.
+    /// The terms with the names of their coefficients, the intercept included: those of the formula, else the features.
+    pub fn term_names(&self) -> Result<Vec<TermNames>> {
+        if let Some(formula) = &self.formula {
+            return formula.terms();
+        }
+        let intercept = TermNames { term: "intercept".into(), coefficients: vec!["intercept".into()] };
+        let features = self
+            .terms
+            .iter()
+            .map(|term| TermNames { term: term.column().into(), coefficients: term.names() });
+        Ok(self.intercept.then_some(intercept).into_iter().chain(features).collect())
+    }
+
+    /// A table with the columns that the recipe names: those that its formula makes, else the table itself.
+    pub fn over(&self, source: &Source) -> Result<Source> {
+        self.formula.as_ref().map_or_else(|| Ok(source.clone()), |formula| formula.over(source))
+    }
+
+    /// Columns that new rows must have: those of the features, and of the offset.
+    pub fn inputs(&self) -> Result<Vec<String>> {
+        self.formula.as_ref().map_or_else(|| Ok(self.feature_columns()), FormulaRecipe::inputs)
+    }
+
+    /// Columns of [`Recipe::over`] a file that are needed to predict: features and offset.
     #[must_use]
     pub fn feature_columns(&self) -> Vec<String> {
         self.terms.iter().map(|term| term.column().to_owned()).chain(self.offset.clone()).collect()
@@ -70,6 +96,7 @@ impl Recipe {
                     at += 1;
                 }
                 Term::Levels { levels, .. } => at += levels.len(),
+                Term::Cells { names, .. } => at += names.len(),
             }
         }
         if self.intercept
@@ -82,6 +109,11 @@ impl Recipe {
     /// The columns of the design for new rows, without the intercept. A level that was not there when
     /// the recipe was made is an error with its row.
     pub fn features(&self, table: &Table) -> Result<Vec<Vec<f64>>> {
+        if self.formula.is_some() {
+            let names: Vec<String> = self.terms.iter().map(|term| term.column().into()).collect();
+            let made = self.over(&Source::of_table(table.clone()))?.read(Some(&names))?;
+            return Self { formula: None, ..self.clone() }.features(&made);
+        }
         let mut columns = Vec::new();
         for term in &self.terms {
             let given = table
@@ -95,6 +127,10 @@ impl Recipe {
     /// The offset of new rows, when the design has one.
     pub fn offsets(&self, table: &Table) -> Result<Option<Vec<f64>>> {
         let Some(name) = &self.offset else { return Ok(None) };
+        if self.formula.is_some() {
+            let made = self.over(&Source::of_table(table.clone()))?.read(Some(std::slice::from_ref(name)))?;
+            return Self { formula: None, ..self.clone() }.offsets(&made);
+        }
         match table.column(name) {
             Some(Column::Numbers(values)) => Ok(Some(values.clone())),
             Some(Column::Levels { .. }) => Err(Error::Role {

@@ -36,6 +36,15 @@ pub enum Term {
         /// The levels with a column, in order.
         levels: Vec<String>,
     },
+    /// One 0/1 column per combination of levels in a block of a formula.
+    Cells {
+        /// Name of the block.
+        column: String,
+        /// Names of the columns.
+        names: Vec<String>,
+        /// The level without a column, where the block has one factor.
+        reference: Option<String>,
+    },
 }
 
 impl Term {
@@ -43,7 +52,7 @@ impl Term {
     #[must_use]
     pub fn column(&self) -> &str {
         match self {
-            Self::Number { column, .. } | Self::Levels { column, .. } => column,
+            Self::Number { column, .. } | Self::Levels { column, .. } | Self::Cells { column, .. } => column,
         }
     }
 
@@ -55,6 +64,7 @@ impl Term {
             Self::Levels { column, levels, .. } => {
                 levels.iter().map(|level| format!("{column}={level}")).collect()
             }
+            Self::Cells { names, .. } => names.clone(),
         }
     }
 
@@ -82,6 +92,10 @@ impl Term {
                 }
                 Ok(levels.iter().map(|level| indicator(&codes, &labels, level)).collect())
             }
+            (Self::Cells { names, .. }, given) => {
+                let (codes, labels) = as_levels(given);
+                Ok(names.iter().map(|name| indicator(&codes, &labels, name)).collect())
+            }
         }
     }
 }
@@ -89,7 +103,7 @@ impl Term {
 /// The error for a level that was not there when the model was fitted; `row` from 0.
 pub(super) fn unseen(term: &Term, file: &Path, row: usize, level: &str) -> Error {
     let known: Vec<&str> = match term {
-        Term::Number { .. } => Vec::new(),
+        Term::Number { .. } | Term::Cells { .. } => Vec::new(),
         Term::Levels { reference, levels, .. } => {
             reference.iter().chain(levels).map(String::as_str).collect()
         }

@@ -9,7 +9,7 @@ use super::Loaded;
 use crate::coding::feature::{self, Filled, Filling, Made, Wish};
 use crate::coding::response::{self, Beside, Coded, check_beside};
 use crate::coding::roles::Roles;
-use crate::coding::{Choice, CodingOptions, Named, Recipe, Term, check, role};
+use crate::coding::{Choice, CodingOptions, FormulaRecipe, Named, Recipe, Term, check, role};
 use crate::error::{Error, Result};
 use crate::table::{Chunk, Source};
 
@@ -226,9 +226,10 @@ impl Intake {
         if rows == self.coded.plan.rows() { Ok(()) } else { Err(changed()) }
     }
 
-    /// The recipe.
-    pub(crate) fn recipe(&self) -> Recipe {
+    /// The recipe, given that of the formula if there is one.
+    pub(crate) fn recipe(&self, formula: Option<FormulaRecipe>) -> Recipe {
         Recipe {
+            formula,
             response: self.roles.response.clone(),
             coding: self.coded.coding.clone(),
             terms: self.features.iter().map(|feature| feature.term.clone()).collect(),
@@ -241,7 +242,7 @@ impl Intake {
 
     /// The result, with all that was noticed.
     pub(crate) fn loaded(self, source: &Source, store: Store) -> Loaded {
-        let recipe = self.recipe();
+        let recipe = self.recipe(None);
         let (notes, warnings) = self.remarks(&store.description().warnings);
         Loaded { store, recipe, file: source.path().into(), notes, warnings }
     }
@@ -254,13 +255,14 @@ impl Intake {
 
 /// What is wanted of a feature, given its name and whether levels keep all their columns.
 pub(crate) fn wish<'a>(
-    source: &Source,
+    source: &'a Source,
     options: &CodingOptions,
     roles: &'a Roles,
     (name, full_levels): (&str, bool),
 ) -> Wish<'a> {
     let choice = Choice { named: roles.reference(name), ordered: source.has_order(name) };
-    Wish { standardize: options.standardize, intercept: options.intercept, full_levels, choice }
+    let cells = source.cells(name);
+    Wish { standardize: options.standardize, intercept: options.intercept, full_levels, choice, cells }
 }
 
 /// What was said about the values of the response.

@@ -30,7 +30,7 @@ use austerity_glm::store::{Order, StoreBuilder};
 use austerity_glm::{ResponseKind, Store};
 
 use crate::coding::feature::Filled;
-use crate::coding::{CodingOptions, Recipe};
+use crate::coding::{CodingOptions, Recipe, formula};
 use crate::error::{Error, Result};
 use crate::table::Source;
 use intake::Intake;
@@ -67,6 +67,13 @@ pub fn load(
     seed: u64,
     how: &LoadOptions,
 ) -> Result<Loaded> {
+    if let Some(text) = &options.formula {
+        let (derived, recipe, roles) = formula::prepare(source, options, text)?;
+        let mut loaded = load(&derived, &roles, kind, seed, how)?;
+        loaded.recipe.formula = Some(recipe);
+        loaded.warnings.extend(formula::check_rank(source.path(), &loaded.store, &loaded.recipe)?);
+        return Ok(loaded);
+    }
     let order = Order::Shuffled { seed };
     let loaded = if source.is_columnar() {
         columnar::load(source, options, kind, order, how.threads.unwrap_or(source.threads()))

@@ -15,8 +15,8 @@ use austerity_glm::store::{Blueprint, Order};
 use super::Shard;
 use super::blocks::{About, BlockWriter, PartFolder};
 use super::buckets::Buckets;
-use crate::coding::CodingOptions;
 use crate::coding::feature::{Filled, Filling};
+use crate::coding::{CodingOptions, formula};
 use crate::error::{Error, Result};
 use crate::load::intake::Intake;
 use crate::table::Source;
@@ -84,6 +84,13 @@ pub fn create(
     how: &ConvertOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Created> {
+    let (mut owned, mut formula) = (None, None);
+    if let Some(text) = &options.formula {
+        progress(Progress::Survey);
+        let (derived, recipe, roles) = formula::prepare(source, options, text)?;
+        (owned, formula) = (Some((derived, roles)), Some(recipe));
+    }
+    let (source, options) = owned.as_ref().map_or((source, options), |(source, roles)| (source, roles));
     let out = out.as_ref();
     let wrong = || Error::data(source.path());
     let part = PartFolder::create(out)?;
@@ -97,7 +104,7 @@ pub fn create(
     scatter(source, &intake, &mut blueprint, (seed, &mut buckets), progress)?;
 
     let description = blueprint.describe().map_err(wrong())?;
-    let recipe = intake.recipe();
+    let recipe = intake.recipe(formula);
     let (notes, warnings) = intake.remarks(&description.warnings);
     let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let about = About { recipe: &recipe, source: &name, notes: &notes, warnings: &warnings };

@@ -7,6 +7,7 @@
 //! | Parquet through its column reader, without Arrow | `parquet` |
 //! | NumPy `.npy` | `npy` |
 //! | columns in pieces of some thousand rows | `scan` |
+//! | columns computed from those of a table | `derived` |
 //! | text as codes and labels | `levels` |
 //! | asking for columns by name | `names` |
 //!
@@ -15,6 +16,7 @@
 //! value in a column that is read is an error: imputation is the user's decision.
 
 mod csv;
+pub(crate) mod derived;
 pub(crate) mod levels;
 pub(crate) mod names;
 mod npy;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::table::csv::{self, Dialect};
+use crate::table::derived::{Cells, Compute, Derived};
 use crate::table::levels::truths;
 use crate::table::scan::{Chunk, Visit};
 use crate::table::{Column, ColumnKind, Schema, Table, names, npy, parquet};
@@ -51,6 +52,7 @@ enum Kind {
     Parquet,
     Npy(npy::Layout),
     Memory(Arc<Table>),
+    Derived(Arc<Derived>),
 }
 
 /// Recognises a file and reads its schema.
@@ -103,7 +105,7 @@ impl Source {
             None => self.schema.names.clone(),
         };
         let mut columns: Vec<Option<Column>> = vec![None; names.len()];
-        if let Kind::Parquet = &self.kind {
+        if self.is_parquet() {
             self.each_column(
                 &names,
                 self.threads,
@@ -151,9 +153,19 @@ impl Source {
                 visit(0, &chunks)?;
                 table.rows
             }
+            Kind::Derived(derived) => derived.scan(&chosen, as_text, visit)?,
         };
         self.check_rows(rows)?;
         Ok(rows)
+    }
+
+    /// Whether the columns come from a Parquet file, which decodes them on threads.
+    fn is_parquet(&self) -> bool {
+        match &self.kind {
+            Kind::Parquet => true,
+            Kind::Derived(derived) => derived.source.is_parquet(),
+            Kind::Csv(_) | Kind::Npy(_) | Kind::Memory(_) => false,
+        }
     }
 
     /// Whether whole columns can be had one by one as cheaply as rows.
@@ -162,6 +174,7 @@ impl Source {
             Kind::Csv(_) => false,
             Kind::Parquet | Kind::Memory(_) => true,
             Kind::Npy(layout) => npy::is_columnar(layout),
+            Kind::Derived(derived) => derived.source.is_columnar(),
         }
     }
 
@@ -184,6 +197,7 @@ impl Source {
             Kind::Memory(table) => chosen.iter().enumerate().try_for_each(|(position, &j)| {
                 take(position, work(position, &mut table.columns[j].clone())?)
             }),
+            Kind::Derived(derived) => derived.each(&chosen, threads, work, take),
             Kind::Csv(_) | Kind::Npy(_) => columns.iter().enumerate().try_for_each(|(position, name)| {
                 let table = self.read(Some(std::slice::from_ref(name)))?;
                 table
@@ -222,7 +236,37 @@ impl Source {
 
     /// Whether the labels of a column are in an order that means something.
     pub(crate) fn has_order(&self, column: &str) -> bool {
-        self.ordered.iter().any(|name| name == column)
+        match (&self.kind, self.place(column)) {
+            (Kind::Derived(derived), Some(place)) => {
+                derived.compute.ordered_like(place).is_some_and(|name| derived.source.has_order(name))
+            }
+            _ => self.ordered.iter().any(|name| name == column),
+        }
+    }
+
+    /// Columns computed from those of this table.
+    pub(crate) fn derived(&self, columns: Vec<(String, ColumnKind)>, compute: Arc<dyn Compute>) -> Self {
+        let (names, kinds) = columns.into_iter().unzip();
+        let schema = Schema { names, kinds, rows: self.schema.rows, notes: self.schema.notes.clone() };
+        let kind = Kind::Derived(Arc::new(Derived { source: self.clone(), compute }));
+        Self { path: self.path.clone(), kind, schema, threads: self.threads, ordered: Vec::new() }
+    }
+
+    /// What the levels of a computed column stand for.
+    pub(crate) fn cells(&self, column: &str) -> Option<Cells<'_>> {
+        match (&self.kind, self.place(column)) {
+            (Kind::Derived(derived), Some(place)) => derived.compute.cells(place),
+            _ => None,
+        }
+    }
+
+    fn place(&self, column: &str) -> Option<usize> {
+        self.schema.names.iter().position(|name| name == column)
+    }
+
+    /// Adds to the notes of the schema.
+    pub(crate) fn note(&mut self, notes: Vec<String>) {
+        self.schema.notes.extend(notes);
     }
 
     fn check_rows(&self, rows: usize) -> Result<()> {

@@ -17,6 +17,7 @@
 //! | `bits` | layout and SIMD kernel for binary variables: 16 factors per select |
 //! | `polynomial` | the sum in closed form for binary variables: what an exact sampler should read |
 //! | `tables` | layout for any arity and any number of values |
+//! | [`uai`] | [`uai::parse`]: a field from the text of a UAI file |
 //! | [`generate`] | [`generate::complete`]: all subsets of a size, log-normal potentials (the paper's example) |
 //!
 //! **Cost.** A factor over k variables is stored k times, once with each of its variables, as f32 differences against
@@ -35,6 +36,7 @@ pub mod conditional;
 pub mod generate;
 mod polynomial;
 mod tables;
+pub mod uai;
 
 use austerity::error::{Error, Result, setting};
 use austerity_glm::simd::Level;

@@ -38,6 +38,12 @@ impl Selection {
         Ok(Self { features, coefficients })
     }
 
+    /// One feature with its coefficient.
+    #[must_use]
+    pub fn single(feature: u32, coefficient: f64) -> Self {
+        Self { features: vec![feature], coefficients: vec![coefficient] }
+    }
+
     /// k.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -107,7 +107,7 @@ impl<S, L> Run<S, L> {
     #[must_use]
     pub fn warnings(&self, summary: &[Summary]) -> Vec<String> {
         let Verdict { reasons, remarks, .. } = self.verdict(summary);
-        reasons.iter().map(ToString::to_string).chain(remarks).collect()
+        reasons.iter().chain(&remarks).map(ToString::to_string).collect()
     }
 }
 

@@ -162,7 +162,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Why the draws must not be trusted.
+/// Why the draws must not be trusted, or a remark on them: see [`Verdict`](crate::run::Verdict).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
     /// A chain met an error.
@@ -187,6 +187,11 @@ pub enum Reason {
         chains: usize,
         /// Whether nearly every proposal was impossible.
         impossible: bool,
+    },
+    /// Decisions read so much of the data on average that exact ones would be cheaper.
+    Dear {
+        /// Share of the data, from 0 to 1.
+        share: f64,
     },
     /// The guard held up this share of the decisions.
     Guarded {
@@ -276,9 +281,24 @@ impl fmt::Display for Reason {
             Self::Unmoved { stuck, chains, impossible } => {
                 f.write_str(&unmoved(*stuck, *chains, *impossible))
             }
-            Self::Guarded { share } => write!(f, "{}", guard(*share)),
+            Self::Dear { share } => write!(
+                f,
+                "A decision read {:.0} % of the data on average: at two evaluations per row exact decisions would be cheaper. \
+                 Use the exact rule or smaller steps.",
+                100.0 * share
+            ),
+            Self::Guarded { share } => write!(
+                f,
+                "The guard held up {:.1} % of the decisions: a few rows carry much of a difference there. \
+                 Look for outliers, rare features or scales, use a larger first look or the exact rule.",
+                100.0 * share
+            ),
             Self::Inflated { inflation } => f.write_str(&inflated(*inflation)),
             Self::Audits { sentence } => f.write_str(sentence),
+            Self::Tightened { tightened, chains } if tightened == chains => f.write_str(
+                "Audits in warm-up contradicted the test of every chain, which then read more rows; the draws were made after that. \
+                 A larger first look or the exact rule would have done so from the start.",
+            ),
             Self::Tightened { tightened, chains } => write!(
                 f,
                 "Audits in warm-up contradicted the test of {tightened} of {chains} chains, which then read more rows; the others went on with \
@@ -362,15 +382,6 @@ fn inflated(inflation: f64) -> String {
     format!(
         "The theory predicts posterior standard deviations {how} under this test. Use a smaller epsilon, a larger first look, \
          a compensated threshold or the exact rule."
-    )
-}
-
-/// What to know where the guard held up this share of the decisions.
-pub(super) fn guard(share: f64) -> String {
-    format!(
-        "The guard held up {:.1} % of the decisions: a few rows carry much of a difference there. \
-         Look for outliers, rare features or scales, use a larger first look or the exact rule.",
-        100.0 * share
     )
 }
 

@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
 use crate::rule::RuleSettings;
-use crate::run::reason::guard;
 use crate::run::{Counters, Ended, Hazard, Reason};
 
 /// Share of the decisions that the guard may hold up before it is worth a word, and before it is a reason.
@@ -78,7 +77,7 @@ pub struct Verdict {
     /// Why the draws must not be trusted; empty when they may.
     pub reasons: Vec<Reason>,
     /// What may be improved.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Reason>,
     /// Whether more draws are all that is wanting.
     #[serde(default)]
     pub short: bool,
@@ -125,19 +124,12 @@ impl Verdict {
         }
         let share = counters.data_share(evidence.rows);
         if matches!(evidence.rule, RuleSettings::Sequential(_)) && share > SHARE_LIMIT {
-            self.remarks.push(format!(
-                "A decision read {:.0} % of the data on average: at two evaluations per row exact decisions would be cheaper. \
-                 Use the exact rule or smaller steps.",
-                100.0 * share
-            ));
+            self.remarks.push(Reason::Dear { share });
         }
         let guarded = counters.guarded as f64 / counters.steps as f64;
         if guarded > GUARD_REMARK {
-            if guarded > GUARD_LIMIT {
-                self.reasons.push(Reason::Guarded { share: guarded });
-            } else {
-                self.remarks.push(guard(guarded));
-            }
+            let list = if guarded > GUARD_LIMIT { &mut self.reasons } else { &mut self.remarks };
+            list.push(Reason::Guarded { share: guarded });
         }
         if let Some(inflation) = evidence.predicted_inflation
             && (inflation.is_nan() || (inflation - 1.0).abs() > INFLATION_LIMIT)
@@ -150,15 +142,10 @@ impl Verdict {
         let sentence = evidence.counters.audits.sentence();
         self.reasons.extend(sentence.map(|sentence| Reason::Audits { sentence }));
         let Evidence { tightened, chains, .. } = evidence;
-        if tightened == chains {
-            self.remarks.push(
-                "Audits in warm-up contradicted the test of every chain, which then read more rows; the draws were made after that. \
-                 A larger first look or the exact rule would have done so from the start."
-                    .into(),
-            );
-        } else if *tightened > 0 {
-            // All chains had the same test, and few audits each to find out.
-            self.reasons.push(Reason::Tightened { tightened: *tightened, chains: *chains });
+        if *tightened > 0 {
+            // All chains had the same test, and few audits each to find out: some alone speak against the others.
+            let list = if tightened == chains { &mut self.remarks } else { &mut self.reasons };
+            list.push(Reason::Tightened { tightened: *tightened, chains: *chains });
         }
     }
 
@@ -298,7 +285,7 @@ mod tests {
         reason(&|s, _| s[0].ess_bulk = f64::NAN, "too few draws");
         reason(&|_, c| c.guarded = 101, "guard");
         let held = verdict(|_, c| c.guarded = 21);
-        assert!(held.trusted() && held.remarks[0].contains("guard"), "{held:?}");
+        assert!(held.trusted() && held.remarks[0].to_string().contains("guard"), "{held:?}");
         for (inflation, trusted) in [(1.04, true), (1.06, false), (0.9, false), (f64::INFINITY, false)] {
             assert_eq!(
                 judged(|_, _| {}, |e| e.predicted_inflation = Some(inflation)).trusted(),
@@ -309,7 +296,7 @@ mod tests {
         let some = judged(|_, _| {}, |e| e.tightened = 1);
         assert!(some.reasons.len() == 1 && some.reasons[0].to_string().contains("1 of 4 chains"), "{some:?}");
         let all = judged(|_, _| {}, |e| e.tightened = 4);
-        assert!(all.trusted() && all.remarks[0].contains("every chain"), "{all:?}");
+        assert!(all.trusted() && all.remarks[0].to_string().contains("every chain"), "{all:?}");
         reason(&|_, c| c.accepted = 0, "No chain has moved");
         reason(&|_, c| c.steps = 0, "warm-up");
         let audits = |disagreed, predicted| Tally { audited: 100, disagreed, predicted, ..Tally::default() };
@@ -321,6 +308,6 @@ mod tests {
         reason(&|_, c| c.audits.defects = 1, "surrogate");
         assert!(verdict(|_, c| c.audits = audits(5, 1.5)).trusted());
         let dear = verdict(|_, c| c.rows = 2000 * 600);
-        assert!(dear.trusted() && dear.remarks[0].contains("cheaper"));
+        assert!(dear.trusted() && dear.remarks[0].to_string().contains("cheaper"));
     }
 }

@@ -21,7 +21,7 @@ use super::super::begin::Planner;
 use super::super::choose::Chosen;
 use super::super::decide::Decided;
 use super::super::options;
-use super::super::plan::Why;
+use super::super::plan::{Proposing, Why};
 use super::super::proposal::{Candidates, INDEPENDENT, ProposalChoice};
 use super::super::sink::Stored;
 use super::super::surrogate::SurrogateReport;
@@ -233,7 +233,7 @@ pub(in super::super) fn on_rows<M: Sampled>(
         return Err(none());
     };
     let candidate = plan.candidate(0).clone();
-    let (proposal, words) = proposal(scale, &planner.start.mode, candidate.acceptance)?;
+    let (proposal, proposing) = proposal(scale, &planner.start.mode, candidate.acceptance)?;
     let worth = candidate.setting.worth;
     let decided = Decided {
         rule: candidate.rule,
@@ -241,7 +241,7 @@ pub(in super::super) fn on_rows<M: Sampled>(
         prediction: candidate.prediction,
         reason: Why::LeastRisk { ways: all.len() },
     };
-    let candidates = Candidates { stored: proposal.into(), words, worth };
+    let candidates = Candidates { stored: proposal.into(), proposing, worth };
     Ok(Chosen { budget: Some(plan), ..Chosen::of(candidates, decided, settings) })
 }
 
@@ -286,23 +286,20 @@ fn ways<M: Sampled>(
     Ok(ways)
 }
 
-/// The proposal, and how to call it.
+/// The proposal, and what a plan says of it.
 fn proposal(
     scale: Option<f64>,
     mode: &Mode,
     acceptance: f64,
-) -> Result<(RegressionProposal, String), Failure> {
+) -> Result<(RegressionProposal, Proposing), Failure> {
     let Some(scale) = scale else { return ProposalChoice::Laplace.build(mode) };
     if scale == 1.0 {
         return ProposalChoice::Adaptive.build(mode);
     }
     let scaled: Vec<f64> = mode.covariance.iter().map(|value| scale * scale * value).collect();
     let walk = RandomWalk::for_posterior(mode.state.len(), &scaled)?;
-    let words = format!(
-        "random walk shaped by the curvature at the mode, steps {scale} times as long as they are best for exact decisions, \
-         adapting during warm-up"
-    );
-    Ok((RobustAdaptive::new(&walk, acceptance.clamp(0.05, 0.95))?.into(), words))
+    let adapting = RobustAdaptive::new(&walk, acceptance.clamp(0.05, 0.95))?;
+    Ok((adapting.into(), Proposing::AdaptingWalk { stretch: scale }))
 }
 
 /// Share of independent draws that are accepted, and what a likelihood evaluation costs.

@@ -13,6 +13,7 @@ use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::{sampled, sampled_mode};
 
 use super::{Budget, Unit, least_budget};
+use crate::fit::plan::Remark;
 use crate::output::Failure;
 
 /// Rows of the slice and of the first sample.
@@ -37,7 +38,7 @@ pub(in super::super) struct Hurried {
     pub(in super::super) mode: Option<Mode>,
     /// Its distance from the mode of all rows, in posterior sds.
     pub(in super::super) distance: f64,
-    pub(in super::super) remark: String,
+    pub(in super::super) remark: Remark,
 }
 
 /// What to do without where the time is not enough for all.
@@ -69,22 +70,15 @@ pub(in super::super) fn hurry<F: Family>(
     if needed <= MOST * left {
         return Ok(None);
     }
-    let would = format!("a budget of {:.1} s or more would do", needed / MOST + (budget.all - left));
+    let enough = needed / MOST + (budget.all - left);
     if alone <= MOST * left {
-        let remark = format!(
-            "the budget is too small for a surrogate (with the mode about {}): decisions are about rows; {would}",
-            budget.words(needed)
-        );
+        let remark = Remark::Hurried { needed, enough, sample: None };
         return Ok(Some(Hurried { mode: None, distance: 0.0, remark }));
     }
     let size = ((SAMPLED * left / (row * STEPS)) as usize).min(rows / 3);
     let (mode, size) =
         if size > 2 * SAMPLE { (sampled_mode(model, &small.state, size)?, size) } else { (small, SAMPLE) };
-    let remark = format!(
-        "the budget is too small for the mode of all rows and a surrogate (about {}): chains start at the mode of {size} rows and decide about rows; \
-         {would}",
-        budget.words(needed),
-    );
+    let remark = Remark::Hurried { needed, enough, sample: Some(size) };
     Ok(Some(Hurried { mode: Some(mode), distance: (rows as f64 / size as f64).sqrt(), remark }))
 }
 

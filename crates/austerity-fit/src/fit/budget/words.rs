@@ -82,11 +82,11 @@ impl BudgetPlan {
 }
 
 /// So much of a budget, in words.
-pub(super) fn amount(unit: Unit, amount: f64) -> String {
+pub(in super::super) fn amount(unit: Unit, amount: f64) -> String {
     match unit {
         Unit::Seconds if amount < 0.995 => format!("{:.0} ms", 1e3 * amount),
         Unit::Seconds => super::super::progress::duration(amount),
-        Unit::Evaluations => format!("{} likelihood evaluations", crate::runs::large(amount)),
+        Unit::Evaluations => format!("{} likelihood evaluations", crate::verdict::large(amount)),
     }
 }
 

@@ -3,9 +3,11 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `mod` | [`Plan`] and its parts |
-//! | `why` | reasons, as enums |
+//! | `why` | reasons and remarks, as enums |
+//! | `proposing` | how candidates are proposed, as an enum |
 //! | `words` | the plan for people |
 
+mod proposing;
 mod why;
 pub(crate) mod words;
 
@@ -30,7 +32,8 @@ use super::wide::WideRecord;
 use crate::model::Family;
 use crate::output::Failure;
 
-pub(crate) use why::{Origin, Threshold, Why, Without};
+pub(crate) use proposing::Proposing;
+pub(crate) use why::{Origin, Remark, Threshold, Why, Without};
 
 /// What a run will do and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,8 +62,8 @@ pub struct Plan {
     /// How many draws are stored; unlimited in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) storage: Option<Storage>,
-    /// How candidates are proposed, in words.
-    pub(crate) proposal: String,
+    /// How candidates are proposed.
+    pub(crate) proposal: Proposing,
     /// What it will take; unknown in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expected: Option<Expected>,
@@ -100,7 +103,8 @@ impl Plan {
     /// What was noticed about the data and the posterior, in words.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let without = self.without.as_ref().and_then(words::without);
-        self.data.remarks.iter().cloned().chain(without.map(|why| format!("no surrogate: {why}"))).collect()
+        let noticed = self.data.remarks.iter().map(words::remark);
+        noticed.chain(without.map(|why| format!("no surrogate: {why}"))).collect()
     }
 
     /// Rows that a decision should read on average, where that can be predicted.
@@ -136,8 +140,8 @@ pub(crate) struct DataRecord {
     /// Whether they are mapped from disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) mapped: bool,
-    /// What was noticed while reading.
-    pub(crate) remarks: Vec<String>,
+    /// What was noticed while reading, and on the way to the plan.
+    pub(crate) remarks: Vec<Remark>,
     /// Rows of the success class of a response with two classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) successes: Option<u64>,

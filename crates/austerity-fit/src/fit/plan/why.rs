@@ -1,4 +1,4 @@
-//! Why a plan is as it is: enums with the numbers that the reasons rest on. `words` makes sentences of them.
+//! Why a plan is as it is, and what was noticed on the way to it: enums with the numbers that the reasons rest on. `words` makes sentences of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -87,5 +87,37 @@ impl Without {
     /// Whether something was found out beyond the options.
     pub(crate) fn is_found(&self) -> bool {
         *self != Self::Unasked
+    }
+}
+
+/// What was noticed about the data and the posterior.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Remark {
+    /// Every row is on its side at the mode.
+    Separable,
+    /// The prior decides about these parameters, and about so many more.
+    Weak { parameters: Vec<String>, more: usize },
+    /// No mode was found from the start that was given.
+    NoMode,
+    /// Chains stay in their mode: jumps would be accepted at this share of the rate of independent draws.
+    NoCrossing { rate: f64 },
+    /// The budget leaves no time for a surrogate.
+    Hurried {
+        /// Seconds that the mode of all rows and a surrogate would take, and the budget that would do.
+        needed: f64,
+        enough: f64,
+        /// Rows of the sample at whose mode chains start, where there is no time for the mode of all rows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sample: Option<usize>,
+    },
+    /// In the words of the reader of the data, or of an earlier version.
+    #[serde(untagged)]
+    Told(String),
+}
+
+impl From<String> for Remark {
+    fn from(words: String) -> Self {
+        Self::Told(words)
     }
 }

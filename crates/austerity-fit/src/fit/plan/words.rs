@@ -4,8 +4,9 @@ use austerity::rule::bound::Base;
 use austerity::rule::{Law, Looks, RuleSettings};
 use austerity::run::UNBOUNDED;
 
-use super::{Expected, Origin, Plan, Threshold, Why, Without};
-use crate::fit::budget::BudgetPlan;
+use super::proposing::Leapfrog;
+use super::{Expected, Origin, Plan, Proposing, Remark, Threshold, Why, Without};
+use crate::fit::budget::{BudgetPlan, Unit, amount};
 use crate::fit::progress::duration;
 use crate::fit::wide::WideRecord;
 use crate::report::count;
@@ -75,7 +76,7 @@ pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
     lines.extend(fatal.map(|hazard| format!("• {hazard}")));
     lines.extend(plan.crossing.as_ref().map(|crossing| format!("• {}", crossing.sentence())));
     lines.extend(about::priors(&plan.model.priors, plan.model.family));
-    lines.push(format!("Proposal: {}.", plan.proposal));
+    lines.push(format!("Proposal: {}.", proposal(&plan.proposal)));
     lines.push(format!("Accept/reject rule: {}.", rule(&settings.rule)));
     lines.push(format!("  Why: {}.", why(plan)));
     lines.extend(plan.budget.as_ref().map(BudgetPlan::sentence));
@@ -228,6 +229,124 @@ pub(crate) fn without(why: &Without) -> Option<String> {
         Without::Skewed { parameter, off } => Some(format!(
             "two standard deviations from the mode of {parameter} its log density would be off by {off:.1}; the data are too few, or events too rare"
         )),
+    }
+}
+
+/// How candidates are proposed.
+pub(crate) fn proposal(proposing: &Proposing) -> String {
+    match proposing {
+        Proposing::AdaptingWalk { stretch } => format!(
+            "random walk shaped by the curvature at the mode, {}adapting during warm-up",
+            match stretch {
+                1.0 => String::new(),
+                stretch => format!("steps {stretch} times as long as they are best for exact decisions, "),
+            }
+        ),
+        Proposing::FixedWalk { sd } => format!("random walk with sd {sd} in every coefficient"),
+        Proposing::AroundMode => {
+            "independent draws around the mode, one in five a step of an adapting random walk".into()
+        }
+        Proposing::Normal { short, sweeps, spread, correlation } => format!(
+            "draws from the normal approximation{}{}. Its log density differs from the surrogate's by {spread:.2} (sd over draws){}",
+            if *short { ", one in five a short step, since the tails are heavier than normal" } else { "" },
+            swept(*sweeps),
+            if *correlation < 0.0 {
+                format!(". Successive draws are antithetic (correlation −{:.2})", correlation.abs())
+            } else {
+                String::new()
+            }
+        ),
+        Proposing::Hamiltonian { path, walks, sweeps, spread } => format!(
+            "Hamiltonian Monte Carlo on the surrogate ({}{}){}. The posterior is not normal: log densities differ by {spread:.1} (sd over draws)",
+            leapfrog(path),
+            if *walks > 0.0 {
+                format!("; one candidate in {:.0} is a random-walk step", 1.0 / walks)
+            } else {
+                String::new()
+            },
+            swept(*sweeps)
+        ),
+        Proposing::Langevin { step, acceptance, best, rows, sweeps } => format!(
+            "Langevin steps of length {step} (in posterior sds; a normal posterior accepts {:.0} %, and {best:.2} mixes best) up the gradient of the surrogate and of mini-batches of {rows} \
+             residuals{}",
+            100.0 * acceptance,
+            swept(*sweeps)
+        ),
+        Proposing::OnSample { rows, path, acceptance } => format!(
+            "Hamiltonian Monte Carlo on a weighted sample of {rows} rows ({}), one step in ten that of a random walk. {:.0} % of its candidates are expected to be accepted",
+            leapfrog(path),
+            100.0 * acceptance
+        ),
+        Proposing::OnAllRows { gradients, acceptance } => format!(
+            "Hamiltonian Monte Carlo on all rows: {} per draw, in steps that are exact for the normal approximation at the mode. A pilot accepted {:.0} %",
+            match gradients {
+                1 => "one gradient".to_owned(),
+                several => format!("{several} gradients"),
+            },
+            100.0 * acceptance
+        ),
+        Proposing::AcrossModes { share, modes, within } => format!(
+            "{:.0} % draws from a mixture over the {modes} modes, otherwise {}",
+            100.0 * share,
+            match within {
+                Some(steps) => format!("local steps: {}", proposal(steps)),
+                None => "steps of random walks with the shape of each mode".to_owned(),
+            }
+        ),
+        Proposing::WithTails { others } => {
+            format!(
+                "{}; every third candidate moves one coefficient into the tail of its prior",
+                proposal(others)
+            )
+        }
+        Proposing::Told(words) => words.clone(),
+    }
+}
+
+fn leapfrog(path: &Leapfrog) -> String {
+    let Leapfrog { steps: [fewest, most], length } = path;
+    format!("{fewest} to {most} leapfrog steps of {length:.2}")
+}
+
+/// Sweeps of the coefficients of rare features, to follow what they follow.
+fn swept(sweeps: u32) -> String {
+    match sweeps {
+        0 => String::new(),
+        n => format!(", each followed by {n} sweeps of exact updates of the coefficients of rare features"),
+    }
+}
+
+/// What was noticed.
+pub(crate) fn remark(remark: &Remark) -> String {
+    match remark {
+        Remark::Separable => {
+            "the data are separable: every row is on its side at the mode, so the prior decides how large the coefficients are".into()
+        }
+        Remark::Weak { parameters, more } => format!(
+            "the data say little about {}{}: the prior decides there",
+            parameters.join(", "),
+            if *more > 0 { format!(" and {more} more") } else { String::new() }
+        ),
+        Remark::NoMode => "no mode was found from the start: chains begin there and learn their steps in warm-up; a better start, or the rough width of the posterior as \
+                           `scale`, saves time"
+            .into(),
+        Remark::NoCrossing { rate } => format!(
+            "jumps between the modes would be accepted too rarely ({:.2} % of the rate of independent draws): chains stay in the mode that they start in",
+            100.0 * rate
+        ),
+        Remark::Hurried { needed, enough, sample } => {
+            let would = format!("a budget of {enough:.1} s or more would do");
+            let needed = amount(Unit::Seconds, *needed);
+            match sample {
+                None => format!(
+                    "the budget is too small for a surrogate (with the mode about {needed}): decisions are about rows; {would}"
+                ),
+                Some(rows) => format!(
+                    "the budget is too small for the mode of all rows and a surrogate (about {needed}): chains start at the mode of {rows} rows and decide about rows; {would}"
+                ),
+            }
+        }
+        Remark::Told(words) => words.clone(),
     }
 }
 

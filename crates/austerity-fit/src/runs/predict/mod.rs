@@ -116,7 +116,7 @@ pub fn table(
     let draws = Draws::read(&folder, &run, most_draws, seed)?;
     let family = run.plan.model.family;
     survival::check(family, survival)?;
-    let new = NewRows::new(rows, &run.plan.recipe, family.kind(), false);
+    let new = NewRows::new(rows, &run.plan.recipe, family.kind(), false)?;
     let predictor = Predictor::new(
         family,
         &draws,
@@ -181,7 +181,7 @@ impl Task<'_> {
         let opening = OpenOptions { threads: Some(threads), ..OpenOptions::default() };
         let source = open_with(&self.options.data, &opening)?;
         let (family, recipe) = (self.run.plan.model.family, &self.run.plan.recipe);
-        let new = NewRows::new(&source, recipe, family.kind(), scored);
+        let new = NewRows::new(&source, recipe, family.kind(), scored)?;
         let probability = family.kind() == ResponseKind::CountOfTrials && !new.has_trials();
         let predictor = Predictor::new(family, self.draws, self.options.interval, probability);
         let times = &self.options.survival;

@@ -17,9 +17,9 @@ use austerity_glm::{Regions, WeighedMode};
 use austerity_io::run::DrawsReader;
 use serde_json::{Value, json};
 
-use super::summaries;
 use crate::fit::crossing::{CrossedMode, CrossingRecord};
 use crate::output::Failure;
+use crate::runs::summaries;
 
 /// Parameters that labels are made of.
 const TELLING: usize = 8;

@@ -7,12 +7,13 @@ use austerity::run::{Counters, UNBOUNDED};
 use austerity_glm::proposal::StoredProposal;
 use austerity_io::text::printable;
 
-use super::{Overview, RunFile};
+use super::Overview;
 use crate::fit::budget::BudgetPlan;
 use crate::fit::healing::Healed;
 use crate::fit::progress::duration;
 use crate::report::count;
 use crate::request::{Dialect, Keyword};
+use crate::runs::RunFile;
 
 /// What to do where more draws are no remedy.
 const NOT_LONGER: &str =
@@ -57,7 +58,7 @@ impl Overview {
         said.extend(self.realized().filter(|_| self.draws > 0));
         said.extend(self.run.plan.budget.as_ref().filter(|_| self.draws > 0).map(BudgetPlan::outcome));
         said.extend(self.audits());
-        said.extend(self.verdict.remarks.iter().cloned());
+        said.extend(self.verdict.remarks.iter().map(ToString::to_string));
         said.iter_mut().for_each(|text| *text = printable(text).into_owned());
         said
     }

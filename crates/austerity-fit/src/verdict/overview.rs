@@ -4,17 +4,20 @@ use std::path::PathBuf;
 
 use austerity::diagnostics::Summary;
 use austerity::run::{Counters, Evidence, Hazard, Reason, Verdict, stuck};
+use austerity_io::coding::TermNames;
 use austerity_io::run::DrawsReader;
 use austerity_io::text::printable;
 use serde_json::{Value, json};
 
 use super::crossing::CrossingFinding;
 use super::tails::{self, TailFinding};
-use super::{Folder, RunFile, Saved, Standing, about, checks, scales, sentences, summaries};
+use super::{checks, sentences};
 use crate::fit::budget::BudgetPlan;
 use crate::fit::healing::Healed;
+use crate::fit::plan::words;
 use crate::output::Failure;
 use crate::request::Dialect;
+use crate::runs::{Folder, RunFile, Saved, Standing, about, scales, summaries};
 use crate::table::table;
 
 /// What is known of a run.
@@ -78,13 +81,13 @@ impl Overview {
         noted(&mut verdict, &run, &saved, (&counters, dialect));
         verdict
             .remarks
-            .extend(crossing.as_ref().filter(|found| found.passed()).map(CrossingFinding::sentence));
+            .extend(crossing.as_ref().filter(|found| found.passed()).map(|found| found.sentence().into()));
         let stored_every = reader.stored_every();
         if let Some(storage) = run.plan.storage.as_ref().filter(|_| stored_every > 1) {
             let made = saved.drawn().into_iter().min().filter(|_| run.merged.is_empty());
-            verdict.remarks.push(storage.sentence(stored_every, made, dialect));
+            verdict.remarks.push(storage.sentence(stored_every, made, dialect).into());
         }
-        verdict.remarks.extend(summaries::remark(&reader));
+        verdict.remarks.extend(summaries::remark(&reader).map(Reason::Told));
         standing.told(&mut verdict);
         let path = folder.path().into();
         Ok(Self {
@@ -167,7 +170,7 @@ impl Overview {
             "trusted": self.verdict.trusted(),
             "reasons": self.verdict.reasons,
             "checks": checks::of(self),
-            "remarks": self.run.plan.remarks().iter().chain(&self.verdict.remarks).collect::<Vec<_>>(),
+            "remarks": self.remarks(),
             "chains": self.run.plan.settings.chains,
             "draws": self.draws,
             "seed": self.run.plan.settings.seed,
@@ -176,7 +179,7 @@ impl Overview {
             "family": self.run.plan.model.family,
             "ended": self.saved.ended,
             "rule": self.run.plan.settings.rule,
-            "proposal": self.run.plan.proposal,
+            "proposal": words::proposal(&self.run.plan.proposal),
             "prediction": self.run.plan.decision.prediction,
             "budget": self.run.plan.budget.as_ref().map(BudgetPlan::json),
             "audit": audit,
@@ -186,17 +189,34 @@ impl Overview {
         })
     }
 
+    /// What is worth knowing beside the verdict: of the data, the posterior and the draws.
+    fn remarks(&self) -> Vec<String> {
+        let mut all = self.run.plan.remarks();
+        all.extend(self.verdict.remarks.iter().map(ToString::to_string));
+        all
+    }
+
     /// The tables: on the original scale of the columns and, where they were standardised, on that scale too.
     #[must_use]
     pub fn tables(&self) -> String {
-        let original = numbers(&self.summary);
+        self.tables_by(&[])
+    }
+
+    /// The same with the coefficients below the names of these terms.
+    pub(crate) fn tables_by(&self, terms: &[TermNames]) -> String {
+        let original = numbers(&self.summary, terms);
         if self.standardized.is_empty() {
             return original;
         }
         format!(
             "On the original scale of the columns:\n{original}\nOn the scale of standardised columns:\n{}",
-            numbers(&self.standardized)
+            numbers(&self.standardized, terms)
         )
+    }
+
+    /// The terms of the model with the names of their coefficients, the intercept among them.
+    pub fn terms(&self) -> Result<Vec<TermNames>, Failure> {
+        Ok(self.run.plan.recipe.term_names()?)
     }
 
     /// What was checked, with its figures, and what was not.
@@ -212,11 +232,23 @@ impl Overview {
     }
 }
 
-/// One line per parameter.
-fn numbers(summary: &[Summary]) -> String {
+/// One line per parameter; a term with several coefficients has a line before them.
+fn numbers(summary: &[Summary], terms: &[TermNames]) -> String {
     let mut numbers =
         table(&["", "mean", "sd", "2.5 %", "50 %", "97.5 %", "MCSE", "ESS bulk", "ESS tail", "R-hat"]);
+    let mut open: Option<&TermNames> = None;
     for s in summary {
+        let several = |term: &&TermNames| term.coefficients.len() > 1 && term.coefficients.contains(&s.name);
+        let term = terms.iter().find(several);
+        if let Some(term) = term.filter(|term| open != Some(*term)) {
+            numbers.add_row([format!(
+                "{} ({} coefficients)",
+                printable(&term.term),
+                term.coefficients.len()
+            )]);
+        }
+        open = term;
+        let indent = if term.is_some() { "  " } else { "" };
         // Without a standard deviation the quantiles have a scale.
         let spread = if s.sd.is_finite() { s.sd } else { 0.25 * (s.q975 - s.q025) };
         let digits = decimals(s.mcse_mean, spread);
@@ -225,7 +257,7 @@ fn numbers(summary: &[Summary]) -> String {
         let rhat = if s.rhat.is_finite() { format!("{:.3}", s.rhat) } else { "–".into() };
         let mcse = if s.mcse_mean.is_finite() { format!("{:.1e}", s.mcse_mean) } else { "–".into() };
         numbers.add_row([
-            printable(&s.name).into_owned(),
+            format!("{indent}{}", printable(&s.name)),
             value(s.mean),
             value(s.sd),
             value(s.q025),
@@ -286,9 +318,11 @@ fn noted(verdict: &mut Verdict, run: &RunFile, saved: &Saved, (counters, dialect
         !matches!(hazard, Hazard::OneResponse { .. })
             && !verdict.reasons.contains(&Reason::Hazard((*hazard).clone()))
     };
-    let hazards: Vec<String> = run.plan.model.hazards.iter().filter(told).map(ToString::to_string).collect();
-    verdict.remarks.extend(hazards.into_iter().chain(sentences::remarks(run, counters, dialect)));
-    verdict.remarks.extend(tails::sentence(&run.plan.model.tails));
+    let hazards: Vec<Reason> =
+        run.plan.model.hazards.iter().filter(told).cloned().map(Reason::Hazard).collect();
+    let told =
+        sentences::remarks(run, counters, dialect).into_iter().chain(tails::sentence(&run.plan.model.tails));
+    verdict.remarks.extend(hazards.into_iter().chain(told.map(Reason::Told)));
 }
 
 impl Standing {
@@ -296,9 +330,9 @@ impl Standing {
     fn told(self, verdict: &mut Verdict) {
         match self {
             Self::Newest => {}
-            Self::Before(why) => verdict.remarks.push(format!(
+            Self::Before(why) => verdict.remarks.push(Reason::Told(format!(
                 "The newest checkpoint cannot be read ({why}). Costs and counts are those of the checkpoint before it."
-            )),
+            ))),
             Self::Lost(why) => {
                 verdict.reasons.clear();
                 verdict.reasons.push(Reason::Told(format!(

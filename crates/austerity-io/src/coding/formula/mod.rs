@@ -1,0 +1,145 @@
+//! Formulas as codings of a table: what is learnt of the data, and the columns that follow from it.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `mod` | [`FormulaRecipe`]: what was learnt, as plain data; a formula as options of a coding |
+//! | `learn` | the passes over the table that find levels, means and knots |
+//! | `sheet` | which columns there are, and what each is made of |
+//! | `values` | their values in some rows |
+//! | `rank` | whether columns repeat each other |
+//!
+//! A formula becomes computed columns of the table ([`Source::derived`]), and these are coded, loaded, converted and predicted like any
+//! others. A block of terms with levels alone is one column of level places; it is stored as a factor or as 0/1 columns, whichever
+//! suits its size. Nothing of the length of the data is kept.
+//!
+//! **Standardisation** changes columns of numbers, products of numbers with few levels included; columns of levels stay.
+
+mod learn;
+mod rank;
+mod sheet;
+mod values;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use austerity_formula::{Arithmetic, Basis, Factor, Formula, Problem, ResponseRole, Spline};
+use serde::{Deserialize, Serialize};
+
+pub use rank::check_rank;
+
+use super::CodingOptions;
+use crate::error::{Error, Result};
+use crate::table::{ColumnKind, Source};
+use sheet::Sheet;
+
+/// What was learnt of a factor of a formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Learnt {
+    /// Its levels, in order.
+    Levels(Vec<String>),
+    /// What its numbers become.
+    Basis(Basis),
+}
+
+/// A formula and what was learnt of the data: enough to make the same columns of other rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FormulaRecipe {
+    /// The formula, as it was written.
+    pub text: String,
+    /// The columns of the table, where the formula has a `.`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// What was learnt of every factor, in the order in which the formula names them.
+    pub factors: Vec<Learnt>,
+}
+
+/// A term of a formula and the coefficients that it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermNames {
+    /// The term, such as `distance:C(carrier)`.
+    pub term: String,
+    /// Names of its coefficients, in order.
+    pub coefficients: Vec<String>,
+}
+
+impl FormulaRecipe {
+    /// A table with the columns of this formula beside those it has. What the formula explains, and weights, may be missing.
+    pub(super) fn over(&self, source: &Source) -> Result<Source> {
+        let sheet = Sheet::new(self.clone(), source.path())?;
+        let columns = sheet.columns_over(source)?;
+        Ok(source.derived(columns, Arc::new(sheet)))
+    }
+
+    /// The terms with their coefficients, the intercept included.
+    pub(super) fn terms(&self) -> Result<Vec<TermNames>> {
+        Ok(Sheet::new(self.clone(), Path::new("the recipe"))?.terms())
+    }
+
+    /// Names of the factors whose columns add up to 1.
+    fn splines_that_add_up(&self) -> Vec<String> {
+        let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        let formula = Formula::parse(&self.text).and_then(|formula| formula.expand(&columns));
+        let factors = formula.map(|formula| formula.factors).unwrap_or_default();
+        let is_natural =
+            |factor: &&Factor| matches!(factor, Factor::Spline { kind: Spline::NaturalCubic, .. });
+        factors.iter().filter(is_natural).map(Factor::name).collect()
+    }
+
+    /// The column of trials, where the response counts successes of trials that are a column.
+    #[must_use]
+    pub fn trials_column(&self) -> Option<String> {
+        let formula = Formula::parse(&self.text).and_then(|formula| formula.expand(&[])).ok()?;
+        match formula.response.role {
+            ResponseRole::Trials(Arithmetic::Column(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The columns of a table that new rows must have, the trials not among them.
+    pub(super) fn inputs(&self) -> Result<Vec<String>> {
+        Ok(Sheet::new(self.clone(), Path::new("the recipe"))?.needed())
+    }
+}
+
+/// Whether the response of a formula counts successes of trials.
+pub fn has_trials(file: &Path, text: &str) -> Result<bool> {
+    let formula = Formula::parse(text).and_then(|formula| formula.expand(&[])).map_err(wrong(file))?;
+    Ok(matches!(formula.response.role, ResponseRole::Trials(_)))
+}
+
+/// A formula that cannot be used with a file, to be used in `map_err`.
+fn wrong(file: &Path) -> impl FnOnce(austerity_formula::Error) -> Error {
+    move |source| Error::Formula { file: file.into(), source: Box::new(source) }
+}
+
+/// Learns a formula from a table: its computed columns as a source, and the roles that they play.
+pub(crate) fn prepare(
+    source: &Source,
+    options: &CodingOptions,
+    text: &str,
+) -> Result<(Source, FormulaRecipe, CodingOptions)> {
+    let (recipe, notes) = learn::learn(source, text)?;
+    let sheet = Sheet::new(recipe.clone(), source.path())?;
+    let options = sheet.roles(options);
+    let columns: Vec<(String, ColumnKind)> = sheet.columns_over(source)?;
+    let mut derived = source.derived(columns, Arc::new(sheet));
+    derived.note(notes);
+    Ok((derived, recipe, options))
+}
+
+/// The terms of a formula, expanded for a table with these columns; refuses what no model can fit.
+fn expanded(file: &Path, text: &str, columns: &[String]) -> Result<austerity_formula::Expanded> {
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let formula = Formula::parse(text).and_then(|formula| formula.expand(&columns)).map_err(wrong(file))?;
+    if let Some(group) = formula.groups.first() {
+        let by = group.by.first().map_or("", String::as_str);
+        return Err(wrong(file)(formula.error_at(by, Problem::Groups)));
+    }
+    if let ResponseRole::Event(event) = &formula.response.role {
+        let mut named = None;
+        event.visit_columns(&mut |name| named = named.or(Some(name)));
+        return Err(wrong(file)(formula.error_at(named.unwrap_or(""), Problem::Event)));
+    }
+    Ok(formula)
+}
