@@ -249,8 +249,13 @@ impl Estimate {
     #[must_use]
     pub fn words(&self) -> String {
         let label = if self.label.is_empty() { String::new() } else { format!("{}: ", self.label) };
+        if !self.value.is_finite() {
+            return format!("{label}not measured");
+        }
         let number = number(self.value);
-        if self.error == 0.0 {
+        if !self.error.is_finite() {
+            format!("{label}{number}, its error unknown")
+        } else if self.error == 0.0 {
             format!("{label}{number}")
         } else if self.ratio {
             format!("{label}{number} (± {:.0} %)", 100.0 * self.error)

@@ -176,7 +176,7 @@ pub fn risk_ratio(
 pub(crate) mod tests {
     use super::*;
 
-    /// A curve whose risk is `level` over the time, of ten chains with an error of 5 %.
+    /// A curve whose risk is `level` over the time, of ten chains with an error of 2 %.
     pub(crate) fn falling(level: f64, bias: f64) -> Vec<Point> {
         (0..8).map(|i| 2f64.powi(i)).map(|time| planted(time, level / time, bias)).collect()
     }
@@ -188,7 +188,7 @@ pub(crate) mod tests {
             total,
             bias_squared: bias,
             variance,
-            standard_error: 0.05 * total,
+            standard_error: 0.02 * total,
             share_error: 0.05,
             chains: 10,
         };
@@ -199,7 +199,7 @@ pub(crate) mod tests {
     fn curves_are_compared_where_both_have_spent_the_same() {
         let (slow, fast) = (falling(8.0, 0.0), falling(2.0, 0.0));
         let ratio = risk_ratio("", (&slow, &fast), (Along::Seconds, 48.0)).unwrap();
-        assert!((ratio.value - 4.0).abs() < 1e-9 && (ratio.error - 0.05 * 2f64.sqrt()).abs() < 1e-9);
+        assert!((ratio.value - 4.0).abs() < 1e-9 && (ratio.error - 0.02 * 2f64.sqrt()).abs() < 1e-9);
         assert!(risk_ratio("", (&slow, &fast), (Along::Seconds, 0.5)).is_none());
         assert!(risk_ratio("", (&slow, &fast), (Along::Seconds, 129.0)).is_none());
         let textbook = Textbook { slower: 2.0, evaluations: 4e3 }.curve(&fast);

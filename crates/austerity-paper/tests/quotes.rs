@@ -3,7 +3,7 @@
 //! The source is looked for beside the data sets (`AUSTERITY_DATA/../paper`) and beside the project (`../shared/paper`); without it the comparison
 //! is skipped with a message. Both sides are normalised in the same way: Greek letters and relations are written as characters, other
 //! commands lose their name and keep their argument (references and labels lose both), and dollars, braces, sub- and superscripts, accents, quotation marks, tildes and
-//! all white space go. "…" in a quote stands for words left out: the parts must follow each other within 1,500 characters.
+//! all white space go. "…" in a quote stands for words left out: the parts must follow each other within 4,000 characters.
 
 use std::path::PathBuf;
 
@@ -105,7 +105,7 @@ fn found(quote: &str, text: &str) -> bool {
     text.match_indices(first.as_str()).any(|(place, _)| {
         let mut at = place + first.len();
         rest.iter().all(|part| {
-            let mut end = (at + 1_500).min(text.len());
+            let mut end = (at + 4_000).min(text.len());
             while !text.is_char_boundary(end) {
                 end -= 1;
             }

@@ -256,7 +256,11 @@ mod tests {
     #[test]
     fn planted_data_make_every_claim_come_out_both_ways() {
         let good = arms(|e| if e == 0.1 { 0.1 } else { 1.0 }, |e| if e == 0.2 { 1.0 } else { 0.0 }, 3.0);
-        let bad = arms(|e| if e == 0.0 { 0.1 } else { 1.0 }, |e| if e == 0.2 { 0.0 } else { 9.0 }, 0.01);
+        let bad = arms(
+            |e| if e == 0.0 { 0.1 } else { 1.0 },
+            |e| if e == 0.0 || e == 0.2 { 0.0 } else { 9.0 },
+            0.01,
+        );
         let mut checks = Vec::new();
         for (arms, rows) in [(&good, 19_500_000), (&bad, 1_000)] {
             checks.extend(risk(arms, true));

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use austerity::kernel::{Kernel as _, Metropolis};
+use austerity::model::Model as _;
 use austerity::population::BlockOrder;
 use austerity::proposal::RandomWalk;
 use austerity::rng::Streams;

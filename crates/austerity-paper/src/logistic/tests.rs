@@ -108,11 +108,13 @@ fn planted_data_make_every_claim_come_out_both_ways() {
     let textbook = Textbook { slower: 1.5, evaluations: 2e3 };
     let mut checks = Vec::new();
     let exact_or = |exact: f64, test: f64| move |epsilon: f64| if epsilon == 0.0 { exact } else { test };
-    let falling = planted(|epsilon| 16f64.powf(-10.0 * epsilon), |_| 0.0);
-    let rising = planted(|epsilon| 16f64.powf(10.0 * epsilon), |_| 9.0);
+    let falling = planted(|epsilon| 16f64.powf(-30.0 * epsilon), |_| 0.0);
+    let rising = planted(|epsilon| 16f64.powf(30.0 * epsilon), |_| 9.0);
     let worse = planted(exact_or(1.0, 8.0), |_| 9.0);
     let better = planted(exact_or(8.0, 1.0), |_| 0.0);
-    for curves in [&falling, &rising, &worse, &better] {
+    let poor = planted(exact_or(1.0, 8.0), |_| 0.0);
+    let biased = planted(|_| 1.0, exact_or(0.0, 9.0));
+    for curves in [&falling, &rising, &worse, &better, &poor, &biased] {
         for start in Start::BOTH {
             for quantity in Quantity::BOTH {
                 checks.extend(claims::about(start, quantity, curves, textbook).concat());
