@@ -66,13 +66,13 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
     } else {
         say(format!("{}: figures, claims and verdicts side by side.", index.display()))?;
     }
-    options.compare.as_ref().map_or(Ok(()), |published| against(published, &options.out))
+    options.compare.as_ref().map_or(Ok(()), |published| against((published, &options.out), common.json))
 }
 
-/// Compares what was found with a published run: contradictions are failures.
-fn against(published: &Path, new: &Path) -> Result<(), Failure> {
+/// Compares what was found with a published run: contradictions are failures. Beside JSON nothing is printed.
+fn against((published, new): (&Path, &Path), quiet: bool) -> Result<(), Failure> {
     let found = compare(published, new).map_err(Failure::other)?;
-    for line in found.missing.iter().chain(&found.apart) {
+    for line in found.missing.iter().chain(&found.apart).filter(|_| !quiet) {
         say(line)?;
     }
     let counts = format!(
@@ -84,7 +84,7 @@ fn against(published: &Path, new: &Path) -> Result<(), Failure> {
         found.apart.len()
     );
     if found.contradictions.is_empty() {
-        return say(counts);
+        return if quiet { Ok(()) } else { say(counts) };
     }
     let words = format!("{counts}\n{}", found.contradictions.join("\n"));
     Err(Failure::other(Error::Contradicted(words)))
