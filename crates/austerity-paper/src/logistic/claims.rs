@@ -5,6 +5,7 @@
 
 use super::chains::{Curves, Family, Quantity, Start, label};
 use super::measure::Measured;
+use super::stuck::{self, Found};
 use super::{EPSILONS, Plan};
 use crate::claim::{Band, Claim, Estimate, Over, Source};
 use crate::curves::{Along, Comparison, Point, Textbook, comparisons, point_at, reached, risk_ratio};
@@ -161,7 +162,42 @@ const ACCEPTANCE: Claim = Claim {
     partner: "predictions 0.1 too large",
 };
 
+const STUCK: Claim = Claim {
+    name: "unbiased estimates get stuck",
+    source: Source::Paper,
+    place: "section 4",
+    quote: "have very high variance for large datasets. Because of this, once we get a very high estimate of the likelihood, almost all proposed moves \
+            are rejected and the algorithm gets stuck",
+    says: "Of batches of m = 512 rows and of an eighth of the data; \"almost all\" is read as nine of ten of those that exact decisions take.",
+    quantity: "acceptance of pseudo-marginal chains over that of exact ones, both estimators",
+    band: Band::Below(0.1),
+    over: Over::Every,
+    partner: "planted chains that accept as exact ones do",
+};
+const LONGEST: Claim = Claim {
+    name: "how long they are stuck",
+    says: "",
+    quantity: "longest run of rejections over the steps of a chain, both estimators",
+    band: Band::Above(0.1),
+    partner: "planted chains that accept as exact ones do",
+    ..STUCK
+};
+const UNSTUCK: Claim = Claim {
+    name: "a surrogate sets them free",
+    source: Source::Own,
+    place: "after section 4",
+    quote: "",
+    says: "The variance of an estimate is that of the differences it is made of; what a second-order expansion leaves of them is small.",
+    quantity: "acceptance of pseudo-marginal chains on the residuals of a surrogate over that of exact ones, both estimators",
+    band: Band::Above(0.9),
+    over: Over::Every,
+    partner: "planted chains that are stuck",
+};
+
 pub(crate) const CLAIMS: &[Claim] = &[
+    STUCK,
+    LONGEST,
+    UNSTUCK,
     BURN_IN,
     ORDER,
     MINIMUM,
@@ -361,4 +397,20 @@ pub(super) fn theory(measured: &[Measured], plan: &Plan) -> Vec<Check> {
 pub(super) fn variance(ratios: &[(f64, Vec<f64>)]) -> Check {
     let one = |(epsilon, values): &(f64, Vec<f64>)| Estimate::mean(label(*epsilon), values);
     Check::of(&VARIANCE, ratios.iter().map(one).collect())
+}
+
+/// Pseudo-marginal chains against the acceptance of exact ones.
+pub(super) fn stuck(found: &[Found], exact: f64) -> Vec<Check> {
+    let whole = found.iter().map(|one| one.rows).fold(0.0, f64::max);
+    let plain = || found.iter().filter(|one| !one.name.contains("surrogate") && one.rows < whole);
+    let freed = found.iter().filter(|one| one.name.contains("surrogate"));
+    let over = |one: &Found| {
+        let rate = stuck::acceptance(one);
+        Estimate { value: rate.value / exact, error: rate.error.max(1e-4) / exact, ..rate }
+    };
+    vec![
+        Check::of(&STUCK, plain().map(over).collect()),
+        Check::of(&LONGEST, plain().map(stuck::longest).collect()),
+        Check::of(&UNSTUCK, freed.map(over).collect()),
+    ]
 }

@@ -7,6 +7,7 @@
 //! | `chains` | exact and approximate chains from a cold start and from the posterior |
 //! | `measure` | what the chains have cost and sampled, beside what the theory predicts |
 //! | `spread` | the variance of a chain's mean against σ²τ/T |
+//! | `stuck` | pseudo-marginal chains, which get stuck (section 4) |
 //! | `claims` | the paper's claims and what became of them |
 //! | `picture` | figures and tables |
 //!
@@ -21,6 +22,7 @@ mod measure;
 mod picture;
 mod problem;
 mod spread;
+mod stuck;
 mod truth;
 
 #[cfg(test)]
@@ -59,6 +61,8 @@ struct Plan {
     every: u64,
     /// m.
     first_look: usize,
+    /// Steps of each pseudo-marginal chain.
+    stuck_steps: u64,
     /// Chains, warm-up and draws per chain of the ground truth.
     truth: (u32, u64, u64),
 }
@@ -71,6 +75,7 @@ impl Plan {
             chains: size.pick(6, 10, 10),
             every: 10,
             first_look: 512,
+            stuck_steps: size.pick(200, 600, 5_000),
             truth: size.pick((4, 200, 500), (8, 300, 2500), (8, 500, 40_000)),
         }
     }
@@ -112,6 +117,8 @@ fn run_on(context: &Context, problem: &Problem, plan: &Plan) -> Result<Outcome> 
             *check = check.clone().undecided_if(true, "The paper's data are missing.");
         }
     }
+    let (section, stuck) = stuck::run(context, problem, &truth, (plan, measured[0].acceptance))?;
+    sections.push(section);
     let (figure, ratios) = spread::measure(&traces);
     sections.push(Section {
         title: "The variance of a chain's mean".into(),
@@ -132,7 +139,7 @@ fn run_on(context: &Context, problem: &Problem, plan: &Plan) -> Result<Outcome> 
         }),
         numbers: json!({ "truth": truth.numbers(), "rules": measured, "uncached_steps_per_second": uncached }),
         sections,
-        tables: vec![risks, picture::rule_table(&measured)],
+        tables: vec![risks, picture::rule_table(&measured), stuck],
     })
 }
 

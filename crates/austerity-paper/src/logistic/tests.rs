@@ -13,8 +13,15 @@ fn a_small_run_has_every_figure_table_and_claim() {
     let observer = |stage: &Stage| assert!((0.0..=1.0).contains(&stage.done));
     let context = Context::new(Size::Quick, 3, &folder, &observer).threads(2);
     let problem = Problem::generate(700, 30, 6, 3).unwrap();
-    let plan =
-        Plan { exact_steps: None, seconds: 0.02, chains: 3, every: 2, first_look: 64, truth: (3, 100, 200) };
+    let plan = Plan {
+        exact_steps: None,
+        seconds: 0.02,
+        chains: 3,
+        every: 2,
+        first_look: 64,
+        stuck_steps: 20,
+        truth: (3, 100, 200),
+    };
     let outcome = run_on(&context, &problem, &plan).unwrap();
 
     let figures: HashSet<&str> = outcome
@@ -31,7 +38,7 @@ fn a_small_run_has_every_figure_table_and_claim() {
     {
         assert!(figures.contains(name), "{name} is missing among {figures:?}");
     }
-    assert_eq!(figures.len(), 12);
+    assert_eq!(figures.len(), 13);
 
     let ids: HashSet<String> = outcome.checks().map(crate::Check::id).collect();
     assert_eq!(ids.len(), outcome.checks().count(), "claims must differ: {ids:?}");
@@ -41,7 +48,7 @@ fn a_small_run_has_every_figure_table_and_claim() {
     for check in outcome.checks() {
         assert!(!check.measured.contains("NaN") && !check.measured.contains("inf "), "{check:?}");
     }
-    let [risk, rules] = &outcome.tables[..] else { panic!("two tables") };
+    let [risk, rules, _] = &outcome.tables[..] else { panic!("three tables") };
     assert!(risk.rows.len() >= 2 * 2 * 5 * 15, "{}", risk.rows.len());
     assert_eq!(rules.rows.len(), 5);
     for cell in risk.rows.iter().chain(&rules.rows).flatten() {
@@ -64,8 +71,15 @@ fn the_truth_is_about_the_posterior_asked_for() {
     let observer = |_: &Stage| {};
     let context = Context::new(Size::Quick, 5, &folder, &observer).threads(2);
     let problem = Problem::generate(2000, 25, 4, 5).unwrap();
-    let plan =
-        Plan { exact_steps: None, seconds: 0.01, chains: 2, every: 1, first_look: 64, truth: (4, 200, 500) };
+    let plan = Plan {
+        exact_steps: None,
+        seconds: 0.01,
+        chains: 2,
+        every: 1,
+        first_look: 64,
+        stuck_steps: 20,
+        truth: (4, 200, 500),
+    };
     let truth = Truth::find(&context, &problem, &plan).unwrap();
     let mode = austerity::model::find_mode(&problem.model, &[0.0; 4]).unwrap();
     for i in 0..4 {
@@ -144,5 +158,24 @@ fn planted_data_make_every_claim_come_out_both_ways() {
     let ratios =
         |level: f64| vec![(0.0, (0..50).map(|i| level * (1.0 + 0.2 * f64::from(i % 5 - 2))).collect())];
     checks.extend([claims::variance(&ratios(1.0)), claims::variance(&ratios(2.0))]);
+    let chain = |accepted: u64, longest: u64| austerity_models::pseudo_marginal::Rejections {
+        steps: 1_000,
+        accepted,
+        longest,
+        ..Default::default()
+    };
+    let kind = |name: &str, rows: f64, accepted: u64, longest: u64| stuck::Found {
+        name: name.into(),
+        rows,
+        chains: vec![chain(accepted, longest), chain(accepted + 1, longest + 1), chain(accepted, longest)],
+    };
+    for (plain, freed, longest) in [(2, 498, 900), (498, 2, 10)] {
+        let found = [
+            kind("Poisson", 512.0, plain, longest),
+            kind("Poisson", 6_112.0, 400, 20),
+            kind("Poisson, surrogate", 512.0, freed, 10),
+        ];
+        checks.extend(claims::stuck(&found, 0.5));
+    }
     crate::claim::tests::both_ways(CLAIMS, &checks);
 }
