@@ -1,10 +1,11 @@
 //! `austerity reproduce`: the paper's experiments, and what became of its claims.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use austerity_paper::{Context, EXPERIMENTS, Outcome, Size, Stage, Verdict, write};
+use austerity_paper::compare::compare;
+use austerity_paper::{Context, EXPERIMENTS, Error, Outcome, Size, Stage, Verdict, write};
 use serde_json::json;
 
 use crate::arguments::ReproduceOptions;
@@ -45,6 +46,7 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
         write::write(&options.out, experiment.name, &outcome, &context, seconds).map_err(Failure::other)?;
         // After each, so that a stop leaves an index of what is there.
         write::index(&options.out).map_err(Failure::other)?;
+        context.ended(experiment.name).map_err(Failure::other)?;
         if let Ok(mut line) = line.lock() {
             line.clear();
         }
@@ -60,9 +62,32 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
     }
     let index = options.out.join("index.html");
     if common.json {
-        return print_json(&json!({ "index": index, "experiments": reports }));
+        print_json(&json!({ "index": index, "experiments": reports }))?;
+    } else {
+        say(format!("{}: figures, claims and verdicts side by side.", index.display()))?;
     }
-    say(format!("{}: figures, claims and verdicts side by side.", index.display()))
+    options.compare.as_ref().map_or(Ok(()), |published| against((published, &options.out), common.json))
+}
+
+/// Compares what was found with a published run: contradictions are failures. Beside JSON nothing is printed.
+fn against((published, new): (&Path, &Path), quiet: bool) -> Result<(), Failure> {
+    let found = compare(published, new).map_err(Failure::other)?;
+    for line in found.missing.iter().chain(&found.apart).filter(|_| !quiet) {
+        say(line)?;
+    }
+    let counts = format!(
+        "{} claims as published in {}, {} undecided in one of the runs, {} contradicted, {} numbers more than four standard errors apart",
+        found.same,
+        published.display(),
+        found.undecided,
+        found.contradictions.len(),
+        found.apart.len()
+    );
+    if found.contradictions.is_empty() {
+        return if quiet { Ok(()) } else { say(counts) };
+    }
+    let words = format!("{counts}\n{}", found.contradictions.join("\n"));
+    Err(Failure::other(Error::Contradicted(words)))
 }
 
 /// Where to look for data: what was named, else beside the working directory.
@@ -87,11 +112,11 @@ fn verdicts(name: &str, outcome: &Outcome, seconds: f64) -> String {
     let mut lines = vec![format!("{name}: {} ({seconds:.0} s)", outcome.title)];
     lines.extend(outcome.checks().map(|check| {
         let word = match check.verdict {
-            Verdict::Holds => "holds  ",
-            Verdict::Differs => "DIFFERS",
-            Verdict::Unclear => "unclear",
+            Verdict::Holds => "holds    ",
+            Verdict::Differs => "DIFFERS  ",
+            Verdict::Undecided => "undecided",
         };
-        format!("  {word}  {}: {} (wanted: {})", check.name, check.measured, check.wanted)
+        format!("  {word}  {}: {} (wanted: {})", check.id(), check.measured, check.wanted)
     }));
     lines.join("\n")
 }

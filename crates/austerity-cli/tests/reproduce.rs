@@ -16,10 +16,10 @@ fn an_experiment_leaves_figures_tables_numbers_and_a_page() {
     let checks = report["experiments"][0]["checks"].as_array().unwrap();
     assert!(!checks.is_empty());
     for check in checks {
-        for field in ["name", "claim", "measured", "wanted"] {
+        for field in ["name", "source", "place", "measured", "wanted", "test", "partner"] {
             assert!(!check[field].as_str().unwrap().is_empty(), "{check}");
         }
-        assert!(["holds", "differs", "unclear"].contains(&check["verdict"].as_str().unwrap()));
+        assert!(["holds", "differs", "undecided"].contains(&check["verdict"].as_str().unwrap()));
     }
     let files = |folder: &str, ending: &str| {
         let entries = fs::read_dir(scratch.at("paper/theory").join(folder)).unwrap();
@@ -36,6 +36,9 @@ fn an_experiment_leaves_figures_tables_numbers_and_a_page() {
     assert!(index.contains("theory/index.html"));
     let page = fs::read_to_string(scratch.at("paper/theory/index.html")).unwrap();
     assert!(page.contains("<svg") && !page.contains("<script") && !page.contains("NaN"));
+    // The same run again is borne out by itself.
+    let told = scratch.run("reproduce theory --quick --out paper --seed 3 --compare paper");
+    assert!(text(&told.stdout).contains("0 contradicted"), "{told:?}");
 }
 
 #[test]

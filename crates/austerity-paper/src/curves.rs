@@ -1,7 +1,7 @@
 //! Risk curves of several chains: mean squared error of their running means against a truth, split into bias² and variance.
 
+use crate::claim::Estimate;
 use crate::risk::{Risk, risk};
-
 use crate::trajectory::Trajectory;
 
 /// One point of a risk curve.
@@ -41,4 +41,174 @@ pub fn risk_curve(chains: &[Trajectory], from: usize, truth: &[f64], scale: &[f6
             }
         })
         .collect()
+}
+
+/// What a chain has spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// CPU seconds.
+    Seconds,
+    /// Likelihood evaluations.
+    Evaluations,
+}
+
+impl Along {
+    /// The value at a point.
+    #[must_use]
+    pub fn of(self, point: &Point) -> f64 {
+        match self {
+            Self::Seconds => point.seconds,
+            Self::Evaluations => point.evaluations,
+        }
+    }
+
+    /// What a page calls it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Seconds => "CPU time",
+            Self::Evaluations => "evaluations",
+        }
+    }
+}
+
+/// What the textbook's exact loop, which evaluates both states on every row, takes over our exact rule. It makes the same decisions, so
+/// its curve is ours with other clocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Textbook {
+    /// CPU time of a step over that of ours.
+    pub slower: f64,
+    /// Evaluations of a step.
+    pub evaluations: f64,
+}
+
+impl Textbook {
+    /// The curve of the textbook's loop.
+    #[must_use]
+    pub fn curve(&self, exact: &[Point]) -> Vec<Point> {
+        let moved = |point: &Point| Point {
+            seconds: point.seconds * self.slower,
+            evaluations: point.steps * self.evaluations,
+            ..*point
+        };
+        exact.iter().map(moved).collect()
+    }
+}
+
+/// What tests are held against, and what both may spend.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// "CPU time, textbook exact".
+    pub name: String,
+    /// What is spent.
+    pub along: Along,
+    /// The curve of the exact rule.
+    pub exact: Vec<Point>,
+}
+
+/// Our exact rule and the textbook's loop, along both axes; only ours where they are the same.
+#[must_use]
+pub fn comparisons(exact: &[Point], textbook: Option<Textbook>) -> Vec<Comparison> {
+    let rules = [
+        ("our exact rule", Some(exact.to_vec())),
+        ("the textbook's loop", textbook.map(|rule| rule.curve(exact))),
+    ];
+    let rules: Vec<_> = rules.into_iter().filter_map(|(name, curve)| Some((name, curve?))).collect();
+    [Along::Seconds, Along::Evaluations]
+        .into_iter()
+        .flat_map(|along| {
+            rules.iter().map(move |(name, exact)| Comparison {
+                name: format!("{}, against {name}", along.words()),
+                along,
+                exact: exact.clone(),
+            })
+        })
+        .collect()
+}
+
+/// The point of a curve where it has spent `value`: logarithms between neighbours; none outside the curve.
+#[must_use]
+pub fn point_at(curve: &[Point], along: Along, value: f64) -> Option<Point> {
+    let after = curve.iter().position(|point| along.of(point) >= value)?;
+    let b = &curve[after];
+    let Some(a) = after.checked_sub(1).map(|before| &curve[before]) else {
+        return (along.of(b) <= value * (1.0 + 1e-9)).then_some(*b);
+    };
+    let (low, high) = (along.of(a).ln(), along.of(b).ln());
+    let share = if high > low { (value.ln() - low) / (high - low) } else { 1.0 };
+    let linear = |from: f64, to: f64| from + share * (to - from);
+    let power = |from: f64, to: f64| linear(from.ln(), to.ln()).exp();
+    Some(Point {
+        seconds: power(a.seconds, b.seconds),
+        evaluations: power(a.evaluations, b.evaluations),
+        steps: power(a.steps, b.steps),
+        risk: Risk {
+            total: power(a.risk.total, b.risk.total),
+            bias_squared: linear(a.risk.bias_squared, b.risk.bias_squared),
+            variance: power(a.risk.variance, b.risk.variance),
+            standard_error: power(a.risk.standard_error, b.risk.standard_error),
+            ..b.risk
+        },
+    })
+}
+
+/// The largest value that all curves have reached.
+#[must_use]
+pub fn reached<'a>(curves: impl IntoIterator<Item = &'a [Point]>, along: Along) -> Option<f64> {
+    let ends = curves.into_iter().map(|curve| curve.last().map(|point| along.of(point)));
+    ends.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
+}
+
+/// Risk of `above` over risk of `below` where both have spent `value`.
+#[must_use]
+pub fn risk_ratio(
+    label: &str,
+    (above, below): (&[Point], &[Point]),
+    (along, value): (Along, f64),
+) -> Option<Estimate> {
+    let (a, b) = (point_at(above, along, value)?.risk, point_at(below, along, value)?.risk);
+    let relative = |risk: &Risk| risk.standard_error / risk.total;
+    let freedom = a.freedom().min(b.freedom());
+    Some(Estimate::ratio(label, a.total / b.total, (relative(&a).hypot(relative(&b)), freedom)))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A curve whose risk is `level` over the time, of ten chains with an error of 2 %.
+    pub(crate) fn falling(level: f64, bias: f64) -> Vec<Point> {
+        (0..8).map(|i| 2f64.powi(i)).map(|time| planted(time, level / time, bias)).collect()
+    }
+
+    /// A point with bias² `bias`.
+    pub(crate) fn planted(time: f64, variance: f64, bias: f64) -> Point {
+        let total = variance + bias;
+        let risk = Risk {
+            total,
+            bias_squared: bias,
+            variance,
+            standard_error: 0.02 * total,
+            share_error: 0.05,
+            chains: 10,
+        };
+        Point { seconds: time, evaluations: 1e6 * time, steps: 1e3 * time, risk }
+    }
+
+    #[test]
+    fn curves_are_compared_where_both_have_spent_the_same() {
+        let (slow, fast) = (falling(8.0, 0.0), falling(2.0, 0.0));
+        let ratio = risk_ratio("", (&slow, &fast), (Along::Seconds, 48.0)).unwrap();
+        assert!((ratio.value - 4.0).abs() < 1e-9 && (ratio.error - 0.02 * 2f64.sqrt()).abs() < 1e-9);
+        assert!(risk_ratio("", (&slow, &fast), (Along::Seconds, 0.5)).is_none());
+        assert!(risk_ratio("", (&slow, &fast), (Along::Seconds, 129.0)).is_none());
+        let textbook = Textbook { slower: 2.0, evaluations: 4e3 }.curve(&fast);
+        assert_eq!(reached([&slow[..], &textbook], Along::Seconds), Some(128.0));
+        // Twice as slow: twice the risk at the same time; four times the evaluations of a step.
+        let behind = risk_ratio("", (&textbook, &fast), (Along::Seconds, 64.0)).unwrap();
+        let dear = risk_ratio("", (&textbook, &fast), (Along::Evaluations, 64e6)).unwrap();
+        assert!((behind.value - 2.0).abs() < 1e-9 && (dear.value - 4.0).abs() < 1e-9);
+        assert_eq!(comparisons(&fast, None).len(), 2);
+        assert_eq!(comparisons(&fast, Some(Textbook { slower: 1.0, evaluations: 1.0 })).len(), 4);
+    }
 }

@@ -23,8 +23,11 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A run that contradicts a published one.
+    #[error("{0}")]
+    Contradicted(String),
     /// Ctrl-C.
-    #[error("interrupted; ground truths computed so far are kept, nothing else")]
+    #[error("interrupted; ground truths and finished chains are kept: the same command goes on with them")]
     Interrupted,
 }
 

@@ -4,12 +4,14 @@
 //! | file | holds |
 //! |---|---|
 //! | [`context`] | [`Context`]: how large, which seed, where the data are, who is told of progress |
+//! | [`claim`] | [`Claim`]: whose words, what is measured, the threshold and the test, all fixed before a run |
 //! | [`outcome`] | [`Outcome`]: what an experiment found: figures, tables, [`Check`]s |
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
 //! | [`risk`] | [`Risk`](risk::Risk): mean squared error of estimates, split into bias² and variance |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`clock`] | CPU time of the calling thread |
+//! | [`compare`](mod@compare) | a new run against a published one |
 //! | [`write`](mod@write) | the folder of an experiment: SVG, CSV, JSON and a page |
 //! | [`theory`] | section 5.1, supplements A and B: the error of the test, by recursion and by simulation |
 //! | [`logistic`] | section 6.1: logistic regression on MNIST 7 against 9 by random walk |
@@ -24,7 +26,9 @@
 //! hold is a verdict, not an error.
 
 pub mod cache;
+pub mod claim;
 pub mod clock;
+pub mod compare;
 pub mod context;
 pub mod curves;
 pub mod design;
@@ -41,13 +45,15 @@ pub mod theory;
 pub mod trajectory;
 pub mod write;
 
+mod enumerated;
 mod page;
 
 pub(crate) use austerity::parallel;
 
+pub use claim::{Claim, Estimate, Source, Verdict};
 pub use context::{Context, Size, Stage};
 pub use error::{Error, Result};
-pub use outcome::{Check, Outcome, Section, Table, Verdict};
+pub use outcome::{Check, Outcome, Section, Table};
 
 /// One experiment.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +62,8 @@ pub struct Experiment {
     pub name: &'static str,
     /// One line about it.
     pub about: &'static str,
+    /// What it holds the paper to.
+    pub claims: &'static [Claim],
     /// Runs it.
     pub run: fn(&Context) -> Result<Outcome>,
 }
@@ -65,36 +73,43 @@ pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "theory",
         about: "section 5.1, supplements A and B: the error of the test, by recursion and by simulation",
+        claims: theory::CLAIMS,
         run: theory::run,
     },
     Experiment {
         name: "logistic",
         about: "section 6.1: logistic regression on MNIST 7 against 9 by random walk",
+        claims: logistic::CLAIMS,
         run: logistic::run,
     },
     Experiment {
         name: "ica",
         about: "section 6.2: independent components on the Stiefel manifold",
+        claims: ica::CLAIMS,
         run: ica::run,
     },
     Experiment {
         name: "selection",
         about: "section 6.3: variable selection in logistic regression by reversible jump",
+        claims: selection::CLAIMS,
         run: selection::run,
     },
     Experiment {
         name: "langevin",
         about: "section 6.4: Langevin dynamics with and without a test",
+        claims: langevin::CLAIMS,
         run: langevin::run,
     },
     Experiment {
         name: "design",
         about: "section 6.5: optimal sequential tests, error and data use against the target",
+        claims: design::CLAIMS,
         run: design::run,
     },
     Experiment {
         name: "gibbs",
         about: "supplement F: Gibbs sampling in a dense Markov random field",
+        claims: gibbs::CLAIMS,
         run: gibbs::run,
     },
 ];

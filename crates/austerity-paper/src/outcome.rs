@@ -3,29 +3,36 @@
 use austerity_plot::Figure;
 use serde::Serialize;
 
-/// Whether a claim of the paper was seen here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// As the paper says.
-    Holds,
-    /// Not as the paper says.
-    Differs,
-    /// The noise of this run is too large to tell, or the data of the paper are missing.
-    Unclear,
-}
+use crate::claim::{Claim, Estimate, Source, Verdict};
 
 /// One claim and what was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
-    /// A short name, unique in its experiment.
+    /// The claim's short name.
     pub name: String,
-    /// What the paper, or the theory, says.
+    /// What it is about where the claim is asked several times: a data set or a level.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+    /// Whose words it is.
+    pub source: Source,
+    /// Section, supplement or equation.
+    pub place: String,
+    /// The paper's words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+    /// What it says, in our words.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub claim: String,
+    /// The threshold, fixed before the run.
+    pub wanted: String,
+    /// How measured and wanted are compared.
+    pub test: String,
+    /// What makes it come out the other way.
+    pub partner: String,
     /// What was measured, in words a reader understands without the code.
     pub measured: String,
-    /// What had to be measured for the claim to hold.
-    pub wanted: String,
+    /// The numbers that the verdict rests on.
+    pub estimates: Vec<Estimate>,
     /// Whether it holds.
     pub verdict: Verdict,
     /// What else a reader should know, most of all where a claim does not hold.
@@ -34,34 +41,60 @@ pub struct Check {
 }
 
 impl Check {
-    /// A claim that holds or not.
-    pub fn new(
-        name: impl Into<String>,
-        claim: impl Into<String>,
-        wanted: impl Into<String>,
-        measured: impl Into<String>,
-        holds: bool,
-    ) -> Self {
+    /// A claim held against what was measured.
+    #[must_use]
+    pub fn of(claim: &Claim, estimates: Vec<Estimate>) -> Self {
+        let measured = estimates.iter().map(Estimate::words).collect::<Vec<_>>().join("; ");
         Self {
-            name: name.into(),
-            claim: claim.into(),
-            measured: measured.into(),
-            wanted: wanted.into(),
-            verdict: if holds { Verdict::Holds } else { Verdict::Differs },
+            name: claim.name.into(),
+            subject: String::new(),
+            source: claim.source,
+            place: claim.place.into(),
+            quote: claim.quote.into(),
+            claim: claim.says.into(),
+            wanted: claim.wanted(),
+            test: claim.test(&estimates),
+            partner: claim.partner.into(),
+            measured: if measured.is_empty() { "nothing could be measured".into() } else { measured },
+            verdict: claim.judge(&estimates),
+            estimates,
             remark: String::new(),
         }
     }
 
-    /// The same check, with a remark.
+    /// The same check about one of several data sets or levels.
     #[must_use]
-    pub fn remark(self, remark: impl Into<String>) -> Self {
-        Self { remark: remark.into(), ..self }
+    pub fn about(self, subject: impl Into<String>) -> Self {
+        Self { subject: subject.into(), ..self }
     }
 
-    /// The same check, undecided where `clear` is false: the noise is too large or the paper's data are missing.
+    /// The same check with more words about what was measured.
     #[must_use]
-    pub fn clear_if(self, clear: bool) -> Self {
-        Self { verdict: if clear { self.verdict } else { Verdict::Unclear }, ..self }
+    pub fn also(mut self, words: impl AsRef<str>) -> Self {
+        self.measured = format!("{}. {}", self.measured, words.as_ref());
+        self
+    }
+
+    /// The same check, with a remark after those it has.
+    #[must_use]
+    pub fn remark(mut self, remark: impl AsRef<str>) -> Self {
+        if !self.remark.is_empty() && !remark.as_ref().is_empty() {
+            self.remark.push(' ');
+        }
+        self.remark += remark.as_ref();
+        self
+    }
+
+    /// The same check, undecided whatever was measured where `missing`: the run is not one that the claim is about, and `why` says so.
+    #[must_use]
+    pub fn undecided_if(self, missing: bool, why: &str) -> Self {
+        if missing { Self { verdict: Verdict::Undecided, ..self }.remark(why) } else { self }
+    }
+
+    /// Name and subject: what tells it from the others of its experiment.
+    #[must_use]
+    pub fn id(&self) -> String {
+        if self.subject.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, self.subject) }
     }
 }
 

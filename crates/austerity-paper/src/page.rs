@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use austerity_plot::escape;
 use serde_json::Value;
 
+use crate::claim::{Source, Verdict};
 use crate::context::Size;
-use crate::outcome::{Check, Outcome, Section, Verdict};
+use crate::outcome::{Check, Outcome, Section};
 
 #[cfg(test)]
 mod tests;
@@ -23,11 +24,14 @@ p{max-width:46rem}
 .side{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:1.6rem;align-items:start}
 @media(max-width:60rem){.side{grid-template-columns:1fr}}
 figure{margin:0;overflow-x:auto}
-figure svg{max-width:100%;height:auto;border-radius:4px}
+.panels{display:flex;flex-wrap:wrap;gap:.6rem}
+.panels svg{flex:1 1 17rem;min-width:0;max-width:100%;height:auto;border-radius:4px}
+.wide{overflow-x:auto}.counts{width:auto}q{font-style:italic}
+@media(max-width:40rem){.wide td,.wide th{display:block;border:0;padding:.1rem 0}.wide tr{display:block;border-bottom:1px solid var(--line);padding:.5rem 0}.wide th{display:none}}
 .check{border-left:4px solid var(--line);padding:.1rem 0 .1rem .9rem;margin:0 0 1.1rem}
-.check.holds{border-color:var(--good)}.check.differs{border-color:var(--bad)}.check.unclear{border-color:var(--open)}
+.check.holds{border-color:var(--good)}.check.differs{border-color:var(--bad)}.check.undecided{border-color:var(--open)}
 .check p{margin:.15rem 0}
-.verdict{font-weight:600}.holds .verdict{color:var(--good)}.differs .verdict{color:var(--bad)}.unclear .verdict{color:var(--open)}
+.verdict{font-weight:600}.holds .verdict{color:var(--good)}.differs .verdict{color:var(--bad)}.undecided .verdict{color:var(--open)}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
 details{margin-top:2.5rem}pre{overflow-x:auto;font-size:.85rem}
 a{color:inherit}
@@ -38,8 +42,8 @@ a{color:inherit}
 pub(crate) fn experiment(outcome: &Outcome, size: Size, seconds: f64) -> String {
     let mut body = format!("<h1>{}</h1>\n", escape(&outcome.title));
     let size = size.pick("quick", "usual", "paper");
-    let counts = count(outcome.checks().map(|check| check.verdict));
-    let _ = writeln!(body, "<p class=\"soft\">{counts}. Size: {size}; {seconds:.0} s.</p>");
+    let _ = writeln!(body, "<p class=\"soft\">Size: {size}; {seconds:.0} s.</p>");
+    body += &counts(outcome.checks().map(|check| (check.source, check.verdict)));
     for paragraph in &outcome.about {
         let _ = writeln!(body, "<p>{}</p>", escape(paragraph));
     }
@@ -66,10 +70,15 @@ fn section(body: &mut String, section: &Section) {
     let _ = writeln!(body, "<section><h2>{}</h2>", escape(&section.title));
     let class = if section.figure.is_some() && !section.checks.is_empty() { "side" } else { "" };
     let _ = write!(body, "<div class=\"{class}\"><figure>");
-    if let Some((_, figure)) = &section.figure {
-        *body += &figure.svg();
+    if let Some((name, figure)) = &section.figure {
+        // Panels of their own stand in rows as far as there is room: one below the other on a phone.
+        let _ = write!(body, "<div class=\"panels\">");
+        figure.panels().for_each(|panel| *body += &panel);
+        let _ = write!(body, "</div><figcaption><a href=\"figures/{0}.svg\">{0}.svg</a> ", escape(name));
+    } else {
+        *body += "<figcaption>";
     }
-    let _ = write!(body, "<figcaption>{}</figcaption></figure>", escape(&section.caption));
+    let _ = write!(body, "{}</figcaption></figure>", escape(&section.caption));
     if !section.checks.is_empty() {
         *body += "<div>";
         section.checks.iter().for_each(|one| check(body, one));
@@ -78,20 +87,33 @@ fn section(body: &mut String, section: &Section) {
     *body += "</div></section>\n";
 }
 
+fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Differs => "differs",
+        Verdict::Undecided => "undecided",
+    }
+}
+
 fn check(body: &mut String, check: &Check) {
-    let (class, word) = match check.verdict {
-        Verdict::Holds => ("holds", "holds"),
-        Verdict::Differs => ("differs", "differs"),
-        Verdict::Unclear => ("unclear", "cannot be told here"),
-    };
+    let word = class(check.verdict);
+    let _ = write!(body, "<div class=\"check {word}\"><p><b>{}</b>", escape(&check.id()));
+    if !check.quote.is_empty() {
+        let _ = write!(body, " <q>{}</q>", escape(&check.quote));
+    }
+    if !check.claim.is_empty() {
+        let _ = write!(body, " {}", escape(&check.claim));
+    }
     let _ = write!(
         body,
-        "<div class=\"check {class}\"><p><b>{}</b>: {}</p><p>Measured: {} <span class=\"soft\">(wanted: {})</span></p>\
-         <p class=\"verdict\">{word}</p>",
-        escape(&check.name),
-        escape(&check.claim),
+        " <span class=\"soft\">({}; {})</span></p><p>Wanted: {}</p><p>Measured: {}</p>\
+         <p class=\"soft\">Test: {}. Comes out the other way for: {}.</p><p class=\"verdict\">{word}</p>",
+        check.source.words(),
+        escape(&check.place),
+        escape(&check.wanted),
         escape(&check.measured),
-        escape(&check.wanted)
+        escape(&check.test),
+        escape(&check.partner),
     );
     if !check.remark.is_empty() {
         let _ = write!(body, "<p class=\"soft\">{}</p>", escape(&check.remark));
@@ -106,38 +128,110 @@ pub(crate) fn index(results: &[Value]) -> String {
         "<h1>Austerity in MCMC Land, reproduced</h1>\n<p>Korattikara, Chen &amp; Welling (2014), every experiment and figure, \
          each claim with what was measured here.</p>\n",
     );
+    let judged = |check: &Value| {
+        let source = serde_json::from_value(check["source"].clone()).ok()?;
+        Some((source, serde_json::from_value(check["verdict"].clone()).ok()?))
+    };
+    let all = results.iter().flat_map(|result| result["checks"].as_array().into_iter().flatten());
+    body += &counts(all.filter_map(judged));
     for result in results {
         let (name, title) = (text(&result["experiment"]), text(&result["title"]));
         let (size, seconds) = (text(&result["size"]), result["seconds"].as_f64().unwrap_or_default());
         let _ = writeln!(
             body,
             "<section><h2><a href=\"{name}/index.html\">{title}</a></h2><p class=\"soft\">Size: {size}; {seconds:.0} s.</p>\
-             <table><tr><th>Claim</th><th>Measured</th><th>Verdict</th></tr>"
+             <div class=\"wide\"><table><tr><th>Claim</th><th>Wanted</th><th>Measured</th><th>Verdict</th></tr>"
         );
         for check in result["checks"].as_array().into_iter().flatten() {
-            let verdict = text(&check["verdict"]);
+            let (verdict, subject) = (text(&check["verdict"]), text(&check["subject"]));
+            let subject = if subject.is_empty() { subject } else { format!(" ({subject})") };
+            let quote = text(&check["quote"]);
+            let quote = if quote.is_empty() { quote } else { format!("<q>{quote}</q> ") };
             let _ = writeln!(
                 body,
-                "<tr><td><b>{}</b>: {}</td><td>{}</td><td class=\"{verdict}\"><span class=\"verdict\">{verdict}</span></td></tr>",
+                "<tr><td><b>{}{subject}</b> {quote}{} <span class=\"soft\">({}; {})</span></td><td>{}</td><td>{}</td>\
+                 <td class=\"{verdict}\"><span class=\"verdict\">{verdict}</span></td></tr>",
                 text(&check["name"]),
                 text(&check["claim"]),
+                text(&check["source"]),
+                text(&check["place"]),
+                text(&check["wanted"]),
                 text(&check["measured"]),
             );
         }
-        body += "</table></section>\n";
+        body += "</table></div></section>\n";
     }
     whole("Austerity in MCMC Land, reproduced", &body)
 }
 
-fn count(verdicts: impl Iterator<Item = Verdict>) -> String {
-    let (mut holds, mut differs, mut unclear) = (0, 0, 0);
-    verdicts.for_each(|verdict| match verdict {
-        Verdict::Holds => holds += 1,
-        Verdict::Differs => differs += 1,
-        Verdict::Unclear => unclear += 1,
-    });
-    let all = holds + differs + unclear;
-    format!("Of {all} claims {holds} hold, {differs} differ, {unclear} cannot be told here")
+/// The same as Markdown, for a repository: what is printed or commented out claim by claim, the others counted.
+pub(crate) fn markdown(results: &[Value]) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().replace('|', "\\|").replace('\n', " ");
+    let short = |words: String| {
+        let mut end = words.len().min(150);
+        while !words.is_char_boundary(end) {
+            end -= 1;
+        }
+        if end < words.len() { format!("{}…", &words[..end]) } else { words }
+    };
+    let mut out = String::new();
+    for result in results {
+        let (name, size) = (text(&result["experiment"]), text(&result["size"]));
+        let seconds = result["seconds"].as_f64().unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "### [{name}](reproduction/{name}/index.html)\n\nSize: {size}, {seconds:.0} s, seed {}.\n",
+            result["seed"]
+        );
+        out += "| claim | where | wanted | measured | verdict |\n|---|---|---|---|---|\n";
+        let mut others = [0; 3];
+        for check in result["checks"].as_array().into_iter().flatten() {
+            let verdict = text(&check["verdict"]);
+            if !matches!(check["source"].as_str(), Some("paper" | "commented")) {
+                others[["holds", "differs", "undecided"]
+                    .iter()
+                    .position(|word| *word == verdict)
+                    .unwrap_or(2)] += 1;
+                continue;
+            }
+            let subject = text(&check["subject"]);
+            let subject = if subject.is_empty() { subject } else { format!(" ({subject})") };
+            let printed = if check["source"] == "commented" { " (commented out)" } else { "" };
+            let _ = writeln!(
+                out,
+                "| {}{subject} | {}{printed} | {} | {} | {} |",
+                text(&check["name"]),
+                text(&check["place"]),
+                text(&check["wanted"]),
+                short(text(&check["measured"])),
+                if verdict == "differs" { "**differs**".into() } else { verdict }
+            );
+        }
+        let _ = writeln!(
+            out,
+            "\nDerived and our own: {} hold, {} differ, {} undecided.\n",
+            others[0], others[1], others[2]
+        );
+    }
+    out
+}
+
+/// How many claims of each source hold, differ and are undecided.
+fn counts(judged: impl Iterator<Item = (Source, Verdict)>) -> String {
+    let mut table = [[0; 3]; 4];
+    judged.for_each(|(source, verdict)| table[source as usize][verdict as usize] += 1);
+    let mut out = String::from(
+        "<table class=\"counts\"><tr><th>Claims</th><th>hold</th><th>differ</th><th>undecided</th></tr>",
+    );
+    for (source, row) in Source::ALL.into_iter().zip(table).filter(|(_, row)| row.iter().sum::<usize>() > 0) {
+        let [holds, differs, undecided] = row;
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{holds}</td><td>{differs}</td><td>{undecided}</td></tr>",
+            source.words()
+        );
+    }
+    out + "</table>\n"
 }
 
 fn whole(title: &str, body: &str) -> String {

@@ -7,6 +7,7 @@
 use austerity::kernel::Kernel;
 use austerity::rng::Streams;
 use austerity::run::Counters;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::thread_time;
 use crate::context::Context;
@@ -34,7 +35,7 @@ impl Grid {
 }
 
 /// Where a chain stood when its time passed a value of the grid.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// CPU seconds spent on steps.
     pub seconds: f64,
@@ -47,7 +48,7 @@ pub struct Checkpoint {
 }
 
 /// A chain seen from outside.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trajectory {
     /// One per time of the grid that was reached.
     pub checkpoints: Vec<Checkpoint>,

@@ -1,8 +1,9 @@
 //! The folder of an experiment, and the index of several.
 //!
 //! ```text
-//! DIR/index.html                 an index of all experiments in DIR
-//! DIR/NAME/figures/*.svg         DIR/NAME/tables/*.csv
+//! DIR/index.html                 an index of all experiments in DIR; claims.md is the same as a table
+//! DIR/NAME/figures/*.svg         whole figures, and each panel of one with several as *_a.svg, *_b.svg, …
+//! DIR/NAME/tables/*.csv
 //! DIR/NAME/result.json           settings, numbers, every claim with its verdict
 //! DIR/NAME/index.html            figure, claim and verdict side by side; needs no other file
 //! ```
@@ -26,6 +27,11 @@ pub fn write(folder: &Path, name: &str, outcome: &Outcome, context: &Context, se
     }
     for (file, figure) in outcome.sections.iter().filter_map(|section| section.figure.as_ref()) {
         put(&figures.join(format!("{file}.svg")), &figure.svg())?;
+        if figure.panels.len() > 1 {
+            for (panel, letter) in figure.panels().zip('a'..='z') {
+                put(&figures.join(format!("{file}_{letter}.svg")), &panel)?;
+            }
+        }
     }
     for table in &outcome.tables {
         put(&tables.join(format!("{}.csv", table.name)), &csv(table))?;
@@ -58,6 +64,7 @@ pub fn index(folder: &Path) -> Result<Vec<Value>> {
         .filter_map(|bytes| serde_json::from_slice(&bytes).ok())
         .collect();
     put(&folder.join("index.html"), &page::index(&results))?;
+    put(&folder.join("claims.md"), &page::markdown(&results))?;
     Ok(results)
 }
 
@@ -88,6 +95,8 @@ fn csv(table: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claim::tests::PLAIN;
+    use crate::claim::{Claim, Estimate};
     use crate::context::{Size, Stage};
     use crate::outcome::{Check, Section};
     use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
@@ -104,6 +113,7 @@ mod tests {
         let mut table = Table::new("t", &["a", "b, c"]);
         table.push(vec![0.1.into(), "x \"y\"".into()]);
         table.push(vec![f64::NAN.into(), "z".into()]);
+        let claim = Claim { says: "claim & more", ..PLAIN };
         let outcome = Outcome {
             title: "A <title>".into(),
             about: vec!["About.".into()],
@@ -113,7 +123,7 @@ mod tests {
                 title: "S".into(),
                 figure: Some(("f".into(), figure)),
                 caption: "C".into(),
-                checks: vec![Check::new("n", "claim & more", "above 1", "1.5", true).remark("r")],
+                checks: vec![Check::of(&claim, vec![Estimate::exact("", 1.5)]).remark("r")],
             }],
             tables: vec![table],
         };

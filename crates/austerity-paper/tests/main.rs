@@ -4,5 +4,6 @@
 
 mod common;
 mod network;
+mod quotes;
 mod real_data;
 mod sets;

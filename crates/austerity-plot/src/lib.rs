@@ -5,6 +5,7 @@
 //! | `axis` | from values to places; round numbers for labels |
 //! | `panel` | one pair of axes and its marks: lines, points, bars, bands |
 //! | `path` | short path data |
+//! | `shape` | open marks that tell series apart without colour |
 //! | `strip` | intervals on a shared axis, row by row |
 //! | `style` | colours, in light and dark |
 //! | `thin` | fewer points, spikes kept |
@@ -14,6 +15,7 @@
 mod axis;
 mod panel;
 mod path;
+mod shape;
 mod strip;
 mod style;
 mod thin;
@@ -41,15 +43,12 @@ impl Figure {
     #[must_use]
     pub fn svg(&self) -> String {
         let (panel, tall) = Frame::FIGURE.size;
-        let (width, height) = (panel * self.panels.len() as f64, tall + 30.0);
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\" aria-label=\"{title}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n\
-             <style>\n{style}</style>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-             <text x=\"12\" y=\"20\" font-size=\"14\" font-weight=\"bold\">{title}</text>\n",
-            title = escape(&self.title),
-            style = style::standalone()
+        let size = (panel * self.panels.len() as f64, tall + 30.0);
+        let mut out = self.open(size, &self.title);
+        let _ = writeln!(
+            out,
+            "<text x=\"12\" y=\"20\" font-size=\"14\" font-weight=\"bold\">{}</text>",
+            escape(&self.title)
         );
         for (index, panel_data) in self.panels.iter().enumerate() {
             let _ = writeln!(out, "<g transform=\"translate({} 30)\">", panel * index as f64);
@@ -57,6 +56,25 @@ impl Figure {
             out += "</g>\n";
         }
         out + "</svg>\n"
+    }
+
+    /// Each panel as a picture of its own: legible at half a column, and free to stand below the one before.
+    pub fn panels(&self) -> impl Iterator<Item = String> {
+        self.panels.iter().map(|panel| {
+            let mut out = self.open(Frame::FIGURE.size, &format!("{}: {}", self.title, panel.title()));
+            panel.draw(&mut out);
+            out + "</svg>\n"
+        })
+    }
+
+    fn open(&self, (width, height): (f64, f64), description: &str) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" role=\"img\" aria-label=\"{}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n\
+             <style>\n{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+            escape(description),
+            style::standalone()
+        )
     }
 }
 
@@ -95,6 +113,42 @@ mod tests {
         assert!(svg.contains("a &lt; b &amp; c") && !svg.contains("NaN"));
         assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
         assert_eq!(svg.matches('<').count(), svg.matches('>').count());
+    }
+
+    /// Eight curves: no two share dash and shape, keys stand beside each other or in further rows, never on top of each other.
+    #[test]
+    fn curves_are_told_apart_without_colour_and_keys_do_not_collide() {
+        let curve = |index: usize| Curve {
+            label: format!("ε = {:.2}, exact", 0.01 * index as f64),
+            points: (0..20).map(|i| (f64::from(i), f64::from(i) + index as f64)).collect(),
+        };
+        let axis = || Axis::new("x", Scale::Linear);
+        let figure = |count: usize| Figure {
+            title: "T".into(),
+            panels: vec![Panel::new("p", axis(), axis()).curves((0..count).map(curve).collect())],
+        };
+        let svg = figure(8).svg();
+        let looks: std::collections::HashSet<&str> =
+            svg.split("stroke-dasharray=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(looks.len() >= 7, "{looks:?}");
+        let keys: Vec<(f64, f64)> = svg
+            .split("<text class=\"key\" x=\"")
+            .skip(1)
+            .filter_map(|rest| {
+                let mut parts = rest.split('"');
+                Some((parts.next()?.parse().ok()?, parts.nth(1)?.parse().ok()?))
+            })
+            .collect();
+        assert_eq!(keys.len(), 8, "{svg}");
+        for (place, one) in keys.iter().enumerate() {
+            for other in &keys[..place] {
+                assert!((one.1 - other.1).abs() >= 12.0 || (one.0 - other.0).abs() >= 90.0, "{keys:?}");
+            }
+            assert!(one.0 + 90.0 <= 360.0, "{keys:?}");
+        }
+        // A single curve needs no second row, and every panel is a picture of its own.
+        assert_eq!(figure(1).panels().count(), 1);
+        assert!(figure(1).panels().all(|panel| panel.starts_with("<svg") && panel.ends_with("</svg>\n")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::axis::{Axis, Fitted, Scale};
 use super::style::SERIES;
-use super::{escape, path};
+use super::{escape, path, shape};
 
 /// One line with its name in the key; without a name it has no entry there.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub enum Mark {
         /// From left to right.
         points: Vec<(f64, f64)>,
     },
-    /// Small dots in the colour of a series.
+    /// Open marks in the colour and shape of a series, in a crowd or a page small dots.
     Points {
         /// Number of the colour.
         series: usize,
@@ -56,6 +56,13 @@ pub enum Mark {
     Level(f64),
     /// An upright line in the accent colour.
     Upright(f64),
+    /// Words beside a point: the ε of it, say.
+    Label {
+        /// The point.
+        at: (f64, f64),
+        /// The words.
+        text: String,
+    },
 }
 
 /// Size and margins.
@@ -108,13 +115,21 @@ pub struct Panel {
     marks: Vec<Mark>,
 }
 
-/// Room for one entry of the key, at the most.
-const KEY: f64 = 96.0;
-const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
+/// Room in a key besides the words of an entry.
+const KEY: f64 = 40.0;
+/// Height of a row of the key.
+const KEY_ROW: f64 = 15.0;
+const DASHES: [&str; 7] = ["none", "6 3", "2 3", "8 3 2 3", "12 4", "4 2 1 2 1 2", "1 2"];
 /// Width of a character, about, at the font size of a chart.
 const CHARACTER: f64 = 6.4;
 
 impl Panel {
+    /// What stands above it.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
     /// An empty panel.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, frame: Frame::FIGURE, curves: Vec::new(), marks: Vec::new() }
@@ -170,8 +185,11 @@ impl Panel {
     /// Writes the elements and returns the axes.
     pub(super) fn draw(&self, out: &mut String) -> (Fitted, Fitted) {
         let frame = &self.frame;
-        let keyed = self.curves.iter().any(|curve| !curve.label.is_empty());
-        let top = if frame.titled || !keyed { frame.top } else { frame.top + 16.0 };
+        let left = frame.left.unwrap_or(12.0);
+        let keys = self.keys((left, frame.size.0 - frame.right));
+        let rows = keys.iter().flatten().map(|key| key.1 + 1).max().unwrap_or(0) as f64;
+        let first = if frame.titled { 1.0 } else { 0.0 };
+        let top = frame.top + KEY_ROW * (rows - first).max(0.0);
         let (y0, y1) = (frame.size.1 - frame.bottom, top);
         let y = self.y.fit(self.values(|p| p.1, false), y0, y1);
         let y_ticks = self.y.marks.clone().unwrap_or_else(|| y.ticks(frame.ticks.1));
@@ -184,8 +202,11 @@ impl Panel {
 
         if frame.titled {
             let title = escape(&self.title);
-            let _ =
-                writeln!(out, "<text x=\"{x0}\" y=\"{}\" font-weight=\"bold\">{title}</text>", top - 26.0);
+            let _ = writeln!(
+                out,
+                "<text x=\"{x0}\" y=\"{}\" font-weight=\"bold\">{title}</text>",
+                frame.top - 26.0
+            );
         }
         let grid = x_ticks.iter().map(|tick| x.place(tick.0)).map(|at| format!("M{at:.1} {y0}V{y1}"));
         let levels = self.y.marks.is_none().then_some(&y_ticks).into_iter().flatten();
@@ -208,8 +229,8 @@ impl Panel {
                 escape(label)
             );
         }
-        self.marks.iter().for_each(|mark| mark.draw(out, &x, &y));
-        self.draw_curves(out, &x, &y, top);
+        self.marks.iter().for_each(|mark| mark.draw(out, (&x, &y), frame.titled));
+        self.draw_curves(out, (&x, &y), &keys, top - KEY_ROW * rows);
         let _ = writeln!(out, "<path class=\"axis\" d=\"M{x0:.1} {y1}V{y0}H{x1}\"/>");
         if !self.x.label.is_empty() {
             let (at, below) = (0.5 * (x0 + x1), frame.size.1 - if frame.titled { 14.0 } else { 5.0 });
@@ -226,23 +247,56 @@ impl Panel {
         (x, y)
     }
 
-    /// Curves, and the key: one row above the frame, in their order.
-    fn draw_curves(&self, out: &mut String, x: &Fitted, y: &Fitted, top: f64) {
-        let room = KEY.min((x.places.1 - x.places.0) / self.curves.len().max(1) as f64);
-        for (index, curve) in self.curves.iter().enumerate() {
+    /// Where the entries of the key stand: their left end and their row. As many to a row as have room beside each other.
+    fn keys(&self, (from, to): (f64, f64)) -> Vec<Option<(f64, usize)>> {
+        let (mut at, mut row) = (from, 0);
+        let place = |curve: &Curve| {
+            let width = KEY + CHARACTER * curve.label.chars().count() as f64;
+            if curve.label.is_empty() {
+                return None;
+            }
+            if at > from && at + width > to + 12.0 {
+                (at, row) = (from, row + 1);
+            }
+            let here = (at, row);
+            at += width;
+            Some(here)
+        };
+        self.curves.iter().map(place).collect()
+    }
+
+    /// Curves, and the key: rows above the frame, in their order.
+    fn draw_curves(
+        &self,
+        out: &mut String,
+        (x, y): (&Fitted, &Fitted),
+        keys: &[Option<(f64, usize)>],
+        top: f64,
+    ) {
+        let marked = self.frame.titled && self.curves.len() > 1;
+        for (index, (curve, key)) in self.curves.iter().zip(keys).enumerate() {
             let (series, dash) = (index % SERIES, DASHES[index % DASHES.len()]);
             let style = format!("class=\"line s{series}\" stroke-dasharray=\"{dash}\"");
             let _ = writeln!(out, "<path {style} d=\"{}\"/>", line(&curve.points, x, y));
-            if curve.label.is_empty() {
-                continue;
+            let marks = if marked { shape::some(index, &curve.points, x, y) } else { String::new() };
+            if !marks.is_empty() {
+                let _ = writeln!(out, "<path class=\"shape s{series}\" d=\"{marks}\"/>");
             }
-            let at = x.places.0 + room * index as f64;
+            let Some((at, row)) = *key else { continue };
+            let height = top + KEY_ROW * row as f64 + 4.0;
+            // Without a line of its own an entry is that of points.
+            if !curve.points.is_empty() {
+                let _ = write!(out, "<path {style} d=\"M{at:.1} {height:.1}h20\"/>");
+            }
+            if marked && (curve.points.is_empty() || !marks.is_empty()) {
+                let mark = shape::one(index, (at + 10.0, height));
+                let _ = write!(out, "<path class=\"shape s{series}\" d=\"{mark}\"/>");
+            }
             let _ = writeln!(
                 out,
-                "<path {style} d=\"M{at:.1} {:.1}h16\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                top - 11.0,
-                at + 20.0,
-                top - 7.0,
+                "<text class=\"key\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                at + 25.0,
+                height + 4.0,
                 escape(&curve.label)
             );
         }
@@ -259,6 +313,7 @@ impl Panel {
                     heights.iter().map(|height| base + height).chain([*base]).collect()
                 }
                 Mark::Level(level) if !along_x => vec![*level],
+                Mark::Label { at, .. } => vec![of(at)],
                 _ => Vec::new(), // bands and uprights do not stretch the axis
             }
         });
@@ -267,8 +322,27 @@ impl Panel {
 }
 
 impl Mark {
-    fn draw(&self, out: &mut String, x: &Fitted, y: &Fitted) {
+    fn draw(&self, out: &mut String, (x, y): (&Fitted, &Fitted), figure: bool) {
+        if let Self::Label { at, text } = self {
+            if x.shows(at.0) && y.shows(at.1) {
+                let (px, py) = (x.place(at.0), y.place(at.1));
+                // Left of the point where there is no room to its right.
+                let right = px + 8.0 + CHARACTER * text.chars().count() as f64 <= x.places.1 + 12.0;
+                let (px, anchor) = if right { (px + 7.0, "start") } else { (px - 7.0, "end") };
+                let _ = writeln!(
+                    out,
+                    "<text x=\"{px:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+                    py + 4.0,
+                    escape(text)
+                );
+            }
+            return;
+        }
         let (class, path) = match self {
+            Self::Label { .. } => (String::new(), String::new()),
+            Self::Points { series, points } if figure && points.len() <= shape::CROWD => {
+                (format!("shape s{}", series % SERIES), shape::all(*series, points, x, y))
+            }
             Self::Line { series, points } => (format!("thin s{}", series % SERIES), line(points, x, y)),
             Self::Points { series, points } => (format!("dot s{}", series % SERIES), dots(points, x, y)),
             Self::Bars { series, edges, base, heights } => {

@@ -39,6 +39,7 @@ const RULES: &str = "\
 .chart .bar{fill:$accent;fill-opacity:.75}
 .chart .line{stroke-width:1.8;stroke-linejoin:round}
 .chart .dot{stroke-width:3;stroke-linecap:round;stroke-opacity:.6}
+.chart .shape{stroke-width:1.2}
 .chart .zero{stroke:$axis}
 .chart .outer{stroke:$accent;stroke-width:1.5}
 .chart .inner{stroke:$accent;stroke-width:4.5}

@@ -20,6 +20,10 @@ pub(crate) const TASKS: &[(&str, &str)] = &[
     ("test", "run the first tier of checks, as continuous integration does; --full adds the second tier"),
     ("bench", "run the benches of every crate, or the one that is named, such as `bench flat-in-n --quick`"),
     ("torture", "fail file calls, kill and flip bits at random places; --minutes M says how long (10)"),
+    (
+        "reproduce",
+        "run the paper's experiments, at the size --quick, --paper or between; --check compares them with the published run",
+    ),
     ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
     ("help", "print this text"),
 ];
@@ -38,6 +42,9 @@ fn main() -> ExitCode {
         Some("bench") => bench(&root, &arguments[1..]),
         Some("torture") if torture::minutes(&arguments[1..]).is_some() => {
             outcome(torture::run(&root, torture::minutes(&arguments[1..]).unwrap_or_default()))
+        }
+        Some("reproduce") if suite::reproduction(&root, &arguments[1..]).is_some() => {
+            outcome(suite::reproduce(&root, &arguments[1..]))
         }
         Some("figures") if arguments.len() == 1 => outcome(figures::draw(&root)),
         Some("help" | "--help" | "-h") => {

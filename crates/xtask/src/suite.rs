@@ -164,6 +164,25 @@ fn experiments(root: &Path) -> Command {
     call
 }
 
+/// What `cargo xtask reproduce` calls; nothing where an argument is not understood.
+pub(crate) fn reproduction(root: &Path, arguments: &[String]) -> Option<Command> {
+    let mut call = cargo(root, &["run", "--release", "--features", "paper", "--"]);
+    call.args(["reproduce", "all", "--out", "target/reproduce"]);
+    for argument in arguments {
+        match argument.as_str() {
+            "--quick" | "--paper" => call.arg(argument),
+            "--check" => call.args(["--compare", "docs/reproduction"]),
+            _ => return None,
+        };
+    }
+    Some(call)
+}
+
+/// Runs the paper's experiments.
+pub(crate) fn reproduce(root: &Path, arguments: &[String]) -> Result<(), String> {
+    reproduction(root, arguments).map_or(Ok(()), |mut call| command::run(&mut call))
+}
+
 /// The program that the tests have built. `cargo run` would choose other features of its dependencies and compile them all again.
 fn program(root: &Path) -> Command {
     let mut call =

@@ -9,6 +9,7 @@ Examples:
   austerity reproduce theory --quick --out paper
   AUSTERITY_DATA=data austerity reproduce all --out paper
   austerity reproduce ica --paper --out paper
+  austerity reproduce all --quick --out paper --compare docs/reproduction
 
 Every experiment writes OUT/NAME/{figures/*.svg, tables/*.csv, result.json, index.html}; OUT/index.html lists them all.
 A claim that does not hold is a verdict on the page, not an error.";
@@ -22,7 +23,7 @@ pub(crate) struct ReproduceOptions {
     /// At most two minutes each: shows that everything works.
     #[arg(long, conflicts_with = "paper")]
     pub(crate) quick: bool,
-    /// The sizes and times of the paper: hours.
+    /// The paper's data and numbers of steps: some three hours in all on two cores. Goes on where it was interrupted.
     #[arg(long)]
     pub(crate) paper: bool,
     /// The folder to write to.
@@ -34,6 +35,9 @@ pub(crate) struct ReproduceOptions {
     /// Where ground truths, which take long, are kept. [default: OUT/cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
+    /// Compare with the run in this folder, claim by claim; a claim that held and now differs, or the other way round, is a failure.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) compare: Option<PathBuf>,
 }
 
 fn names() -> clap::builder::PossibleValuesParser {

@@ -14,6 +14,7 @@ use rand::RngExt as _;
 use rand::seq::index::sample;
 
 use super::plan::Plan;
+use crate::claim::Estimate;
 use crate::clock::thread_time;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -120,6 +121,8 @@ fn chain<'f>(field: &'f Field, rule: &RuleSettings, seed: u64, chain: u32) -> Re
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub(super) seconds: f64,
+    /// Pairs of potentials that were read, averaged over the chains.
+    pub(super) evaluations: f64,
     /// T: sweeps made, averaged over the chains.
     pub(super) sweeps: f64,
     /// Standard error of that.
@@ -137,12 +140,35 @@ pub(super) struct Kind {
     pub(super) points: Vec<Point>,
     /// Share of the pairs read.
     pub(super) share: f64,
-    /// Nanoseconds of one conditional, all included.
+    /// The same of each chain.
+    pub(super) each_share: Vec<f64>,
+    /// Nanoseconds of one conditional, all included, and the relative standard error between chains.
     pub(super) nanoseconds: f64,
+    pub(super) speed_error: f64,
 }
 
+impl Kind {
+    /// L1 errors in the place of risks: what comparisons take.
+    pub(super) fn curve(&self) -> Vec<crate::curves::Point> {
+        let point = |point: &Point| crate::curves::Point {
+            seconds: point.seconds,
+            evaluations: point.evaluations,
+            steps: point.sweeps,
+            risk: Risk { total: point.error, standard_error: point.standard_error, ..point.risk },
+        };
+        self.points.iter().map(point).collect()
+    }
+
+    /// Degrees of freedom of errors between chains.
+    pub(super) fn freedom(&self) -> f64 {
+        self.each_share.len() as f64 - 1.0
+    }
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Snapshot {
     seconds: f64,
+    evaluations: u64,
     sweeps: u64,
     law: Vec<f64>,
 }
@@ -171,8 +197,11 @@ pub(super) fn follow(
         let round: Vec<(usize, u32)> =
             (0..kinds.len()).flat_map(|kind| (first..last).map(move |number| (kind, number))).collect();
         let made = parallel::each(context.threads, &round, |_, &(kind, number)| {
-            let (_, field, rule) = &kinds[kind];
-            one(context, (field, rule, number), &grid, subsets)
+            let (name, field, rule) = &kinds[kind];
+            let settings = (name, plan);
+            context.chain(("gibbs", &format!("{kind}-{number}")), &settings, || {
+                one(context, (field, rule, number), &grid, subsets)
+            })
         })?;
         for ((kind, _), followed) in round.iter().zip(made) {
             chains[*kind].push(followed);
@@ -203,7 +232,8 @@ fn one(
         sweeps += 1;
         subsets.count(chain.state(), &mut counts);
         while grid.get(snapshots.len()).is_some_and(|&time| seconds >= time) {
-            snapshots.push(Snapshot { seconds, sweeps, law: shares(&counts, sweeps) });
+            let evaluations = chain.sampling().evaluations;
+            snapshots.push(Snapshot { seconds, evaluations, sweeps, law: shares(&counts, sweeps) });
         }
     }
     Ok((snapshots, *chain.sampling(), seconds))
@@ -223,6 +253,7 @@ fn compare(plan: &Plan, name: &str, chains: &[Followed], subsets: &Subsets, trut
             let laws: Vec<&[f64]> = here.iter().map(|shot| &shot.law[..]).collect();
             Point {
                 seconds: here.iter().map(|shot| shot.seconds).sum::<f64>() / count,
+                evaluations: here.iter().map(|shot| shot.evaluations as f64).sum::<f64>() / count,
                 sweeps,
                 sweeps_error: (apart / (count - 1.0) / count).sqrt(),
                 error,
@@ -234,10 +265,14 @@ fn compare(plan: &Plan, name: &str, chains: &[Followed], subsets: &Subsets, trut
     let mut counters = Counters::default();
     chains.iter().for_each(|chain| counters.add(&chain.1));
     let seconds: f64 = chains.iter().map(|chain| chain.2).sum();
+    let speeds: Vec<f64> = chains.iter().map(|chain| chain.1.steps as f64 / chain.2).collect();
+    let speed = Estimate::mean("", &speeds);
     Kind {
         name: name.into(),
         points,
         share: counters.data_share(plan.factors()),
+        each_share: chains.iter().map(|chain| chain.1.data_share(plan.factors())).collect(),
+        speed_error: speed.error / speed.value,
         nanoseconds: seconds * 1e9 / counters.steps as f64,
     }
 }

@@ -65,6 +65,12 @@ fn curve(label: &str, kind: &Kind, value: fn(&Point) -> f64) -> Curve {
     Curve { label: label.into(), points }
 }
 
+/// The same along the pairs that were read.
+fn along_pairs(label: &str, kind: &Kind, value: fn(&Point) -> f64) -> Curve {
+    let points = kind.points.iter().map(|point| (point.evaluations, value(point))).collect();
+    Curve { label: label.into(), points }
+}
+
 /// The same, with T in the key.
 fn counted(name: &str, kind: &Kind) -> Curve {
     let sweeps = kind.points.last().map_or(0.0, |point| point.sweeps);
@@ -82,9 +88,13 @@ pub(super) fn errors(found: &Found) -> Figure {
         curves.extend(some.iter().map(|(epsilon, kind)| counted(&short(*epsilon), kind)));
         Panel::new("exact or ε, and T", time(), Axis::new("L1 error", Scale::Logarithmic)).curves(curves)
     };
+    let mut read = vec![along_pairs("exact", found.exact(), |point| point.error)];
+    read.extend(tests.iter().map(|(epsilon, kind)| along_pairs(&short(*epsilon), kind, |point| point.error)));
+    let pairs = Axis::new("pairs of potentials read", Scale::Logarithmic);
+    let read = Panel::new("exact or ε", pairs, Axis::new("L1 error", Scale::Logarithmic)).curves(read);
     Figure {
-        title: "Average L1 error over subsets against time".into(),
-        panels: tests.chunks(3).map(panel).collect(),
+        title: "Average L1 error over subsets against time, and against pairs read".into(),
+        panels: tests.chunks(3).map(panel).chain([read]).collect(),
     }
 }
 
@@ -163,7 +173,17 @@ pub(super) fn tables(found: &Found) -> Vec<Table> {
     }
     let mut errors = Table::new(
         "error_over_time",
-        &["kind", "seconds", "sweeps", "l1_error", "standard_error", "risk", "bias_squared", "variance"],
+        &[
+            "kind",
+            "seconds",
+            "pairs_read",
+            "sweeps",
+            "l1_error",
+            "standard_error",
+            "risk",
+            "bias_squared",
+            "variance",
+        ],
     );
     let mut kinds =
         Table::new("chains", &["kind", "share_of_pairs", "nanoseconds_per_conditional", "sweeps"]);
@@ -172,6 +192,7 @@ pub(super) fn tables(found: &Found) -> Vec<Table> {
             let risk = &point.risk;
             let numbers = [
                 point.seconds,
+                point.evaluations,
                 point.sweeps,
                 point.error,
                 point.standard_error,

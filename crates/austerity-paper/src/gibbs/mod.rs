@@ -9,6 +9,7 @@
 //! | `conditionals` | empirical against exact conditional probability |
 //! | `chains` | average L1 error over random subsets against time |
 //! | `race` | variables of four values |
+//! | `theorem` | Theorem 2: the bound against the distance, where both can be computed |
 //! | `claims` | the checks |
 //! | `figures` | figures and tables |
 
@@ -18,6 +19,7 @@ mod conditionals;
 mod figures;
 mod plan;
 mod race;
+mod theorem;
 
 use austerity::rule::{Law, RuleSettings};
 use austerity_models::field::generate::complete_builder;
@@ -27,6 +29,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::outcome::{Outcome, Section};
 use chains::{Kind, Subsets, Truth};
+pub(crate) use claims::CLAIMS;
 use conditionals::Measured;
 use plan::Plan;
 use race::Races;
@@ -82,8 +85,12 @@ fn carry_out(context: &Context, plan: Plan) -> Result<Outcome> {
         todo.push((format!("ε = {epsilon}"), &field, plan.blocks(epsilon)));
     }
     let kinds = chains::follow(context, &plan, &todo, &subsets, &truth)?;
+    let theorem = theorem::run(context)?;
     let found = Found { plan, conditionals, truth, kinds, races };
-    outcome(&found, closed.factors())
+    let mut outcome = outcome(&found, closed.factors())?;
+    outcome.sections.push(theorem.0);
+    outcome.tables.push(theorem.1);
+    Ok(outcome)
 }
 
 fn outcome(found: &Found, factors: usize) -> Result<Outcome> {
@@ -128,10 +135,10 @@ fn outcome(found: &Found, factors: usize) -> Result<Outcome> {
             Section {
                 title: "Error against time".into(),
                 figure: Some(("error_over_time".into(), figures::errors(found))),
-                caption: "Average L1 error over subsets of 5 variables against CPU seconds of a chain; in the key each ε and T, the sweeps \
+                caption: "Average L1 error over subsets of 5 variables against CPU seconds of a chain, and against the pairs of potentials it has read; in the key each ε and T, the sweeps \
                           made in that time."
                     .into(),
-                checks: claims::chains(found),
+                checks: claims::chains(found.exact(), &found.tests().collect::<Vec<_>>()),
             },
             Section {
                 title: "Bias and variance".into(),
@@ -139,21 +146,25 @@ fn outcome(found: &Found, factors: usize) -> Result<Outcome> {
                 caption: "Mean squared error of the cells' probabilities, split: the variance falls with time, the bias of the tests \
                           stays. Gaps are bias² estimates below 0, that is none to be seen."
                     .into(),
-                checks: claims::risks(found),
+                checks: claims::risks(found.exact(), &found.tests().collect::<Vec<_>>()),
             },
             Section {
                 title: "The same chain without sampling".into(),
                 figure: Some(("closed_form".into(), figures::closed(found))),
                 caption: "Exact Gibbs with the pairs summed one by one, and with their sum in closed form, against two of the tests."
                     .into(),
-                checks: claims::closed(found),
+                checks: claims::closed(
+                    (found.exact(), found.closed()),
+                    &found.tests().collect::<Vec<_>>(),
+                    found.plan.factors(),
+                ),
             },
             Section {
                 title: "More than two values".into(),
                 figure: Some(("four_values".into(), figures::races(found))),
                 caption: "Share of races that a value wins against its exact conditional probability; variables of four values, all triples."
                     .into(),
-                checks: claims::races(found),
+                checks: claims::races(&found.races),
             },
         ],
         tables: figures::tables(found),

@@ -30,8 +30,14 @@ pub(super) struct Races {
     pub(super) distance: f64,
     /// p-value of Pearson's test of all conditionals together.
     pub(super) p_value: f64,
+    /// Pearson's statistic and its degrees of freedom.
+    pub(super) statistic: f64,
+    pub(super) freedom: f64,
     /// Share of the factors read in a comparison.
     pub(super) share: f64,
+    /// Distances and shares, conditional by conditional.
+    pub(super) distances: Vec<f64>,
+    pub(super) shares: Vec<f64>,
 }
 
 /// The rule of an ε, for populations of `factors`: a tenth of them at each look.
@@ -85,6 +91,7 @@ fn races(
     })?;
     let (mut points, mut distance, mut share) = (Vec::new(), 0.0, 0.0);
     let (mut statistic, mut freedom) = (0.0, 0.0);
+    let (mut distances, mut shares) = (Vec::new(), Vec::new());
     for (exact, counts, used) in &parts {
         let mut small = [0.0; 2];
         let mut cell = |expected: f64, count: f64| {
@@ -106,8 +113,20 @@ fn races(
         }
         freedom -= 1.0;
         share += used / n;
+        shares.push(used / n);
+        distances.push(distance - distances.iter().sum::<f64>());
     }
     let p_value = ChiSquared::new(freedom).map_or(f64::NAN, |law| law.sf(statistic));
     let conditionals = parts.len() as f64;
-    Ok(Races { epsilon, points, distance: distance / conditionals, p_value, share: share / conditionals })
+    Ok(Races {
+        epsilon,
+        points,
+        distance: distance / conditionals,
+        p_value,
+        statistic,
+        freedom,
+        share: share / conditionals,
+        distances,
+        shares,
+    })
 }

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`problem`] | the data: music, street noise and two Gaussian sources, mixed and whitened |
 //! | [`stationary`] | the posterior by a long exact run, with its mode, widths and ridge |
-//! | `page` | figures, tables and claims |
+//! | `claims` | the paper's claims and what became of them |
+//! | `page` | figures and tables |
 //!
 //! Every ε runs some chains of equal CPU time with the paper's walk (the same σ in every plane) and looks of 600 samples. All start from
 //! states of the long exact run: what is compared is sampling, not burn-in.
 
+mod claims;
 mod page;
 pub mod problem;
 pub mod stationary;
@@ -23,6 +25,7 @@ use austerity::theory::{Accuracy, ErrorTable, TestPlan, TestWalk};
 use austerity_models::Stiefel;
 use austerity_models::ica::amari_distance;
 
+use crate::claim::Estimate;
 use crate::context::Context;
 use crate::curves::{Point, risk_curve};
 use crate::error::Result;
@@ -30,12 +33,13 @@ use crate::outcome::Outcome;
 use crate::parallel;
 use crate::trajectory::{Following, Grid, Trajectory, follow};
 
+pub(crate) use claims::CLAIMS;
 use problem::{PAPER_ROWS, Problem, SOURCES};
 use stationary::Stationary;
 
 /// ε of the paper; 0 is the exact rule.
 pub const EPSILONS: [f64; 5] = [0.0, 0.01, 0.05, 0.1, 0.2];
-/// m: samples of a look. Section 6.5 calls 600 its choice for this problem, section 5.3 says about 500.
+/// m: samples of a look. Section 6.5 calls 600 its choice for this problem, section 5.2 says about 500.
 pub const BATCH: usize = 600;
 /// Moves whose complete moments the theory is asked about.
 const PILOT_STEPS: usize = 100;
@@ -59,7 +63,7 @@ impl Sizes {
             rows: context.size.pick(100_000, PAPER_ROWS, PAPER_ROWS),
             truth_steps: context.size.pick(12_000, 8_000, 100_000),
             chains: context.size.pick(6, 10, 10),
-            seconds: context.size.pick(0.8, 7.0, 6_400.0),
+            seconds: context.size.pick(0.8, 7.0, context.of_the_papers(6_400.0)),
         }
     }
 }
@@ -69,6 +73,9 @@ pub(crate) struct Arm {
     pub epsilon: f64,
     pub curve: Vec<Point>,
     pub steps_per_second: f64,
+    /// Its standard error, from the spread of the chains, and their number.
+    pub speed_error: f64,
+    pub chains: f64,
     pub data_share: f64,
     pub acceptance: f64,
     /// Mean |Δ| of the acceptance probability and mean share of the data, by the theory, for the moves of an exact chain.
@@ -108,7 +115,10 @@ pub(crate) fn run_with(context: &Context, sizes: Sizes) -> Result<Outcome> {
     let trajectories = parallel::each(context.threads, &jobs, |place, &(epsilon, chain)| {
         let done = place as f64 / jobs.len() as f64;
         context.stage(&format!("chains at epsilon {epsilon}"), 0.46 + 0.52 * done)?;
-        one_chain(context, &problem, &truth, (epsilon, chain), &sizes)
+        let settings = (problem.model.fingerprint().to_string(), epsilon, &sizes);
+        context.chain(("ica", &format!("{epsilon}-{chain}")), &settings, || {
+            one_chain(context, &problem, &truth, (epsilon, chain), &sizes)
+        })
     })?;
     let mut arms = Vec::new();
     for (&epsilon, chains) in EPSILONS.iter().zip(trajectories.chunks(sizes.chains)) {
@@ -185,10 +195,13 @@ fn arm(epsilon: f64, chains: &[Trajectory], truth: &Stationary, pairs: &Pairs) -
         _ => [0.0, 1.0],
     };
     let mean = last(0);
+    let speeds: Vec<f64> = chains.iter().map(|chain| chain.counters.steps as f64 / chain.seconds).collect();
     Ok(Arm {
         epsilon,
         curve: risk_curve(chains, 0, &[truth.mean], &[1.0]),
         steps_per_second: steps / total(&|chain| chain.seconds),
+        speed_error: Estimate::mean("", &speeds).error,
+        chains: chains.len() as f64,
         data_share: total(&|chain| chain.counters.rows as f64) / steps / pairs.rows() as f64,
         acceptance: total(&|chain| chain.counters.accepted as f64) / steps,
         delta,

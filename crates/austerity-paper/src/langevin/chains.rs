@@ -83,6 +83,20 @@ pub(super) struct Record {
     /// Throws beyond mode + sd that found back to the mode, and the steps this took in all.
     pub(super) returns: u64,
     pub(super) return_steps: u64,
+    /// The sums of each chain, by the numbers below.
+    pub(super) each: Vec<[f64; 8]>,
+}
+
+/// Places in [`Record::each`].
+pub(super) mod sums {
+    pub(crate) const INTO_VALLEY: usize = 0;
+    pub(crate) const REJECTED: usize = 1;
+    pub(crate) const FROM_VALLEY: usize = 2;
+    pub(crate) const THROWN: usize = 3;
+    pub(crate) const RETURNS: usize = 4;
+    pub(crate) const RETURN_STEPS: usize = 5;
+    pub(crate) const STEPS: usize = 6;
+    pub(crate) const ACCEPTED: usize = 7;
 }
 
 impl Record {
@@ -97,6 +111,7 @@ impl Record {
         self.thrown += other.thrown;
         self.returns += other.returns;
         self.return_steps += other.return_steps;
+        self.each.append(&mut other.each);
     }
 
     /// Rows that a test read, on average.
@@ -269,5 +284,20 @@ fn watch<M, K: Kernel<State = Vec<f64>>>(
     }
     record.seconds = (thread_time() - clock).as_secs_f64();
     record.draws.push(draws);
+    let rejected = record.into_valley - record.taken;
+    let (steps, accepted) = (record.counters.steps, record.counters.accepted);
+    let counts = [
+        record.into_valley,
+        rejected,
+        record.from_valley,
+        0,
+        record.returns,
+        record.return_steps,
+        steps,
+        accepted,
+    ];
+    let mut counts = counts.map(|count| count as f64);
+    counts[sums::THROWN] = record.thrown;
+    record.each.push(counts);
     Ok(record)
 }

@@ -10,9 +10,11 @@
 //! | `target` | posteriors that are known, and their histograms' truth |
 //! | `chains` | the ways of sampling, watched step by step |
 //! | `distance` | how far draws are from the truth, and the noise of that |
-//! | `report` | figures and claims |
+//! | `claims` | the paper's claims, with thresholds |
+//! | `report` | figures, and what became of the claims |
 
 mod chains;
+mod claims;
 mod distance;
 mod report;
 mod target;
@@ -25,6 +27,7 @@ use crate::context::{Context, Size};
 use crate::error::Result;
 use crate::outcome::{Outcome, Table};
 use chains::{Length, Method, ROWS, Record, Step};
+pub(crate) use claims::CLAIMS;
 use distance::{Distance, measure};
 use target::Target;
 

@@ -1,24 +1,20 @@
 //! Figures and claims of section 6.4.
 
 use austerity::Result;
-use austerity::model::Gradient as _;
+use austerity::model::{Gradient as _, Model as _};
 use austerity_models::Lasso;
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale};
 
-use super::chains::{ROWS, Step};
+use super::chains::{Step, sums};
 use super::target::Target;
-use super::{Found, OtherData, VARIANCE, per_million};
+use super::{Found, OtherData, VARIANCE, claims, per_million};
+use crate::claim::{Claim, Estimate};
 use crate::outcome::{Check, Section};
 
 /// Rows that a step reads, for the gradient and for the test.
 fn rows_per_step<M>(target: &Target<M>, found: &Found) -> f64 {
     found.record.rows_per_test() + found.method.gradient_rows(target.block_rows)
 }
-
-/// "Almost indistinguishable": less than this part of the mass would have to be moved.
-const CLOSE: f64 = 0.05;
-/// "Severe": more than this part would.
-const SEVERE: f64 = 0.2;
 
 /// The two panels of the posterior and the panels of the histograms, each with its claims.
 pub(super) fn toy(target: &Target<Lasso>, slopes: (f64, f64), found: &[Found]) -> Result<Vec<Section>> {
@@ -35,26 +31,15 @@ pub(super) fn toy(target: &Target<Lasso>, slopes: (f64, f64), found: &[Found]) -
             title: "Without a test, and with ε = 0.5".into(),
             figure: Some(histograms("sgld", "SGLD and the true posterior", target, &[untested, half])),
             caption: "Histograms of the draws; the line is the true density.".into(),
-            checks: [before(target, untested), after(half)].concat(),
+            checks: [before(target.sd, untested), after(half)].concat(),
         },
         Section {
             title: "With ε = 0 and ε = 0.1".into(),
             figure: Some(histograms("sgld-tested", "SGLD, tested", target, &[exact, tenth])),
             caption: "As above; the paper leaves these two out of its printed version.".into(),
             checks: vec![
-                Check::new(
-                    "SGLD, ε = 0 is exact",
-                    "the mixture kernel satisfies detailed balance if the test enforces it for each component kernel",
-                    "a Kolmogorov distance below the one that as many independent draws pass once in a thousand times",
-                    format!(
-                        "{:.4} (once in a thousand: {:.4}), total variation {}",
-                        exact.distance.kolmogorov,
-                        exact.distance.critical,
-                        variation(exact)
-                    ),
-                    exact.distance.kolmogorov < exact.distance.critical,
-                ),
-                indistinguishable("SGLD, ε = 0.1", tenth)
+                exactness(&claims::BALANCE, exact),
+                indistinguishable(&claims::CLOSE_TENTH, tenth)
                     .remark(format!("A test reads {:.0} of 10,000 rows.", tenth.record.rows_per_test())),
             ],
         },
@@ -80,7 +65,6 @@ fn posterior(target: &Target<Lasso>, (left, right): (f64, f64)) -> Result<Sectio
         points.push((theta, gradient[0]));
     }
     let gradient = Curve { label: String::new(), points };
-    let jump = 0.5 * VARIANCE * left;
     Ok(Section {
         title: "The posterior".into(),
         figure: Some((
@@ -101,104 +85,67 @@ fn posterior(target: &Target<Lasso>, (left, right): (f64, f64)) -> Result<Sectio
             target.sd,
             target.cumulative(0.0)
         ),
-        checks: vec![Check::new(
-            "the valley",
-            "in the valley to the left the gradient is very high",
-            "one step there drifts by more than a posterior sd, and ten times as far as one just right of the kink",
-            format!(
-                "gradient {left:.0} just left of 0 and {right:.0} just right: a drift of {jump:.4} = {:.1} sd",
-                jump / target.sd
-            ),
-            jump > target.sd && left > 10.0 * right,
-        )],
+        checks: vec![valley((left, right), target.sd)],
     })
 }
 
+/// How far one step in the valley goes.
+pub(super) fn valley((left, right): (f64, f64), sd: f64) -> Check {
+    let drift = 0.5 * VARIANCE * left / sd;
+    Check::of(&claims::VALLEY, vec![Estimate::exact("", drift)])
+        .also(format!("gradient {left:.0} just left of 0 and {right:.0} just right"))
+}
+
+pub(super) fn exactness(claim: &Claim, exact: &Found) -> Check {
+    Check {
+        test: "the distance is known to 1.95/√(effective sample size), which chance passes once in a thousand times".into(),
+        ..Check::of(claim, vec![claims::kolmogorov(exact)])
+    }
+    .also(format!("total variation {}", variation(exact)))
+}
+
 /// What happens without a test.
-fn before(target: &Target<Lasso>, untested: &Found) -> Vec<Check> {
+pub(super) fn before(sd: f64, untested: &Found) -> Vec<Check> {
     let record = &untested.record;
-    let thrown = record.thrown / record.from_valley.max(1) as f64 / target.sd;
-    let back = record.return_steps as f64 / record.returns.max(1) as f64;
+    let thrown = claims::rate(record, sums::THROWN, sums::FROM_VALLEY);
+    let thrown = Estimate { value: thrown.value / sd, error: thrown.error / sd, ..thrown };
     let share = record.from_valley as f64 / record.counters.steps as f64;
     vec![
-        Check::new(
-            "omitting the test is severe",
-            "the effect of omitting the MH test is quite severe here",
-            format!("total variation above {SEVERE}"),
-            format!(
-                "total variation {}, Kolmogorov distance {:.3}, sd {:.4} instead of {:.4}",
-                variation(untested),
-                untested.distance.kolmogorov,
-                untested.distance.sd,
-                target.sd
-            ),
-            untested.distance.total_variation > SEVERE,
-        ),
-        Check::new(
-            "thrown far off",
-            "the noise occasionally throws it into the valley; this propels the sampler far off to the right",
-            "from the valley the next step goes right by more than a posterior sd on average",
-            format!(
-                "{:.2} % of the steps begin in the valley; they go right by {thrown:.2} sd",
-                100.0 * share
-            ),
-            thrown > 1.0,
-        ),
-        Check::new(
-            "a long way back",
-            "after which it takes a long time to find its way back to the mode",
-            "more than 10 steps on average from beyond mode + sd back to the mode",
-            format!("{back:.0} steps, over {} returns", record.returns),
-            back > 10.0,
-        )
-        .clear_if(record.returns >= 20),
+        Check::of(&claims::SEVERE, vec![claims::variation("", untested)]).also(format!(
+            "Kolmogorov distance {:.3}, sd {:.4} instead of {sd:.4}",
+            untested.distance.kolmogorov, untested.distance.sd
+        )),
+        Check::of(&claims::FAR, vec![thrown])
+            .also(format!("{:.2} % of the steps begin in the valley", 100.0 * share)),
+        Check::of(&claims::BACK, vec![claims::rate(record, sums::RETURN_STEPS, sums::RETURNS)])
+            .also(format!("{} returns", record.returns)),
     ]
 }
 
 /// What the test at ε = 0.5 does.
-fn after(half: &Found) -> Vec<Check> {
-    let rejected = half.record.rejected_in_valley();
+pub(super) fn after(half: &Found) -> Vec<Check> {
+    let record = &half.record;
     vec![
-        Check::new(
-            "jumps into the valley are rejected",
-            "the MH test rejects most troublesome jumps into the valley",
-            "more than half of the candidates left of the kink, from states right of it",
-            format!("{:.0} % of {} candidates", 100.0 * rejected, half.record.into_valley),
-            rejected > 0.5,
-        ),
-        indistinguishable("SGLD, ε = 0.5", half),
-        Check::new(
-            "one look",
-            "when ε = 0.5, a decision is always made in the first step, using just m = 500 data points",
-            "never more than one look, 500 rows",
-            format!(
-                "at most {} look, {:.1} rows per test; {:.0} % of the candidates accepted",
-                half.record.most_looks,
-                half.record.rows_per_test(),
-                100.0 * half.record.counters.acceptance()
-            ),
-            half.record.most_looks == 1 && half.record.rows_per_test() == ROWS as f64,
-        ),
+        Check::of(&claims::REJECTED, vec![claims::rate(record, sums::REJECTED, sums::INTO_VALLEY)])
+            .also(format!("{} candidates", record.into_valley)),
+        indistinguishable(&claims::CLOSE, half),
+        Check::of(&claims::ONE_LOOK, vec![Estimate::exact("", f64::from(record.most_looks))]).also(format!(
+            "{:.1} rows per test; {:.0} % of the candidates accepted",
+            record.rows_per_test(),
+            100.0 * record.counters.acceptance()
+        )),
     ]
 }
 
-fn indistinguishable(name: &str, found: &Found) -> Check {
+pub(super) fn indistinguishable(claim: &Claim, found: &Found) -> Check {
     let distance = &found.distance;
-    Check::new(
-        format!("{name} is close to the truth"),
-        "the stationary distribution is almost indistinguishable from the true posterior",
-        format!("total variation below {CLOSE}"),
-        format!(
-            "total variation {}, of which noise alone would make {:.3}; Kolmogorov distance {:.4} ± {:.4}",
-            variation(found),
-            distance.floor,
-            distance.kolmogorov,
-            distance.kolmogorov_error
-        ),
-        distance.total_variation < CLOSE,
-    )
-    // Noise makes it larger: undecided only where a large one could be noise.
-    .clear_if(distance.total_variation < CLOSE || distance.floor < 0.5 * CLOSE)
+    Check::of(claim, vec![claims::variation("", found)]).also(format!(
+        "as found {}, of which noise alone would make {:.3}; Kolmogorov distance {:.4} ± {:.4}",
+        variation(found),
+        distance.floor,
+        distance.kolmogorov,
+        distance.kolmogorov_error
+    ))
 }
 
 fn variation(found: &Found) -> String {
@@ -213,38 +160,37 @@ pub(super) fn scoring(target: &Target<Lasso>, found: &[Found]) -> Section {
         chosen(found, Step::Scoring, Some(0.5)),
     );
     let rows = |one: &Found| rows_per_step(target, one);
-    let largely = |one: &Found| one.distance.total_variation < 0.25 * untested.distance.total_variation;
     Section {
         title: "Stochastic gradient Fisher scoring".into(),
         figure: Some(histograms("sgfs", "SGFS and the true posterior", target, &[untested, half])),
         caption: "Fisher scoring with the empirical information at the mode and the drift of the Langevin step: it injects less noise, since \
                   that of the mini-batch is counted on."
             .into(),
-        checks: vec![
-            Check::new(
-                "SGFS alone is thrown off too",
-                "SGLD and SGFS are biased because they omit the test; without it there are occasional samples of extremely low probability",
-                format!("total variation above {SEVERE} without the test"),
-                format!("total variation {}", variation(untested)),
-                untested.distance.total_variation > SEVERE,
-            ),
-            Check::new(
-                "SGFS, tested: the best of both worlds",
-                "our approximate MH step largely resolves this, still avoiding O(N) computations per iteration",
-                "less than a quarter of the total variation, with less than half of the rows per step, at ε = 0.5",
-                format!(
-                    "ε = 0.5: total variation {}, {:.0} rows per step, {:.0} % accepted; ε = 0.1: {}, {:.0} rows, {:.0} %",
-                    variation(half),
+        checks: scored(untested, half)
+            .into_iter()
+            .map(|check| {
+                check.remark(format!(
+                    "Rows per step: {:.0} at ε = 0.5, {:.0} at ε = 0.1; {:.0} % and {:.0} % accepted.",
                     rows(half),
-                    100.0 * half.record.counters.acceptance(),
-                    variation(tenth),
                     rows(tenth),
+                    100.0 * half.record.counters.acceptance(),
                     100.0 * tenth.record.counters.acceptance()
-                ),
-                largely(half) && rows(half) < 5000.0,
-            ),
-        ],
+                ))
+            })
+            .collect(),
     }
+}
+
+/// Fisher scoring without the test and with it.
+pub(super) fn scored(untested: &Found, half: &Found) -> Vec<Check> {
+    vec![
+        Check::of(&claims::SCORING, vec![claims::variation("", untested)]),
+        Check::of(&claims::RESOLVED, vec![claims::quotient(half, untested)]).also(format!(
+            "{} untested, {} tested",
+            variation(untested),
+            variation(half)
+        )),
+    ]
 }
 
 /// All ways of sampling side by side, and what their samples cost.
@@ -263,7 +209,7 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
         title: "Distance from the truth, and its price".into(),
         panels: vec![
             Panel::new(
-                "Total variation (red: noise alone)",
+                "Total variation (△: noise alone)",
                 Axis::new("total variation", Scale::Logarithmic).with_limits(0.005, 0.5),
                 y(marks.clone()),
             )
@@ -285,7 +231,7 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
         title: "Distance and price".into(),
         figure: Some(("distances".into(), figure)),
         caption: format!(
-            "Left: blue what was found, red what the noise of the histogram alone would show. Right: rows read by \
+            "Left: circles what was found, triangles what the noise of the histogram alone would show. Right: rows read by \
              tests and gradients together. On this toy a plain random walk of 2.38 sd ({:.3}), decided exactly, gives {:.1} effective samples per \
              million rows; SGLD gives {:.1} with ε = 0 and {:.1} with ε = 0.5. Samples of untested chains are of the wrong distribution.",
             2.38 * target.sd,
@@ -293,37 +239,41 @@ pub(super) fn distances(target: &Target<Lasso>, found: &[Found]) -> Section {
             price(exact),
             price(same)
         ),
-        checks: vec![
-            Check::new(
-                "rows per step",
-                "still avoiding O(N) computations per iteration",
-                "fewer than N/2 = 5,000 rows per step at ε = 0.5, gradients included",
-                format!("{:.0} rows", rows_per_step(target, same)),
-                rows_per_step(target, same) < 5000.0,
-            ),
-            Check::new(
-                "a fresh mini-batch for the reverse",
-                "not in the paper: a second, independent mini-batch in the reverse density keeps detailed balance too and halves the variance of the \
-                 log ratio",
-                "more accepted, and no farther from the truth than the same mini-batch twice, within three standard errors",
-                format!(
-                    "{:.1} % accepted instead of {:.1} %; total variation {} instead of {}",
-                    100.0 * fresh.record.counters.acceptance(),
-                    100.0 * same.record.counters.acceptance(),
-                    variation(fresh),
-                    variation(same)
-                ),
-                fresh.record.counters.acceptance() > same.record.counters.acceptance()
-                    && fresh.distance.total_variation
-                        < same.distance.total_variation
-                            + 3.0
-                                * fresh
-                                    .distance
-                                    .total_variation_error
-                                    .hypot(same.distance.total_variation_error),
-            ),
-        ],
+        checks: prices(
+            [
+                ("SGLD", rows_per_step(target, same)),
+                ("SGFS", rows_per_step(target, chosen(found, Step::Scoring, Some(0.5)))),
+            ],
+            target.model.len(),
+            (fresh, same),
+        ),
     }
+}
+
+/// Rows per step, and what a fresh mini-batch changes.
+pub(super) fn prices(
+    rows: [(&str, f64); 2],
+    population: usize,
+    (fresh, same): (&Found, &Found),
+) -> Vec<Check> {
+    let share = |(name, rows): (&str, f64)| Estimate::exact(name, rows / population as f64);
+    let difference = |a: Estimate, b: Estimate| {
+        Estimate::new("", a.value - b.value, (a.error.hypot(b.error), a.freedom.min(b.freedom)))
+    };
+    let accepted = |found: &Found| claims::rate(&found.record, sums::ACCEPTED, sums::STEPS);
+    vec![
+        Check::of(&claims::ROWS, rows.map(share).into()),
+        Check::of(&claims::FRESH, vec![difference(accepted(fresh), accepted(same))]).also(format!(
+            "{:.1} % accepted instead of {:.1} %",
+            100.0 * fresh.record.counters.acceptance(),
+            100.0 * same.record.counters.acceptance()
+        )),
+        Check::of(
+            &claims::FRESH_CLOSE,
+            vec![difference(claims::variation("", fresh), claims::variation("", same))],
+        )
+        .also(format!("as found {} instead of {}", variation(fresh), variation(same))),
+    ]
 }
 
 /// The same correction on a logistic regression.
@@ -352,66 +302,40 @@ pub(super) fn logistic<M>(target: &Target<M>, found: &[Found]) -> Section {
                 .collect::<Vec<_>>()
                 .join("; ")
         ),
-        checks: vec![
-            Check::new(
-                "logistic: the test corrects",
-                "our algorithm can be used with any proposal distribution; combined with SGLD/SGFS: the best of both worlds",
-                "less than a quarter of the total variation at ε = 0.5",
-                format!(
-                    "total variation {} untested, {} tested at ε = 0.5",
-                    variation(untested),
-                    variation(half)
-                ),
-                half.distance.total_variation < 0.25 * untested.distance.total_variation,
-            ),
-            Check::new(
-                "logistic: ε = 0 is exact",
-                "the mixture kernel satisfies detailed balance if the test enforces it for each component kernel",
-                "a Kolmogorov distance below the one that as many independent draws pass once in a thousand times",
-                format!(
-                    "{:.4} (once in a thousand: {:.4})",
-                    exact.distance.kolmogorov, exact.distance.critical
-                ),
-                exact.distance.kolmogorov < exact.distance.critical,
-            ),
-        ],
+        checks: corrected(untested, exact, half),
     }
+}
+
+/// Whether the test corrects another model.
+pub(super) fn corrected(untested: &Found, exact: &Found, half: &Found) -> Vec<Check> {
+    vec![
+        Check::of(&claims::LOGISTIC, vec![claims::quotient(half, untested)]).also(format!(
+            "{} untested, {} tested",
+            variation(untested),
+            variation(half)
+        )),
+        exactness(&claims::LOGISTIC_BALANCE, exact),
+    ]
 }
 
 /// Whether the verdicts hang on the data set.
 pub(super) fn other_data(others: &[OtherData]) -> Section {
-    let line = |place: usize| {
-        let one = |one: &OtherData| format!("mode {:.4}: {}", one.mode, variation(&one.found[place]));
-        others.iter().map(one).collect::<Vec<_>>().join("; ")
-    };
-    let all = |place: usize, holds: &dyn Fn(f64) -> bool| {
-        others.iter().all(|one| holds(one.found[place].distance.total_variation))
-    };
     Section {
         title: "Other data sets".into(),
         figure: None,
         caption: "The paper's data are not public, and the place of the mode differs from data set to data set (by .011, one sd).".into(),
-        checks: vec![
-            Check::new(
-                "other data sets, untested",
-                "the effect of omitting the MH test is quite severe here",
-                format!("total variation above {SEVERE} on each"),
-                line(0),
-                all(0, &|distance| distance > SEVERE),
-            )
-            .remark(
-                "The paper speaks of its own data set. The farther the mode is from the kink, the less often a chain is thrown over it and the \
-                 less the test matters.",
-            ),
-            Check::new(
-                "other data sets, ε = 0.5",
-                "the stationary distribution is almost indistinguishable from the true posterior",
-                format!("total variation below {CLOSE} on each"),
-                line(1),
-                all(1, &|distance| distance < CLOSE),
-            ),
-        ],
+        checks: others_judged(others),
     }
+}
+
+pub(super) fn others_judged(others: &[OtherData]) -> Vec<Check> {
+    let each = |place: usize| {
+        others
+            .iter()
+            .map(|one| claims::variation(&format!("mode {:.4}", one.mode), &one.found[place]))
+            .collect()
+    };
+    vec![Check::of(&claims::OTHER, each(0)), Check::of(&claims::OTHER_CLOSE, each(1))]
 }
 
 /// Draws of some ways of sampling, each beside the true density.

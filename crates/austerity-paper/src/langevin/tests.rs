@@ -19,10 +19,10 @@ fn a_tiny_run_has_all_parts() {
     }
     let names: Vec<&str> = outcome.checks().map(|check| check.name.as_str()).collect();
     let distinct: std::collections::HashSet<&&str> = names.iter().collect();
-    assert_eq!((names.len(), distinct.len()), (17, 17), "{names:?}");
+    assert_eq!((names.len(), distinct.len()), (CLAIMS.len(), CLAIMS.len()), "{names:?}");
     // These hold at any length.
-    for name in ["the valley", "one look", "rows per step"] {
-        let check = outcome.checks().find(|check| check.name == name).unwrap();
+    for claim in [claims::VALLEY, claims::ONE_LOOK, claims::ROWS] {
+        let check = outcome.checks().find(|check| check.name == claim.name).unwrap();
         assert_eq!(check.verdict, crate::Verdict::Holds, "{check:?}");
     }
     assert!(
@@ -40,4 +40,58 @@ fn a_tiny_run_has_all_parts() {
             assert!(!matches!(row[column], Cell::Number(value) if !value.is_finite()), "{name}: {row:?}");
         }
     }
+}
+
+/// Chains at a distance from the posterior, with sums of their ways.
+fn planted(variation: f64, accepted: f64, looks: u32, thrown: f64) -> Found {
+    let each = |i: u32| {
+        let near = 1.0 + 0.001 * f64::from(i);
+        let mut sums = [100.0; 8];
+        sums[chains::sums::REJECTED] = 100.0 * (1.0 - accepted) * near;
+        sums[chains::sums::THROWN] = 100.0 * thrown * near;
+        sums[chains::sums::RETURN_STEPS] = 2_000.0 * thrown * near;
+        sums[chains::sums::ACCEPTED] = 100.0 * accepted * near;
+        sums
+    };
+    let record = Record {
+        draws: vec![Vec::new(); 8],
+        each: (0..8).map(each).collect(),
+        most_looks: looks,
+        ..Record::default()
+    };
+    let distance = Distance {
+        total_variation: variation,
+        total_variation_error: 0.001,
+        floor: 0.001,
+        kolmogorov: variation,
+        kolmogorov_error: 0.001,
+        critical: 0.005,
+        ess: 1e5,
+        mean: 0.0,
+        sd: 1.0,
+        heights: Vec::new(),
+    };
+    Found { method: METHODS[0], record, distance }
+}
+
+#[test]
+fn planted_data_make_every_claim_come_out_both_ways() {
+    let (far, near) = (planted(0.4, 0.2, 1, 2.0), planted(0.01, 0.9, 2, 0.01));
+    let mut checks = vec![report::valley((9950.0, 50.0), 0.01), report::valley((995.0, 50.0), 0.01)];
+    for (untested, tested) in [(&far, &near), (&near, &far), (&far, &far), (&near, &near)] {
+        checks.extend(report::before(1.0, untested));
+        checks.extend(report::after(tested));
+        checks.push(report::indistinguishable(&claims::CLOSE_TENTH, tested));
+        checks.push(report::exactness(&claims::BALANCE, tested));
+        checks.extend(report::scored(untested, tested));
+        checks.extend(report::corrected(untested, tested, tested));
+        let rows = if tested.distance.total_variation < 0.1 { 1_000.0 } else { 10_000.0 };
+        checks.extend(report::prices([("SGLD", rows), ("SGFS", rows)], 10_000, (untested, tested)));
+        let other = |found: &Found| planted(found.distance.total_variation, 0.5, 1, 1.0);
+        checks.extend(report::others_judged(&[OtherData {
+            mode: 0.0,
+            found: vec![other(untested), other(tested)],
+        }]));
+    }
+    crate::claim::tests::both_ways(CLAIMS, &checks);
 }

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use austerity::kernel::{Kernel as _, Metropolis};
+use austerity::model::Model as _;
 use austerity::population::BlockOrder;
 use austerity::proposal::RandomWalk;
 use austerity::rng::Streams;
@@ -79,6 +80,28 @@ pub(super) fn test(epsilon: f64, plan: &Plan) -> Option<SequentialSettings> {
     (epsilon > 0.0).then_some(test)
 }
 
+/// Coefficients whose draws are kept.
+pub(super) const TRACED: usize = 50;
+
+/// Draws of the first coefficients of one chain, observation by observation.
+pub(super) struct Trace {
+    pub(super) start: Start,
+    pub(super) rule: usize,
+    /// θ − E θ of the first coefficients, an observation each.
+    pub(super) draws: Vec<Draw>,
+}
+
+/// The first coefficients of a draw, as many as there are up to [`TRACED`].
+pub(super) type Draw = Vec<f32>;
+
+/// Whose draws are kept: cold chains for the picture of marginals, stationary ones for the variance of their means.
+fn traced(job: &Job) -> bool {
+    match job.start {
+        Start::Cold => job.rule < 2 && job.number < 3,
+        Start::Stationary => job.rule == 0 || job.rule == 3,
+    }
+}
+
 /// A chain that is to be run.
 struct Job {
     start: Start,
@@ -87,7 +110,12 @@ struct Job {
 }
 
 /// Runs all chains.
-pub(super) fn run(context: &Context, problem: &Problem, truth: &Truth, plan: &Plan) -> Result<Both> {
+pub(super) fn run(
+    context: &Context,
+    problem: &Problem,
+    truth: &Truth,
+    plan: &Plan,
+) -> Result<(Both, Vec<Trace>)> {
     let rules = EPSILONS
         .map(|epsilon| test(epsilon, plan).map_or_else(RuleSettings::default, RuleSettings::Sequential));
     let rules: Vec<AnyRule> =
@@ -104,13 +132,21 @@ pub(super) fn run(context: &Context, problem: &Problem, truth: &Truth, plan: &Pl
             &format!("{} start, {name}, chain {}", job.start.word(), job.number + 1),
             0.15 + 0.8 * share,
         )?;
-        one(context, problem, truth, plan, (job, rules[job.rule].clone()))
+        let name = format!("{}-{}-{}", job.start.word(), job.rule, job.number);
+        let settings = (format!("{:016x}", problem.model.fingerprint()), plan, job.number);
+        context.chain(("logistic", &name), &settings, || {
+            one(context, problem, truth, plan, (job, rules[job.rule].clone()))
+        })
     })?;
     let mut both: Both = [0, 1].map(|_| vec![Vec::new(); rules.len()]);
-    for (job, trajectory) in jobs.iter().zip(trajectories) {
+    let mut traces = Vec::new();
+    for (job, (trajectory, draws)) in jobs.iter().zip(trajectories) {
         both[job.start as usize][job.rule].push(trajectory);
+        if traced(job) {
+            traces.push(Trace { start: job.start, rule: job.rule, draws });
+        }
     }
-    Ok(both)
+    Ok((both, traces))
 }
 
 /// A kernel at its start, with its streams.
@@ -143,13 +179,15 @@ fn one(
     truth: &Truth,
     plan: &Plan,
     job: (&Job, AnyRule),
-) -> Result<Trajectory> {
+) -> Result<(Trajectory, Vec<Draw>)> {
+    let keep = traced(job.0);
+    let mut draws = Vec::new();
     let Begun { mut kernel, mut state, mut streams } = begin(context, problem, truth, job)?;
     let ratio = 2f64.powf(1.0 / PER_DOUBLING as f64);
     let grid = Grid::geometric(plan.seconds / ratio.powi(TIMES as i32 - 1), plan.seconds, TIMES, plan.every);
     let (points, dimension) = (problem.points.len(), problem.dimension());
     let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
-    follow(context, chain, (&grid, points + 2 * dimension), |state, out| {
+    let seen = follow(context, chain, (&grid, points + 2 * dimension), |state, out| {
         let (predictions, moments) = out.split_at_mut(points);
         problem.points.predict(state, predictions);
         let (first, second) = moments.split_at_mut(dimension);
@@ -157,19 +195,42 @@ fn one(
             first[i] = value - mean;
             second[i] = first[i] * first[i];
         }
-    })
+        if keep {
+            draws.push(first.iter().take(TRACED).map(|value| *value as f32).collect());
+        }
+    })?;
+    Ok((seen, draws))
 }
 
-/// Steps per CPU second of exact decisions that evaluate both states at every step, as the paper's baseline seems to have done.
+/// Steps per CPU second of exact decisions that evaluate both states at every step, as a textbook's loop does.
 pub(super) fn uncached(context: &Context, problem: &Problem, truth: &Truth, plan: &Plan) -> Result<f64> {
     context.stage("exact decisions without a cache", 0.96)?;
     let settings = SequentialSettings { guard: None, ..SequentialSettings::constant(plan.first_look, 0.0) };
     let rule = RuleSettings::Sequential(settings).build(problem.rows())?;
+    speed(context, problem, truth, (rule, plan.seconds.min(1.0)))
+}
+
+/// CPU seconds in which exact chains make so many steps; kept with the truths, so that a run that goes on has the same.
+pub(super) fn seconds_of(
+    context: &Context,
+    problem: &Problem,
+    truth: &Truth,
+    (plan, steps): (&Plan, u64),
+) -> Result<f64> {
+    let settings = (format!("{:016x}", problem.model.fingerprint()), plan.every, steps);
+    context.truth("logistic-seconds", &settings, || {
+        let rule = RuleSettings::default().build(problem.rows())?;
+        Ok(steps as f64 / speed(context, problem, truth, (rule, 1.0))?)
+    })
+}
+
+/// Steps per CPU second of a rule in the posterior.
+fn speed(context: &Context, problem: &Problem, truth: &Truth, (rule, time): (AnyRule, f64)) -> Result<f64> {
     let job = Job { start: Start::Stationary, rule: 0, number: 0 };
     let Begun { mut kernel, mut state, mut streams } = begin(context, problem, truth, (&job, rule))?;
     let (begun, mut steps, mut seconds) = (thread_time(), 0, 0.0);
-    while seconds < plan.seconds.min(1.0) {
-        for _ in 0..plan.every {
+    while seconds < time {
+        for _ in 0..10 {
             streams.begin(steps);
             kernel.step(&mut state, &mut streams)?;
             steps += 1;

@@ -14,6 +14,7 @@ use super::chains::{Both, PER_DOUBLING, Start, test};
 use super::problem::Problem;
 use super::truth::Truth;
 use super::{EPSILONS, Plan};
+use crate::claim::Estimate;
 use crate::error::Result;
 use crate::trajectory::Trajectory;
 
@@ -26,6 +27,9 @@ pub(super) struct Measured {
     pub(super) acceptance: f64,
     /// Mean share of the rows that a decision rested on.
     pub(super) share: f64,
+    /// Standard errors of both, from the spread of the chains.
+    pub(super) acceptance_error: f64,
+    pub(super) share_error: f64,
     /// Likelihood evaluations per step.
     pub(super) evaluations: f64,
     /// Steps per CPU second.
@@ -72,10 +76,16 @@ pub(super) fn all(problem: &Problem, truth: &Truth, both: &Both, plan: &Plan) ->
             };
             let (inflation, inflation_error) = inflation(chains, truth);
             let steps = counters.steps as f64;
+            let each = |of: &dyn Fn(&Counters) -> f64| -> Vec<f64> {
+                chains.iter().map(|chain| of(&chain.counters)).collect()
+            };
+            let error = |values: Vec<f64>| Estimate::mean("", &values).error;
             Ok(Measured {
                 epsilon,
                 acceptance: counters.acceptance(),
                 share: counters.data_share(problem.rows()),
+                acceptance_error: error(each(&Counters::acceptance)),
+                share_error: error(each(&|counters| counters.data_share(problem.rows()))),
                 evaluations: counters.evaluations as f64 / steps,
                 speed: steps / chains.iter().map(|chain| chain.seconds).sum::<f64>(),
                 inflation,

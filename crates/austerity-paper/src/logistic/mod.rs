@@ -6,6 +6,8 @@
 //! | `truth` | the ground truth, by Hamiltonian Monte Carlo |
 //! | `chains` | exact and approximate chains from a cold start and from the posterior |
 //! | `measure` | what the chains have cost and sampled, beside what the theory predicts |
+//! | `spread` | the variance of a chain's mean against σ²τ/T |
+//! | `stuck` | pseudo-marginal chains, which get stuck (section 4) |
 //! | `claims` | the paper's claims and what became of them |
 //! | `picture` | figures and tables |
 //!
@@ -19,17 +21,22 @@ mod claims;
 mod measure;
 mod picture;
 mod problem;
+mod spread;
+mod stuck;
 mod truth;
 
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
 use serde_json::json;
 
 use crate::context::{Context, Size};
+use crate::curves::Textbook;
 use crate::error::Result;
 use crate::outcome::{Outcome, Section};
 use chains::{Quantity, Start};
+pub(crate) use claims::CLAIMS;
 use measure::Measured;
 use problem::Problem;
 use truth::Truth;
@@ -42,16 +49,20 @@ const EPSILONS: [f64; 5] = [0.0, 0.01, 0.05, 0.1, 0.2];
 const PRECISION: f64 = 10.0;
 
 /// How much is run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 struct Plan {
     /// CPU seconds of each chain.
     seconds: f64,
+    /// Steps that exact chains make in that time where the time follows from them: the paper's T after 400 seconds.
+    exact_steps: Option<u64>,
     /// Chains of each rule from each start.
     chains: u32,
     /// Steps from one observation to the next.
     every: u64,
     /// m.
     first_look: usize,
+    /// Steps of each pseudo-marginal chain.
+    stuck_steps: u64,
     /// Chains, warm-up and draws per chain of the ground truth.
     truth: (u32, u64, u64),
 }
@@ -59,10 +70,12 @@ struct Plan {
 impl Plan {
     fn of(size: Size) -> Self {
         Self {
-            seconds: size.pick(0.4, 3.0, 400.0),
+            seconds: size.pick(0.4, 3.0, 5.0),
+            exact_steps: size.pick(None, None, Some(75_500)),
             chains: size.pick(6, 10, 10),
             every: 10,
             first_look: 512,
+            stuck_steps: size.pick(200, 600, 5_000),
             truth: size.pick((4, 200, 500), (8, 300, 2500), (8, 500, 40_000)),
         }
     }
@@ -76,50 +89,69 @@ pub fn run(context: &Context) -> Result<Outcome> {
 
 fn run_on(context: &Context, problem: &Problem, plan: &Plan) -> Result<Outcome> {
     let truth = Truth::find(context, problem, plan)?;
-    let both = chains::run(context, problem, &truth, plan)?;
+    let plan = &match plan.exact_steps {
+        Some(steps) => {
+            Plan { seconds: chains::seconds_of(context, problem, &truth, (plan, steps))?, ..plan.clone() }
+        }
+        None => plan.clone(),
+    };
+    let (both, traces) = chains::run(context, problem, &truth, plan)?;
     let uncached = chains::uncached(context, problem, &truth, plan)?;
     let measured = measure::all(problem, &truth, &both, plan)?;
+    let textbook =
+        Textbook { slower: measured[0].speed / uncached, evaluations: 2.0 * problem.rows() as f64 };
     let mut sections = Vec::new();
     let mut risks = picture::risk_table();
     for start in Start::BOTH {
         for quantity in Quantity::BOTH {
             let curves = chains::curves(&both[start as usize], &truth, quantity);
             picture::push_rows(&mut risks, start, quantity, &curves);
-            let checks = claims::about(start, quantity, &curves);
-            sections.extend(picture::sections(start, quantity, &curves, &truth, checks));
+            let checks = claims::about(start, quantity, &curves, textbook);
+            sections.extend(picture::sections((start, quantity), &curves, &truth, textbook, checks));
         }
     }
-    sections.insert(0, speed(&both, &measured, uncached));
+    sections.insert(0, speed(&both, &measured, textbook));
+    sections.push(picture::marginals(&traces, &truth, &both[Start::Cold as usize]));
     if problem.stand_in {
         for check in sections.iter_mut().flat_map(|section| &mut section.checks) {
-            *check = check.clone().clear_if(false);
+            *check = check.clone().undecided_if(true, "The paper's data are missing.");
         }
     }
-    sections.push(picture::theory(&measured, claims::theory(&measured)));
+    let (section, stuck) = stuck::run(context, problem, &truth, (plan, measured[0].acceptance))?;
+    sections.push(section);
+    let (figure, ratios) = spread::measure(&traces);
+    sections.push(Section {
+        title: "The variance of a chain's mean".into(),
+        figure: Some(("variance".into(), figure)),
+        caption: "Variance between chains of their means of the first coefficients, over σ²τ/T with σ² and the integrated autocorrelation time τ                   from the draws of all of them about the true mean; one point a coefficient."
+            .into(),
+        checks: vec![claims::variance(&ratios)],
+    });
+    sections.push(picture::theory(&measured, claims::theory(&measured, plan)));
     Ok(Outcome {
         title: "Logistic regression by random walk (section 6.1)".into(),
         about: about(problem, &truth, plan),
         settings: json!({
             "rows": problem.rows(), "test_points": problem.points.len(), "dimension": problem.dimension(),
             "stand_in": problem.stand_in, "prior_precision": PRECISION, "step_sd": STEP, "epsilons": EPSILONS,
-            "first_look": plan.first_look, "block_rows": austerity::BLOCK_ROWS, "cpu_seconds": plan.seconds,
+            "first_look": plan.first_look, "block_rows": austerity::BLOCK_ROWS, "cpu_seconds": plan.seconds, "exact_steps": plan.exact_steps,
             "chains": plan.chains, "observed_every": plan.every, "truth_chains_warmup_draws": plan.truth,
         }),
         numbers: json!({ "truth": truth.numbers(), "rules": measured, "uncached_steps_per_second": uncached }),
         sections,
-        tables: vec![risks, picture::rule_table(&measured)],
+        tables: vec![risks, picture::rule_table(&measured), stuck],
     })
 }
 
 /// How many steps a second each rule makes.
-fn speed(both: &chains::Both, measured: &[Measured], uncached: f64) -> Section {
+fn speed(both: &chains::Both, measured: &[Measured], textbook: Textbook) -> Section {
     Section {
         title: "Samples in the same time".into(),
         figure: Some(("steps".into(), picture::steps(&both[Start::Cold as usize], measured))),
         caption: "Left: steps made against CPU time from θ = 0, where decisions are easy at first. Right: steps per CPU second from the \
                   posterior."
             .into(),
-        checks: claims::speed(&both[Start::Cold as usize], measured, uncached),
+        checks: claims::speed(&both[Start::Cold as usize], measured, textbook),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Figures and tables of section 6.1.
 
-use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
+use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale};
 
 use super::EPSILONS;
-use super::chains::{Curves, Family, Quantity, Start, label};
+use super::chains::{Curves, Draw, Family, Quantity, Start, Trace, label};
 use super::measure::Measured;
 use super::truth::Truth;
-use crate::curves::Point;
+use crate::curves::{Point, Textbook};
 use crate::outcome::{Check, Section, Table};
 
 fn logarithmic(label: &str) -> Axis {
@@ -29,10 +29,10 @@ fn lines(curves: &Curves, at: impl Fn(&Point) -> (f64, f64)) -> Vec<Curve> {
 
 /// The risk, and then its parts, of one quantity from one start.
 pub(super) fn sections(
-    start: Start,
-    quantity: Quantity,
+    (start, quantity): (Start, Quantity),
     curves: &Curves,
     truth: &Truth,
+    textbook: Textbook,
     checks: [Vec<Check>; 2],
 ) -> [Section; 2] {
     let from = match start {
@@ -49,13 +49,19 @@ pub(super) fn sections(
     // The truth's own error is drawn where it is near enough to matter.
     let lowest = curves.iter().flatten().map(|point| point.risk.total).fold(f64::INFINITY, f64::min);
     let floored = |panel: Panel| if floor > 0.1 * lowest { panel.reference(floor) } else { panel };
+    let with_textbook = |at: fn(&Point) -> (f64, f64)| {
+        let mut all = lines(curves, at);
+        let points = textbook.curve(&curves[0]).iter().map(at).collect();
+        all.push(Curve { label: "textbook".into(), points });
+        all
+    };
     let risk = Figure {
         title: format!("Risk of the {what} {from}"),
         panels: vec![
             floored(panel("against time", seconds, "risk"))
-                .curves(lines(curves, |p| (p.seconds, p.risk.total))),
+                .curves(with_textbook(|p| (p.seconds, p.risk.total))),
             floored(panel("against likelihood evaluations", "evaluations of a chain", "risk"))
-                .curves(lines(curves, |p| (p.evaluations, p.risk.total))),
+                .curves(with_textbook(|p| (p.evaluations, p.risk.total))),
         ],
     };
     let parts = Figure {
@@ -78,7 +84,7 @@ pub(super) fn sections(
         Section {
             title: format!("Risk of the {what}, {} start", start.word()),
             figure: Some((name("risk"), risk)),
-            caption: format!("{scale} and the chains. A dotted level, drawn where it is above a tenth of the lowest risk, is what the error of the ground truth adds."),
+            caption: format!("{scale} and the chains. A dotted level, drawn where it is above a tenth of the lowest risk, is what the error of the ground truth adds. \"textbook\" is the exact loop that evaluates both states on every row: the same decisions, {:.2} times as long.", textbook.slower),
             checks: first,
         },
         Section {
@@ -90,6 +96,43 @@ pub(super) fn sections(
             checks: second,
         },
     ]
+}
+
+/// θ₁ and θ₂ at three times, exact and at ε = 0.01: the figure that the paper's source keeps commented out.
+pub(super) fn marginals(traces: &[Trace], truth: &Truth, cold: &Family) -> Section {
+    let shares = [0.125, 0.25, 1.0];
+    let of_truth: Vec<(f64, f64)> = truth.starts.iter().map(|start| (start[0], start[1])).collect();
+    let mut panels = Vec::new();
+    for rule in [0, 1] {
+        for share in shares {
+            let mut panel = Panel::new(
+                format!("{}, {:.1} % of the time", label(EPSILONS[rule]), 100.0 * share),
+                Axis::new("θ₁", Scale::Linear),
+                Axis::new("θ₂", Scale::Linear),
+            )
+            .mark(Mark::Points { series: 2, points: of_truth.clone() });
+            let chains = traces.iter().filter(|trace| trace.start == Start::Cold && trace.rule == rule);
+            for (number, (trace, seen)) in chains.zip(&cold[rule]).enumerate() {
+                let end = seen.checkpoints.last().map_or(0.0, |point| share * point.seconds);
+                let steps = seen.checkpoints.iter().rfind(|point| point.seconds <= 1.05 * end);
+                let part = steps.map_or(1.0, |point| point.steps as f64 / seen.counters.steps as f64);
+                let draws = &trace.draws[..((part * trace.draws.len() as f64) as usize).max(1)];
+                let every = draws.len().div_ceil(250).max(1);
+                let point =
+                    |draw: &Draw| (f64::from(draw[0]) + truth.mean[0], f64::from(draw[1]) + truth.mean[1]);
+                let points = draws.iter().step_by(every).map(point).collect();
+                panel = panel.mark(Mark::Line { series: [0, 1, 3][number % 3], points });
+            }
+            panels.push(panel);
+        }
+    }
+    Section {
+        title: "Marginals of θ₁ and θ₂".into(),
+        figure: Some(("marginals".into(), Figure { title: "θ₁ and θ₂ from θ = 0".into(), panels })),
+        caption: "Lines: the paths of three chains from θ = 0. Squares: draws of Hamiltonian Monte Carlo. The upper three panels are exact, the                   lower three ε = 0.01; the times stand to each other as the 50, 100 and 400 seconds of the figure in the paper's source."
+            .into(),
+        checks: Vec::new(),
+    }
 }
 
 /// Steps against time from a cold start, and speeds at stationarity.

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use self::studio::{Found, Studio};
 use super::{experiment, index};
+use crate::claim::Verdict;
 use crate::context::Size;
 use crate::design::tests::tiny;
-use crate::outcome::Verdict;
 
 #[path = "../../../austerity-fit/src/report/tests/studio.rs"]
 #[allow(dead_code, reason = "these pages are not printed")]
@@ -54,8 +54,13 @@ fn a_browser_shows_an_experiment_and_the_index_on_a_desk_and_on_a_phone() {
     // A claim that could not be longer, with what must be escaped.
     let last = &mut outcome.sections[0].checks[0];
     (last.verdict, last.measured) =
-        (Verdict::Unclear, format!("<b> & {}", "0.123456789 at ε = 0.05, ".repeat(20)));
-    let (figures, checks) = (outcome.sections.len() as f64, outcome.checks().count() as f64);
+        (Verdict::Undecided, format!("<b> & {}", "0.123456789 at ε = 0.05, ".repeat(20)));
+    let panels = outcome
+        .sections
+        .iter()
+        .filter_map(|section| section.figure.as_ref())
+        .map(|(_, figure)| figure.panels.len());
+    let (figures, checks) = (panels.sum::<usize>() as f64, outcome.checks().count() as f64);
     let page = experiment(&outcome, Size::Quick, 12.3);
     let desk = studio.look("desk", (&page, PROBE), (1280, 1600), &[]);
     check(&desk, figures, checks);

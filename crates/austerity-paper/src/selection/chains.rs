@@ -13,7 +13,7 @@ use serde_json::json;
 use super::data::Problem;
 use super::{BIRTH_SD, EPSILONS, LOOK, MIDDLE, PAPER_ROWS, UPDATE_SD};
 use crate::context::{Context, Size};
-use crate::curves::{Point, risk_curve};
+use crate::curves::{Point, Textbook, risk_curve};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::trajectory::{Following, Grid, Trajectory, follow};
@@ -38,19 +38,19 @@ pub(super) struct Plan {
 impl Plan {
     /// For thousands of rows.
     pub(super) fn small(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((0.5, 120_000), (1.5, 400_000), (350.0, 4_000_000));
+        let (seconds, truth_steps) = size.pick((0.5, 120_000), (1.5, 400_000), (5.5, 1_000_000));
         Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 1e-5 }
     }
 
     /// For a hundred thousand rows.
     pub(super) fn large(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 5_000), (3.0, 100_000), (3500.0, 400_000));
+        let (seconds, truth_steps) = size.pick((1.0, 5_000), (3.0, 100_000), (3500.0 / 64.0, 400_000));
         Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 5, exact_step: 2e-4 }
     }
 
     /// For half a million.
     pub(super) fn huge(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 1_000), (4.0, 25_000), (3500.0, 400_000));
+        let (seconds, truth_steps) = size.pick((1.0, 1_000), (4.0, 25_000), (3500.0 / 64.0, 100_000));
         Self { chains: 5, seconds, truth_chains: 4, truth_steps, every: 4, exact_step: 8e-4 }
     }
 
@@ -61,12 +61,12 @@ impl Plan {
     }
 
     fn grid(&self) -> Grid {
-        Grid::geometric(self.seconds / 200.0, self.seconds, 28, self.every)
+        Grid::geometric(self.seconds / 128.0, self.seconds, 15, self.every)
     }
 }
 
 /// What happened in the steps 2^i, …, 2^(i+1) − 1.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Phase {
     pub(super) tally: JumpTally,
     /// Sum of the sizes after each step.
@@ -196,6 +196,11 @@ impl Truth {
         self.mean().last().copied().unwrap_or(f64::NAN)
     }
 
+    /// Mean number of features of each chain.
+    pub(super) fn sizes(&self) -> Vec<f64> {
+        self.chains.iter().filter_map(|chain| chain.last().copied()).collect()
+    }
+
     /// Squared standard error of the predictions, from the differences between the chains: no risk can be told below it.
     pub(super) fn error(&self) -> f64 {
         let chains: Vec<&[f64]> = self.chains.iter().map(|chain| &chain[..self.predicted]).collect();
@@ -215,6 +220,8 @@ pub(super) struct Group {
     trajectories: Vec<Trajectory>,
     /// Moves and sizes by phase, all chains together.
     pub(super) phases: Vec<Phase>,
+    /// The same, chain by chain.
+    each: Vec<Vec<Phase>>,
     /// The risk of the predictions.
     pub(super) curve: Vec<Point>,
     /// Means of the test functions over the second half of each chain, about.
@@ -223,6 +230,35 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// Steps per CPU second of each chain.
+    pub(super) fn speeds(&self) -> Vec<f64> {
+        self.trajectories.iter().map(|t| t.counters.steps as f64 / t.seconds).collect()
+    }
+
+    /// Mean size over the second half of each chain.
+    pub(super) fn sizes(&self) -> Vec<f64> {
+        self.late.iter().filter_map(|chain| chain.last().copied()).collect()
+    }
+
+    /// Share of the held-out rows that each chain misclassifies.
+    pub(super) fn errors(&self, problem: &Problem) -> Vec<f64> {
+        self.late.iter().map(|chain| problem.error(&chain[..self.predicted])).collect()
+    }
+
+    /// Moves of each chain before step 128, and in the last two phases that all chains reached.
+    pub(super) fn rates(&self) -> Vec<(JumpTally, JumpTally)> {
+        let reached = self.phases.len();
+        let sum = |phases: &[Phase]| {
+            let mut all = JumpTally::default();
+            phases.iter().for_each(|phase| all.add(&phase.tally));
+            all
+        };
+        let one = |chain: &Vec<Phase>| {
+            (sum(&chain[..7.min(reached)]), sum(&chain[reached.saturating_sub(2)..reached]))
+        };
+        self.each.iter().map(one).collect()
+    }
+
     /// Number of chains.
     pub(super) fn chains(&self) -> usize {
         self.trajectories.len()
@@ -287,6 +323,8 @@ pub(super) struct Found {
     pub(super) groups: Vec<Group>,
     /// From the mode: the exact chain and the middle ε.
     pub(super) from_mode: Vec<Group>,
+    /// The exact loop that evaluates both states on every row.
+    pub(super) textbook: Textbook,
 }
 
 /// Explores one data set. `span` is the share of the whole that is behind, and the share that this is.
@@ -315,7 +353,22 @@ pub(super) fn explore(context: &Context, problem: &Problem, plan: &Plan, span: (
         let fewer = Plan { chains: plan.chains.div_ceil(2), ..plan.clone() };
         from_mode.push(group(context, problem, &fewer, (epsilon, &problem.mode, first), &truth_from_mode)?);
     }
-    Ok(Found { rows: problem.rows(), truth, truth_from_mode, groups, from_mode })
+    let textbook = textbook(context, problem, plan, &groups[0])?;
+    Ok(Found { rows: problem.rows(), truth, truth_from_mode, groups, from_mode, textbook })
+}
+
+/// The textbook's exact loop: the first of the exact chains again, with both states evaluated on every row and all their columns read.
+fn textbook(context: &Context, problem: &Problem, plan: &Plan, exact: &Group) -> Result<Textbook> {
+    let all = SequentialSettings { guard: None, ..SequentialSettings::constant(LOOK, 0.0) };
+    let rule = RuleSettings::Sequential(all).build(problem.rows())?;
+    let order = BlockOrder::new(problem.rows(), austerity::BLOCK_ROWS, context.seed, 100)?;
+    let jump = Jump::new(problem.features(), update_sd(problem.rows()), BIRTH_SD)?;
+    let mut kernel = Metropolis::new(&problem.model, jump, rule, order, &problem.single)?;
+    let (mut state, mut streams) = (problem.single.clone(), Streams::new(context.seed, 100));
+    let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
+    let seen = follow(context, chain, (&plan.grid(), 0), |_, _| {})?;
+    let speed = seen.counters.steps as f64 / seen.seconds;
+    Ok(Textbook { slower: exact.speed() / speed, evaluations: 2.0 * problem.rows() as f64 })
 }
 
 /// The long exact runs from `start`, from the cache where they are.
@@ -372,11 +425,15 @@ fn group(
     let numbers: Vec<u32> = (0..plan.chains as u32).map(|i| first + i).collect();
     let grid = plan.grid();
     let runs = parallel::each(context.threads, &numbers, |_, &number| {
-        let (mut kernel, mut state, mut streams) = chain(problem, epsilon, start, context.seed, number)?;
-        let see = |state: &Selection, out: &mut [f64]| observe(problem, state, out);
-        let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
-        let seen = follow(context, chain, (&grid, width(problem)), see)?;
-        Ok::<_, Error>((seen, kernel.phases))
+        let name = format!("{}-{number}", problem.name);
+        let settings = (problem.model.fingerprint().to_string(), epsilon, start, plan);
+        context.chain(("selection", &name), &settings, || {
+            let (mut kernel, mut state, mut streams) = chain(problem, epsilon, start, context.seed, number)?;
+            let see = |state: &Selection, out: &mut [f64]| observe(problem, state, out);
+            let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
+            let seen = follow(context, chain, (&grid, width(problem)), see)?;
+            Ok::<_, Error>((seen, kernel.phases))
+        })
     })?;
     let mut phases: Vec<Phase> = Vec::new();
     let reached = runs.iter().map(|(_, phases)| phases.len()).min().unwrap_or(0);
@@ -384,7 +441,7 @@ fn group(
         phases.resize(reached, Phase::default());
         phases.iter_mut().zip(one).for_each(|(all, phase)| all.add(phase));
     }
-    let trajectories: Vec<Trajectory> = runs.into_iter().map(|(seen, _)| seen).collect();
+    let (trajectories, each): (Vec<Trajectory>, Vec<Vec<Phase>>) = runs.into_iter().unzip();
     let predicted = problem.predicted();
     Ok(Group {
         epsilon,
@@ -392,6 +449,7 @@ fn group(
         late: trajectories.iter().map(second_half).collect(),
         trajectories,
         phases,
+        each,
         predicted,
     })
 }

@@ -6,7 +6,7 @@ use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale};
 use super::chains::{Found, Group, Phase};
 use super::data::Problem;
 use super::{BARS, EPSILONS, MIDDLE, checks};
-use crate::curves::Point;
+use crate::curves::{Along, Point};
 use crate::outcome::{Cell, Section, Table};
 
 /// A group in the key of a figure.
@@ -49,18 +49,28 @@ pub(super) fn sections(problem: &Problem, found: &Found) -> Vec<Section> {
 }
 
 fn risk(title: &str, found: &Found) -> Figure {
-    let panel = |name: &str, value: fn(&Point) -> f64| {
-        let curve = |group: &Group| Curve {
-            label: label(group),
-            points: group.curve.iter().map(|point| (point.seconds, value(point))).collect(),
+    let along = |name: &str, along: Along, value: fn(&Point) -> f64| {
+        let line = |label: String, curve: &[Point]| Curve {
+            label,
+            points: curve.iter().map(|point| (along.of(point), value(point))).collect(),
         };
-        Panel::new(name, Axis::new("CPU seconds", Scale::Logarithmic), Axis::new("", Scale::Logarithmic))
-            .curves(found.groups.iter().map(curve).collect())
+        let textbook =
+            found.groups.first().map(|exact| line("textbook".into(), &found.textbook.curve(&exact.curve)));
+        let curves = found.groups.iter().map(|group| line(label(group), &group.curve)).chain(textbook);
+        let x = match along {
+            Along::Seconds => "CPU seconds",
+            Along::Evaluations => "likelihood evaluations",
+        };
+        Panel::new(name, Axis::new(x, Scale::Logarithmic), Axis::new("", Scale::Logarithmic))
+            .curves(curves.collect())
     };
+    let panel = |name: &str, value: fn(&Point) -> f64| along(name, Along::Seconds, value);
     Figure {
         title: title.into(),
         panels: vec![
-            panel("risk", |point| point.risk.total).reference(found.truth.error()),
+            panel("risk against time", |point| point.risk.total).reference(found.truth.error()),
+            along("risk against evaluations", Along::Evaluations, |point| point.risk.total)
+                .reference(found.truth.error()),
             panel("bias²", |point| point.risk.bias_squared),
             panel("variance", |point| point.risk.variance),
         ],

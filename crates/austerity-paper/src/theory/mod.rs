@@ -1,4 +1,4 @@
-//! The theory of the test against simulation: the figures of section 5.1 and of supplements A and B.
+//! The theory of the test against simulation: the figures of section 5.1 and of supplements A, B and C.
 //!
 //! | file | figure |
 //! |---|---|
@@ -8,17 +8,22 @@
 //! | `three` | a test with three looks, worked out |
 //! | `sequential` | E and π̄ by recursion against 1,000 simulated tests |
 //! | `step` | Δ and E_u\[E\] against P_a; P_{a,ε} against P_a |
+//! | `theorem` | Theorem 1 (supplement C): the bound against the distance, where both can be computed |
+//! | `claims` | what the paper says of it, with thresholds |
 //!
 //! z is standardised as it must be, z = (l̄ − μ0)√(N−1)/σ_l·√(π/(1−π)), and G = Φ⁻¹(1−ε): both are misprinted. The simulated
 //! tests are those of the library, run on resampled rows of real populations.
 
+mod claims;
 mod pairs;
 mod sequential;
 mod statistic;
 mod step;
+mod theorem;
 mod three;
 mod walk;
 
+pub(crate) use claims::CLAIMS;
 use serde::Serialize;
 use serde_json::json;
 
@@ -42,6 +47,8 @@ struct Scale {
     /// Of these, how many are simulated, and how often.
     simulated_moves: usize,
     simulations: usize,
+    /// Steps of each chain on the states of Theorem 1.
+    theorem_steps: u64,
 }
 
 impl Scale {
@@ -56,6 +63,7 @@ impl Scale {
             moves: pick(300, 1_000, 1_000),
             simulated_moves: pick(12, 24, 48),
             simulations: pick(1_000, 4_000, 10_000),
+            theorem_steps: context.size.pick(2_000, 8_000, 40_000),
         }
     }
 }
@@ -100,6 +108,8 @@ fn simulate(context: &Context, scale: &Scale) -> Result<Outcome> {
     for part in step::run(context, scale, &moves)? {
         add(part);
     }
+    context.stage("Theorem 1", 0.95)?;
+    add(theorem::run(context, scale)?);
     context.stage("done", 1.0)?;
     let first = &moves.pairs[0];
     Ok(Outcome {

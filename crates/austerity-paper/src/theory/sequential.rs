@@ -11,7 +11,8 @@ use austerity::theory::{Accuracy, TestPlan, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
 
 use super::pairs::{Moves, Pair};
-use super::{EPSILONS, Part, STEP_ROWS, Scale, statistic::stand_in};
+use super::{EPSILONS, Part, STEP_ROWS, Scale, claims, statistic::stand_in};
+use crate::claim::Estimate;
 use crate::{Check, Context, Result, Section, Table, parallel};
 
 /// Distances at which tests are simulated.
@@ -19,16 +20,14 @@ const DISTANCES: [f64; 15] =
     [-4.0, -3.0, -2.0, -1.5, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0];
 /// Divides log u until nothing is left.
 const NO_THRESHOLD: Law = Law::Compensated { lambda: 1e12 };
-/// Deviations beyond this many standard errors: one in 16,000, and there are 60.
-const DEVIATIONS: f64 = 4.0;
 
 /// Simulated error and data use, with standard errors.
-struct Point {
-    distance: f64,
-    error: f64,
-    error_deviation: f64,
-    usage: f64,
-    usage_deviation: f64,
+pub(super) struct Point {
+    pub(super) distance: f64,
+    pub(super) error: f64,
+    pub(super) error_deviation: f64,
+    pub(super) usage: f64,
+    pub(super) usage_deviation: f64,
 }
 
 pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Part> {
@@ -61,6 +60,8 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
             simulate(pair, &settings, (distance, scale.tests), (context.seed, chain))
         })?;
         let off = compare(&mut table, epsilon, (&walk, scale.tests), &points);
+        let (worst, near) = (walk.worst_case(), walk.outcome(1.0));
+        let drops = [near.error / worst.error, near.data_usage / worst.data_usage];
         let grid: Vec<f64> = (-80..=80).map(|i| 0.05 * f64::from(i)).collect();
         let outcomes: Vec<_> = grid.iter().map(|&distance| walk.outcome(distance)).collect();
         let line = |value: fn(&austerity::theory::Outcome) -> f64| Curve {
@@ -69,7 +70,6 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
         };
         curves[0].push(line(|outcome| outcome.error));
         curves[1].push(line(|outcome| outcome.data_usage));
-        let worst = walk.worst_case();
         panels = panels.map(|panel| panel.mark(Mark::Level(0.0)));
         let [errors, usage] = panels;
         panels = [
@@ -80,7 +80,7 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
                 (point.usage, point.usage_deviation)
             }),
         ];
-        checks.extend(judge(epsilon, scale.tests, &walk, off, moves.real));
+        checks.extend(judge(epsilon, off, drops, moves.real));
     }
     let [errors, usage] = panels;
     let [error_curves, usage_curves] = curves;
@@ -101,20 +101,23 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
     Ok((section, vec![table]))
 }
 
-/// Adds the points to the table; the largest deviations of error and data use from the theory, in standard errors.
-fn compare(
+/// Adds the points to the table; simulated less computed error and data use.
+pub(super) fn compare(
     table: &mut Table,
     epsilon: f64,
     (walk, tests): (&TestWalk, usize),
     points: &[Point],
-) -> (f64, f64) {
-    let (mut off_error, mut off_usage) = (0.0f64, 0.0f64);
+) -> [Vec<Estimate>; 2] {
+    let mut off = [Vec::new(), Vec::new()];
     for point in points {
         let theory = walk.outcome(point.distance);
         // The error that theory expects has a standard error of its own: a test without a single error is no surprise at E = 1e-4.
         let expected = (theory.error * (1.0 - theory.error) / tests as f64).sqrt().max(0.5 / tests as f64);
-        off_error = off_error.max((point.error - theory.error).abs() / expected.max(point.error_deviation));
-        off_usage = off_usage.max((point.usage - theory.data_usage).abs() / point.usage_deviation);
+        let label = || format!("μ_std = {}", point.distance);
+        let normal = |error: f64| (error, f64::INFINITY);
+        let error = normal(expected.max(point.error_deviation));
+        off[0].push(Estimate::new(label(), point.error - theory.error, error));
+        off[1].push(Estimate::new(label(), point.usage - theory.data_usage, normal(point.usage_deviation)));
         let row = [
             epsilon,
             point.distance,
@@ -127,41 +130,18 @@ fn compare(
         ];
         table.push(row.map(Into::into).to_vec());
     }
-    (off_error, off_usage)
+    off
 }
 
-fn judge(epsilon: f64, tests: usize, walk: &TestWalk, off: (f64, f64), real: bool) -> Vec<Check> {
-    let wanted = format!("simulation within {DEVIATIONS} standard errors at {} distances", DISTANCES.len());
-    let measured = |off: f64| format!("largest deviation {off:.2} standard errors of {tests} tests");
-    let (worst, near, far) = (walk.worst_case(), walk.outcome(1.0), walk.outcome(4.0));
+/// The claims for one ε: simulated less computed E and π̄, and how far both drop from μ_std = 0 to 1.
+pub(super) fn judge(epsilon: f64, off: [Vec<Estimate>; 2], drops: [f64; 2], real: bool) -> Vec<Check> {
+    let [errors, usages] = off;
+    let drops = vec![Estimate::exact("E", drops[0]), Estimate::exact("π̄", drops[1])];
+    let subject = format!("ε = {epsilon}");
     vec![
-        Check::new(
-            format!("error-{epsilon}"),
-            "The theoretical value of the error E estimated using dynamic programming matches the simulated values (1,000 sequential tests).",
-            wanted.clone(),
-            measured(off.0),
-            off.0 <= DEVIATIONS,
-        )
-        .remark(stand_in(real)),
-        Check::new(
-            format!("usage-{epsilon}"),
-            "The average data usage π̄ estimated using dynamic programming matches the simulated values.",
-            wanted,
-            measured(off.1),
-            off.1 <= DEVIATIONS,
-        )
-        .remark(stand_in(real)),
-        Check::new(
-            format!("drop-{epsilon}"),
-            "Error and data usage are largest at μ = μ0 and drop off very fast as μ moves away from μ0.",
-            "E(1) below half of E(0), and π̄(4) below half of π̄(0)",
-            format!(
-                "E: {:.4} at 0, {:.4} at 1; π̄: {:.3} at 0, {:.3} at 1, {:.3} at 4",
-                worst.error, near.error, worst.data_usage, near.data_usage, far.data_usage
-            ),
-            near.error < 0.5 * worst.error && far.data_usage < 0.5 * worst.data_usage,
-        )
-        .remark("The error falls within one unit of μ_std; data use takes several."),
+        Check::of(&claims::ERROR, errors).about(&subject).remark(stand_in(real)),
+        Check::of(&claims::USAGE, usages).about(&subject).remark(stand_in(real)),
+        Check::of(&claims::DROP, drops).about(&subject),
     ]
 }
 

@@ -10,21 +10,20 @@ use austerity::theory::{Accuracy, ErrorTable, StepError, TestPlan, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
 
 use super::pairs::{Moves, Pair};
-use super::{EPSILONS, Part, STEP_ROWS, Scale, statistic::stand_in};
+use super::{EPSILONS, Part, STEP_ROWS, Scale, claims, statistic::stand_in};
+use crate::claim::Estimate;
 use crate::{Check, Context, Error, Result, Section, Table, parallel};
 
 /// "P_a ≈ 0.5".
 const MIDDLE: (f64, f64) = (0.4, 0.6);
-/// Deviations beyond this many standard errors: one in 150,000, and there are up to a hundred.
-const DEVIATIONS: f64 = 4.5;
 
 /// What was computed and simulated at one level.
-struct Level {
-    epsilon: f64,
-    worst: f64,
-    steps: Vec<StepError>,
+pub(super) struct Level {
+    pub(super) epsilon: f64,
+    pub(super) worst: f64,
+    pub(super) steps: Vec<StepError>,
     /// Number of the move, simulated P_{a,ε} and its standard error.
-    simulated: Vec<(usize, f64, f64)>,
+    pub(super) simulated: Vec<(usize, f64, f64)>,
 }
 
 pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Vec<Part>> {
@@ -80,62 +79,70 @@ fn simulate(pair: &Pair, settings: &SequentialSettings, tests: usize, seed: u64,
     Ok(accepted as f64 / tests as f64)
 }
 
+/// The claims about |Δ| at one level.
+pub(super) fn judge_errors(level: &Level, real: bool) -> Vec<Check> {
+    let Level { epsilon, worst, steps, .. } = level;
+    let largest = steps.iter().map(|step| step.delta.abs()).fold(0.0, f64::max);
+    let small = steps.iter().filter(|step| step.delta.abs() < 0.25 * worst).count();
+    let middle: Vec<&StepError> = middle(steps).collect();
+    let checks = vec![
+        Check::of(&claims::BOUND, vec![Estimate::exact("", largest / worst)])
+            .also(format!("E(0) = {worst:.4}, {} moves", steps.len())),
+        Check::of(&claims::SMALLER, vec![Estimate::share("", small as f64, steps.len() as f64)]),
+        Check::of(&claims::CANCELLATION, cancelled(&middle).into_iter().collect())
+            .also(format!("{} moves", middle.len())),
+    ];
+    checks.into_iter().map(|check| check.about(format!("ε = {epsilon}")).remark(stand_in(real))).collect()
+}
+
+fn middle(steps: &[StepError]) -> impl Iterator<Item = &StepError> {
+    steps.iter().filter(|step| (MIDDLE.0..=MIDDLE.1).contains(&step.acceptance))
+}
+
+/// Mean |Δ| over mean E_u\[E\], its error by leaving out one move at a time; none for fewer than five moves.
+fn cancelled(middle: &[&StepError]) -> Option<Estimate> {
+    let count = middle.len();
+    let ratio = |left_out: usize| {
+        let kept = middle.iter().enumerate().filter(|(place, _)| *place != left_out);
+        let (delta, error) =
+            kept.fold((0.0, 0.0), |(d, e), (_, step)| (d + step.delta.abs(), e + step.mean_error));
+        (delta / error).ln()
+    };
+    let all: Vec<f64> = (0..count).map(ratio).collect();
+    let mean = all.iter().sum::<f64>() / count as f64;
+    let squares: f64 = all.iter().map(|one| (one - mean).powi(2)).sum();
+    let error = (squares * (count as f64 - 1.0) / count as f64).sqrt();
+    (count >= 5).then(|| Estimate::ratio("", ratio(count).exp(), (error, count as f64 - 1.0)))
+}
+
+/// The claims about P_{a,ε} at one level.
+pub(super) fn judge_probabilities(level: &Level, real: bool) -> Vec<Check> {
+    let at = |pair: usize| level.steps[pair].acceptance + level.steps[pair].delta;
+    let off = level.simulated.iter().map(|&(pair, found, deviation)| {
+        let label = format!("P_a = {:.2}", level.steps[pair].acceptance);
+        Estimate::new(label, found - at(pair), (deviation, f64::INFINITY))
+    });
+    let largest = |steps: &mut dyn Iterator<Item = &StepError>| {
+        let far = steps.max_by(|a, b| a.delta.abs().total_cmp(&b.delta.abs()));
+        let word =
+            |step: &StepError| Estimate::exact(format!("at P_a = {:.2}", step.acceptance), step.delta.abs());
+        far.map(word).into_iter().collect::<Vec<_>>()
+    };
+    let checks = vec![
+        Check::of(&claims::SIMULATED, off.collect()),
+        Check::of(&claims::CLOSE, largest(&mut middle(&level.steps))),
+        Check::of(&claims::CLOSE_EVERYWHERE, largest(&mut level.steps.iter())),
+    ];
+    let epsilon = level.epsilon;
+    checks.into_iter().map(|check| check.about(format!("ε = {epsilon}")).remark(stand_in(real))).collect()
+}
+
 fn errors(levels: &[Level], moves: &Moves) -> Section {
     let mut checks = Vec::new();
     let mut panels = Vec::new();
     for level in levels {
         let epsilon = level.epsilon;
-        let remark = stand_in(moves.real);
-        let broken = level
-            .steps
-            .iter()
-            .filter(|step| step.delta.abs() > step.mean_error + 1e-9 || step.mean_error > level.worst + 1e-9);
-        let largest = level.steps.iter().map(|step| step.delta.abs()).fold(0.0, f64::max);
-        checks.push(
-            Check::new(
-                format!("bound-{epsilon}"),
-                "|Δ| is upper-bounded by the worst-case error E(0) of the sequential test.",
-                format!("|Δ| ≤ E_u[E] ≤ E(0) = {:.4} for all {} moves", level.worst, level.steps.len()),
-                format!("largest |Δ| {largest:.4}; {} moves break it", broken.clone().count()),
-                broken.count() == 0,
-            )
-            .remark(remark),
-        );
-        let mut sizes: Vec<f64> = level.steps.iter().map(|step| step.delta.abs()).collect();
-        sizes.sort_by(f64::total_cmp);
-        let median = sizes[sizes.len() / 2];
-        checks.push(
-            Check::new(
-                format!("smaller-{epsilon}"),
-                "The actual error is usually much smaller than the worst case.",
-                "median |Δ| at most a quarter of E(0)",
-                format!(
-                    "median {median:.4}, {:.0} % of E(0) = {:.4}",
-                    100.0 * median / level.worst,
-                    level.worst
-                ),
-                median <= 0.25 * level.worst,
-            )
-            .remark(remark),
-        );
-        let middle: Vec<&StepError> =
-            level.steps.iter().filter(|step| (MIDDLE.0..=MIDDLE.1).contains(&step.acceptance)).collect();
-        let mean = |value: fn(&StepError) -> f64| {
-            middle.iter().map(|step| value(step)).sum::<f64>() / middle.len() as f64
-        };
-        let (delta, error) = (mean(|step| step.delta.abs()), mean(|step| step.mean_error));
-        checks.push(
-            Check::new(
-                format!("cancellation-{epsilon}"),
-                "When P_a ≈ 0.5 the average value of |E| can be large, but due to the cancellation of errors the actual acceptance probability \
-                 approximates P_a very well.",
-                format!("for P_a from {} to {}: mean |Δ| at most a third of mean E_u[E]", MIDDLE.0, MIDDLE.1),
-                format!("mean |Δ| {delta:.4}, mean E_u[E] {error:.4} ({} moves)", middle.len()),
-                3.0 * delta <= error,
-            )
-            .clear_if(middle.len() >= 5)
-            .remark(remark),
-        );
+        checks.extend(judge_errors(level, moves.real));
         let of = |value: fn(&StepError) -> f64| {
             level.steps.iter().map(|step| (step.acceptance, value(step))).collect()
         };
@@ -161,38 +168,7 @@ fn probabilities(levels: &[Level], scale: &Scale, moves: &Moves) -> Section {
     let mut panels = Vec::new();
     for level in levels {
         let epsilon = level.epsilon;
-        let at = |pair: usize| level.steps[pair].acceptance + level.steps[pair].delta;
-        let off =
-            level.simulated.iter().map(|&(pair, found, deviation)| (found - at(pair)).abs() / deviation);
-        let off = off.fold(0.0, f64::max);
-        checks.push(
-            Check::new(
-                format!("simulated-{epsilon}"),
-                "The actual error in the acceptance probability is given by the integral of E over u.",
-                format!(
-                    "share accepted by the test within {DEVIATIONS} standard errors of P_a + Δ for {} moves",
-                    level.simulated.len()
-                ),
-                format!("largest deviation {off:.2} standard errors of {} decisions", scale.simulations),
-                off <= DEVIATIONS,
-            )
-            .remark(stand_in(moves.real)),
-        );
-        let far = level.steps.iter().max_by(|a, b| a.delta.abs().total_cmp(&b.delta.abs()));
-        let (largest, place) = far.map_or((0.0, 0.0), |step| (step.delta.abs(), step.acceptance));
-        checks.push(
-            Check::new(
-                format!("close-{epsilon}"),
-                "The actual acceptance probability P_{a,ε} can approximate P_a very well.",
-                "|P_{a,ε} − P_a| at most 0.05 for every move",
-                format!("largest {largest:.4}, at P_a = {place:.2}"),
-                largest <= 0.05,
-            )
-            .remark(format!(
-                "At P_a ≈ 0.5 errors cancel (see above); near P_a = 1 every error is a rejection and nothing cancels. {}",
-                stand_in(moves.real)
-            )),
-        );
+        checks.extend(judge_probabilities(level, moves.real));
         let points = level.steps.iter().map(|step| (step.acceptance, step.acceptance + step.delta)).collect();
         let seen =
             level.simulated.iter().map(|&(pair, found, _)| (level.steps[pair].acceptance, found)).collect();

@@ -9,11 +9,12 @@ use austerity_plot::{Axis, Curve, Figure, Mark, Panel, Scale as AxisScale};
 use rand::RngExt as _;
 
 use super::pairs::{Moves, Pair};
-use super::{Part, Scale, statistic::stand_in};
+use super::{Part, Scale, claims, statistic::stand_in};
+use crate::claim::Estimate;
 use crate::{Check, Context, Error, Result, Section, Table, parallel};
 
 /// The distance of the example.
-const DISTANCE: f64 = 1.0;
+pub(super) const DISTANCE: f64 = 1.0;
 /// Looks, at equal steps, the last one before all data.
 const LOOKS: usize = 49;
 /// Half the width of the band.
@@ -33,61 +34,8 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
     })?
     .concat();
 
-    let count = walks.len() as f64;
-    let mut table =
-        Table::new("walk", &["share", "mean", "mean_simulated", "variance_simulated", "inside_band"]);
-    let (mut off, mut variances, mut inside) = (0.0f64, (f64::MAX, 0.0f64), (1.0f64, 0.0f64));
-    for (j, (&share, &root)) in shares.iter().zip(&roots).enumerate() {
-        let expected = DISTANCE * root;
-        let mean = walks.iter().map(|walk| walk[j]).sum::<f64>() / count;
-        let variance = walks.iter().map(|walk| (walk[j] - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let covered = walks.iter().filter(|walk| (walk[j] - expected).abs() <= BAND).count() as f64 / count;
-        off = off.max((mean - expected).abs());
-        variances = (variances.0.min(variance), variances.1.max(variance));
-        inside = (inside.0.min(covered), inside.1.max(covered));
-        table.push([share, expected, mean, variance, covered].map(Into::into).to_vec());
-    }
-    let correlation = worst_correlation(&walks, &roots);
-    let noise = 1.0 / count.sqrt();
+    let (table, checks) = judge(&walks, &shares, &roots);
     let remark = stand_in(moves.real);
-    let band_error = 4.0 * (0.95f64 * 0.05).sqrt() * noise;
-    let claim = "The mean of z approaches infinity as π approaches 1, with a constant variance of 1.";
-    let last = DISTANCE * roots[LOOKS - 1];
-    let checks = vec![
-        Check::new(
-            "walk-mean",
-            claim,
-            format!(
-                "mean of z = μ_std√(π/(1−π)) at {LOOKS} shares, up to {last:.1} at 98 %, within 4 standard errors ({:.3})",
-                4.0 * noise
-            ),
-            format!("largest difference {off:.4}"),
-            off <= 4.0 * noise,
-        ),
-        Check::new(
-            "walk-variance",
-            claim,
-            format!("variance 1 at every share, within 4 standard errors ({:.3})", 4.0 * 2f64.sqrt() * noise),
-            format!("{:.3} to {:.3}", variances.0, variances.1),
-            (variances.0 - 1.0).abs().max((variances.1 - 1.0).abs()) <= 4.0 * 2f64.sqrt() * noise,
-        ),
-        Check::new(
-            "walk-correlation",
-            "The sequence z is a Gaussian random walk (Proposition 1), so corr(z_i, z_j) = √(t_i/t_j) with t = π/(1−π).",
-            format!("correlations as said, within 4 standard errors ({:.3})", 4.0 * noise),
-            format!("largest difference {correlation:.4}"),
-            correlation <= 4.0 * noise,
-        ),
-        Check::new(
-            "walk-band",
-            "Mean and 95 % interval of the random walk as a function of π.",
-            format!(
-                "95 % of simulated z inside the band at every share, within 4 standard errors ({band_error:.4}) and half a per cent"
-            ),
-            format!("{:.2} % to {:.2} %", 100.0 * inside.0, 100.0 * inside.1),
-            inside.0 >= 0.95 - band_error - 0.005 && inside.1 <= 0.95 + band_error + 0.005,
-        ),
-    ];
     let section = Section {
         title: "z follows a Gaussian random walk".into(),
         figure: Some(("walk".into(), figure(&shares, &roots, &walks))),
@@ -100,6 +48,36 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Par
         checks: checks.into_iter().map(|check| check.remark(remark)).collect(),
     };
     Ok((section, vec![table]))
+}
+
+/// The table, and the claims for walks seen at these shares.
+pub(super) fn judge(walks: &[Vec<f64>], shares: &[f64], roots: &[f64]) -> (Table, Vec<Check>) {
+    let count = walks.len() as f64;
+    let mut table =
+        Table::new("walk", &["share", "mean", "mean_simulated", "variance_simulated", "inside_band"]);
+    let mut estimates = [Vec::new(), Vec::new(), Vec::new()];
+    for (j, (&share, &root)) in shares.iter().zip(roots).enumerate() {
+        let expected = DISTANCE * root;
+        let mean = walks.iter().map(|walk| walk[j]).sum::<f64>() / count;
+        let variance = walks.iter().map(|walk| (walk[j] - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let covered = walks.iter().filter(|walk| (walk[j] - expected).abs() <= BAND).count() as f64;
+        table.push([share, expected, mean, variance, covered / count].map(Into::into).to_vec());
+        if j % 5 == 4 || j + 1 == shares.len() {
+            let label = || format!("{:.0} %", 100.0 * share);
+            let normal = |error: f64| (error, f64::INFINITY);
+            estimates[0].push(Estimate::new(label(), mean - expected, normal((variance / count).sqrt())));
+            estimates[1].push(Estimate::new(label(), variance, normal(variance * (2.0 / count).sqrt())));
+            estimates[2].push(Estimate::share(label(), covered, count));
+        }
+    }
+    let [means, variances, inside] = estimates;
+    let checks = vec![
+        Check::of(&claims::WALK_MEAN, means),
+        Check::of(&claims::WALK_VARIANCE, variances),
+        Check::of(&claims::WALK_CORRELATION, correlations(walks, roots)),
+        Check::of(&claims::WALK_BAND, inside),
+    ];
+    (table, checks)
 }
 
 /// Walks of z at the looks.
@@ -128,12 +106,12 @@ fn simulate(
     (0..count).map(|_| walk()).collect()
 }
 
-/// The largest difference between simulated and theoretical correlations, over pairs of looks.
-fn worst_correlation(walks: &[Vec<f64>], roots: &[f64]) -> f64 {
+/// Simulated less theoretical correlations of pairs of looks.
+fn correlations(walks: &[Vec<f64>], roots: &[f64]) -> Vec<Estimate> {
     let count = walks.len() as f64;
     let mean = |j: usize| walks.iter().map(|walk| walk[j]).sum::<f64>() / count;
-    let chosen: Vec<usize> = (0..LOOKS).step_by(8).collect();
-    let mut worst = 0.0f64;
+    let chosen: Vec<usize> = (0..roots.len()).step_by(16).collect();
+    let mut found = Vec::new();
     for &i in &chosen {
         for &j in chosen.iter().filter(|&&j| j > i) {
             let (a, b) = (mean(i), mean(j));
@@ -141,11 +119,13 @@ fn worst_correlation(walks: &[Vec<f64>], roots: &[f64]) -> f64 {
                 let (x, y) = (walk[i] - a, walk[j] - b);
                 [xy + x * y, xx + x * x, yy + y * y]
             });
-            let found = sums[0] / (sums[1] * sums[2]).sqrt();
-            worst = worst.max((found - roots[i] / roots[j]).abs());
+            let correlation = sums[0] / (sums[1] * sums[2]).sqrt();
+            let error = (1.0 - correlation * correlation) / count.sqrt();
+            let label = format!("looks {} and {}", i + 1, j + 1);
+            found.push(Estimate::new(label, correlation - roots[i] / roots[j], (error, f64::INFINITY)));
         }
     }
-    worst
+    found
 }
 
 fn figure(shares: &[f64], roots: &[f64], walks: &[Vec<f64>]) -> Figure {

@@ -12,7 +12,7 @@
 //!   root mean square κ of the pairs and the sd of their log ratios as D. Candidates for which no λ exists
 //!   are left out.
 //!
-//! Korattikara, Chen & Welling (2014), section 5.3 and supplement D. Error and data use are those of the
+//! Korattikara, Chen & Welling (2014), section 5.2 and supplement D. Error and data use are those of the
 //! theory (1e-4), with the critical values of the space's statistic (normal) and without the guard of a rule,
 //! which reads more data, never less. Cost: one sweep per candidate and three or four per crossing, plus a few microseconds
 //! per pair; λ costs some ten times a candidate. Do not use moments of stopped decisions: see [`crate::design::pairs`].

@@ -23,7 +23,7 @@ pub struct TestCandidate {
 }
 
 impl TestCandidate {
-    /// The rule of thumb of the paper (section 5.3): m ≈ 500, so that means are normal, and a small ε.
+    /// The rule of thumb of the paper (section 5.2): m ≈ 500, so that means are normal, and a small ε.
     #[must_use]
     pub fn heuristic(rows: usize) -> Self {
         Self { first: 500.min(rows.max(1)), growth: 1.0, bound: Bound::pocock(0.01) }

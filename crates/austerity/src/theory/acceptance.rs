@@ -7,7 +7,7 @@
 //! Δ = P_ε − P = κ∫₀^∞ {f(R + κx) − f(R − κx)} E(x) dx: errors on the two sides of R cancel in part, and
 //! E_u\[error\] = κ∫₀^∞ {f(R + κx) + f(R − κx)} E(x) dx, E_u\[π̄\] likewise. |Δ| ≤ E_u\[error\] ≤ E(0).
 //!
-//! Korattikara, Chen & Welling (2014), section 5.2 and supplement B, with the standardisation that is missing
+//! Korattikara, Chen & Welling (2014), section 5.1 and supplement B, with the standardisation that is missing
 //! there. For Gibbs updates f is the logistic density (supplement, Gibbs; the threshold printed there as a
 //! ratio of logs is a difference). Composite Gauss–Legendre in asinh x, split where f jumps; error that of
 //! the [`ErrorTable`]. Cost: about 100 look-ups, a few microseconds. Depends on the data only through (R, κ).

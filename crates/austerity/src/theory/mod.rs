@@ -7,7 +7,7 @@
 //! | `sweep`, `merge` | how that is computed fast, thousands of looks included | Armitage et al. 1969; Siegmund 1979 |
 //! | [`paper_grid`](mod@paper_grid) | the same, the paper's slow way: a reference | supplement A |
 //! | [`table`] | E and π̄ as functions that cost nanoseconds | |
-//! | [`acceptance`] | (R, κ) → Δ, mean error, mean data use of one decision | section 5.2, supplement B |
+//! | [`acceptance`] | (R, κ) → Δ, mean error, mean data use of one decision | section 5.1, supplement B |
 //! | [`predictor`] | the moments of an audited pair → the same, for a rule with an absolute tolerance | derived here |
 //! | [`stationary`] | Δ_max and a contraction → distance of S_ε from the posterior | Theorem 1 |
 //! | [`bias`] | looks, D, κ → sd inflation, temperature, the λ that cancels it | derived here |
