@@ -167,6 +167,7 @@ impl Survey {
         match *chunk {
             Chunk::Numbers(values) => self.push_numbers(at, values, beside)?,
             Chunk::Levels { codes, labels, truths } => self.push_text(at, codes, labels, truths, beside)?,
+            Chunk::Slopes { .. } => return Err(role(at.file, at.name, "it has slopes", "name a column")),
         }
         self.rows += chunk.len();
         Ok(())

@@ -75,7 +75,7 @@ pub fn load(
         return Ok(loaded);
     }
     let order = Order::Shuffled { seed };
-    let loaded = if source.is_columnar() {
+    let loaded = if source.is_columnar() && !source.has_slopes() {
         columnar::load(source, options, kind, order, how.threads.unwrap_or(source.threads()))
     } else {
         by_pieces(source, options, kind, order)
@@ -99,6 +99,9 @@ fn by_pieces(
             match piece {
                 Filled::Numbers(values) => builder.fill(feature.first, first, values),
                 Filled::Codes(codes) => builder.fill_levels(&feature.places(), first, codes),
+                Filled::Slopes(codes, numbers) => {
+                    builder.fill_slopes(&feature.places(), first, (codes, numbers))
+                }
             }
             .map_err(wrong())?;
         }

@@ -170,6 +170,15 @@ fn scatter(
         blueprint.observe_sides(sides);
         blueprint.each_side(sides, |place, at, value| stored[at * width + place] = value);
         for ((feature, piece), factor) in intake.features.iter().zip(pieces).zip(&factors) {
+            if let (Filled::Slopes(codes, numbers), Some((place, values))) = (piece, factor)
+                && let Some((beside, scale)) = blueprint.slope(&feature.places())
+            {
+                let rows = stored.chunks_exact_mut(width).zip(codes.iter().zip(numbers));
+                for (row, (&code, number)) in rows {
+                    (row[*place], row[beside]) = (values[code as usize], (number / scale) as f32);
+                }
+                continue;
+            }
             if let (Filled::Codes(codes), Some((place, values))) = (piece, factor) {
                 let rows = stored.chunks_exact_mut(width).zip(codes);
                 rows.for_each(|(row, &code)| row[*place] = values[code as usize]);
@@ -192,7 +201,7 @@ fn scatter(
                         row[place] = transform.stored(value);
                     }
                 }
-                (Filled::Codes(_), _) => {}
+                (Filled::Codes(_) | Filled::Slopes(..), _) => {}
             }
         }
         for (at, (row, key)) in stored.chunks_exact(width).zip(shuffle_keys(seed, first)).enumerate() {

@@ -22,6 +22,15 @@ pub enum Chunk<'a> {
         /// Whether the texts `true` and `false` stand for 1 and 0 when there are no others.
         truths: bool,
     },
+    /// Numbers of levels, of computed columns alone: row i holds `numbers[i]` for the level `labels[codes[i]]`, and 0 for the others.
+    Slopes {
+        /// One code per row.
+        codes: &'a [u32],
+        /// The levels.
+        labels: &'a [String],
+        /// One number per row.
+        numbers: &'a [f64],
+    },
 }
 
 impl Chunk<'_> {
@@ -30,7 +39,7 @@ impl Chunk<'_> {
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(values) => values.len(),
-            Self::Levels { codes, .. } => codes.len(),
+            Self::Levels { codes, .. } | Self::Slopes { codes, .. } => codes.len(),
         }
     }
 

@@ -260,6 +260,15 @@ impl Source {
         }
     }
 
+    /// Whether a computed column has slopes, so that the table is had in pieces only.
+    pub(crate) fn has_slopes(&self) -> bool {
+        match &self.kind {
+            Kind::Derived(derived) => (0..self.schema.names.len())
+                .any(|place| derived.compute.cells(place).is_some_and(|cells| cells.slopes)),
+            Kind::Csv(_) | Kind::Parquet | Kind::Npy(_) | Kind::Memory(_) => false,
+        }
+    }
+
     fn place(&self, column: &str) -> Option<usize> {
         self.schema.names.iter().position(|name| name == column)
     }
@@ -296,6 +305,8 @@ fn append(column: &mut Option<Column>, chunk: &Chunk<'_>) -> bool {
         (column, Chunk::Levels { codes, labels, .. }) => {
             *column = Some(Column::Levels { codes: codes.to_vec(), labels: labels.to_vec() });
         }
+        // Nobody reads them as a column.
+        (_, Chunk::Slopes { .. }) => {}
     }
     matches!(chunk, Chunk::Levels { truths: true, .. })
 }
