@@ -97,7 +97,7 @@ impl<'a> NewRows<'a> {
             text.extend(self.names.iter().cloned());
         }
         let mut coders: Vec<Coder<'_>> = self.recipe.terms.iter().map(Coder::new).collect();
-        self.source.scan(&self.names, &text, &mut |first, chunks| {
+        let rows = self.source.scan(&self.names, &text, &mut |first, chunks| {
             let rows = chunks.first().map_or(0, Chunk::len);
             let mut rest = chunks.iter();
             let mut columns = Vec::new();
@@ -134,7 +134,8 @@ impl<'a> NewRows<'a> {
                 _ => None,
             };
             visit(&Piece { first, rows, columns, offset, trials, weights, response })
-        })
+        });
+        rows.map_err(|error| self.source.located(error))
     }
 
     /// The response as the family sees it.

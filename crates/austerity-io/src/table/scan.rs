@@ -50,5 +50,24 @@ impl Chunk<'_> {
     }
 }
 
+/// What becomes of rows in which a value is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// The first one is an error with its file, column and row.
+    #[default]
+    Refuse,
+    /// They are left out and counted.
+    Drop,
+}
+
+/// What a reader does with values that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// The first one is an error with its place.
+    Refuse,
+    /// A number is NaN, a text has the code [`MISSING`](super::levels::MISSING).
+    Keep,
+}
+
 /// Takes the number of the first row (from 0) and the columns of a piece.
 pub type Visit<'a> = dyn FnMut(usize, &[Chunk<'_>]) -> Result<()> + 'a;

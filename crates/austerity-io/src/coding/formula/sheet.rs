@@ -20,7 +20,7 @@ use crate::coding::{CodingOptions, MOST_LEVELS};
 use crate::error::Result;
 use crate::table::derived::Cells;
 use crate::table::names::unknown;
-use crate::table::{ColumnKind, Source};
+use crate::table::{ColumnKind, Missing, Source};
 
 /// What a computed column is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,6 +272,8 @@ impl Sheet {
     pub(super) fn roles(&self, options: &CodingOptions) -> CodingOptions {
         CodingOptions {
             formula: None,
+            // Rows with missing values are gone before a formula learns.
+            missing: Missing::Refuse,
             response: self.formula.response.value.to_string(),
             features: Some(self.columns[..self.features].iter().map(|column| column.name.clone()).collect()),
             weights: self.weights(),
