@@ -251,6 +251,54 @@ fn a_mode_counts_by_its_mass_not_by_its_height() {
     assert!(mean > 0.15, "the spike would be at 0, this is at {mean}");
 }
 
+/// A Cauchy prior two hundred times narrower than the likelihood: a spike with a shoulder that holds one twentieth of the mass, three standard deviations away. The mean is that of quadrature within five Monte Carlo errors (false alarms: 6e-7
+/// a seed). The partner is a random walk with the size of the spike, as before: it does not see the shoulder.
+#[test]
+fn the_shoulder_beside_a_narrow_prior_is_reached() {
+    const SCALE: f64 = 0.0002;
+    let folder = Scratch::new("trust-shoulder");
+    let rows: Vec<[f64; 2]> = (0..3000)
+        .map(|i| {
+            let x = (f64::from(i % 1000) - 499.5) / 289.0;
+            let even = (f64::from(i) * 0.618_033_988_749_894_9).fract();
+            [x, f64::from(u8::from(even < 1.0 / (1.0 + (-0.117 * x).exp())))]
+        })
+        .collect();
+    folder.file("shoulder.csv", csv("x,y", rows.iter().map(|row| row.to_vec())));
+    // The log-likelihood on a grid, linear between its points: off by less than 1e-4.
+    let likelihood = |b: f64| rows.iter().map(|[x, y]| b * x * y - (b * x).exp().ln_1p()).sum::<f64>();
+    let grid: Vec<f64> = (0..=700).map(|k| likelihood(-0.3 + 0.001 * f64::from(k))).collect();
+    let between = |b: f64| {
+        let place = (b + 0.3) / 0.001;
+        let (low, part) = (place.floor() as usize, place.fract());
+        grid[low] * (1.0 - part) + grid[low + 1] * part
+    };
+    let (mut sum, mut all, top) = (0.0, 0.0, between(0.0));
+    for k in -29_000..30_000 {
+        // Points that are dense at the spike.
+        let t = 2.5e-4 * f64::from(k);
+        let (b, width) = (SCALE * t.sinh(), SCALE * t.cosh());
+        if (-0.29..0.39).contains(&b) {
+            let mass = (between(b) - top).exp() / (1.0 + (b / SCALE).powi(2)) * width;
+            (sum, all) = (sum + b * mass, all + mass);
+        }
+    }
+    let truth = sum / all;
+    assert!((0.003..0.01).contains(&truth), "{truth}");
+    let line = format!("shoulder.csv --response y --no-intercept --prior student:1,{SCALE}");
+    for seed in 1..=3 {
+        let (code, summary) = fit(&folder, &format!("{line} --seed {seed} --out run{seed}"));
+        assert_eq!(code, Some(0), "{}", reasons(&summary));
+        let (found, error) = (number(&summary, "x", "mean"), number(&summary, "x", "mcse_mean"));
+        assert!(
+            (found - truth).abs() < 5.0 * error && error < 0.002,
+            "{found} ± {error}, quadrature {truth}"
+        );
+    }
+    let (_, summary) = fit(&folder, &format!("{line} --seed 2 --proposal adaptive --out walk"));
+    assert!((number(&summary, "x", "mean") - truth).abs() > 0.5 * truth, "{summary}");
+}
+
 /// A prior that contradicts the data makes a linear model choose between a small and a large σ; the mass is at the large one.
 #[test]
 fn a_prior_in_conflict_is_named_and_the_mode_with_the_mass_is_found() {
@@ -272,6 +320,29 @@ fn a_prior_in_conflict_is_named_and_the_mode_with_the_mass_is_found() {
     let (code, summary) = fit(&folder, &format!("{line} --out open"));
     assert_eq!(code, Some(0), "{}", reasons(&summary));
     assert!((number(&summary, "x", "mean") - 40.0).abs() < 1.0, "{summary}");
+    assert!(!summary["remarks"].to_string().contains("contradicts"), "{}", summary["remarks"]);
+}
+
+/// A logistic likelihood is not quadratic between a prior and its maximum: the conflict is found all the same, with the numbers of the maximum.
+#[test]
+fn a_conflict_with_a_skewed_likelihood_is_named() {
+    let folder = Scratch::new("trust-skewed-conflict");
+    let mut numbers = Numbers(22);
+    let rows = (0..3000).map(|_| {
+        let x = numbers.normal();
+        vec![x, f64::from(u8::from(numbers.uniform() < 1.0 / (1.0 + (-2.0 * x).exp())))]
+    });
+    folder.file("skewed.csv", csv("x,y", rows));
+    let line = "skewed.csv --response y --seed 1 --draws 1000";
+    let (code, summary) = fit(&folder, &format!("{line} --prior normal:-2,0.2 --out against"));
+    assert_eq!(code, Some(0), "{}", reasons(&summary));
+    let remarks = summary["remarks"].to_string();
+    assert!(remarks.contains("normal:-2,0.2 of x contradicts the data"), "{remarks}");
+    assert!(
+        ["has 1.9", "has 2 ±", "has 2.0", "has 2.1"].iter().any(|words| remarks.contains(words)),
+        "{remarks}"
+    );
+    let (_, summary) = fit(&folder, &format!("{line} --prior normal:2,0.2 --out along"));
     assert!(!summary["remarks"].to_string().contains("contradicts"), "{}", summary["remarks"]);
 }
 

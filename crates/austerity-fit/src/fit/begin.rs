@@ -26,6 +26,7 @@ use super::plan::{
     DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Remark, Without, words,
 };
 use super::sink::Stored;
+use super::spikes::FindSpikes;
 use super::start::{FindMode, Start, hazards, starts};
 use super::storage::{Closing, Storage, bytes};
 use super::tails::FindTails;
@@ -101,6 +102,10 @@ impl Rows {
         let find = FindTails { priors: &self.priors.priors, mode: &start.mode };
         if find.is_needed() && start.hurried.is_none() {
             start.tails = self.posterior().build(false, find)?;
+        }
+        if start.hurried.is_none() {
+            let find = FindSpikes { priors: &self.priors.priors, mode: &start.mode, free: &start.tails };
+            start.spikes = if find.is_needed() { self.posterior().build(false, find)? } else { Vec::new() };
         }
         Ok(start)
     }
