@@ -155,7 +155,8 @@ fn with_shapes() -> Vec<Case> {
             options: "--response y --family gamma --offset e --features x --priors shape.csv",
             density: |row, eta, log_shape| {
                 let (shape, mean) = (log_shape.exp(), (eta + row.extra).exp());
-                shape * (shape / mean).ln() - ln_gamma(shape) + (shape - 1.0) * row.y.ln() - shape * row.y / mean
+                shape * (shape / mean).ln() - ln_gamma(shape) + (shape - 1.0) * row.y.ln()
+                    - shape * row.y / mean
             },
             response: |eta, u, e| (eta + e + 0.8 * normal(u)).exp(),
             extra: |u| u - 0.5,
@@ -168,7 +169,9 @@ fn with_shapes() -> Vec<Case> {
             density: |row, eta, log_phi| {
                 let (phi, mean) = (log_phi.exp(), 1.0 / (1.0 + (-eta - row.extra).exp()));
                 let (a, b) = (mean * phi, (1.0 - mean) * phi);
-                ln_gamma(phi) - ln_gamma(a) - ln_gamma(b) + (a - 1.0) * row.y.ln() + (b - 1.0) * (1.0 - row.y).ln()
+                ln_gamma(phi) - ln_gamma(a) - ln_gamma(b)
+                    + (a - 1.0) * row.y.ln()
+                    + (b - 1.0) * (1.0 - row.y).ln()
             },
             response: |eta, u, e| 1.0 / (1.0 + (-eta - e - 0.8 * normal(u)).exp()),
             extra: |u| u - 0.5,

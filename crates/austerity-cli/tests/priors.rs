@@ -70,7 +70,10 @@ fn priors_are_shown_and_drawn_from() {
     scratch.fit(&format!("fit data.csv {options} --chains 2 --draws 200 --warmup 100 --seed 2 --out run"));
     assert_eq!(shown, kept(&scratch, "run"));
     let said = scratch.done(&format!("priors data.csv {options}"));
-    assert!(said.contains("normal:3,0.5") && said.contains("asked for") && said.contains("at the column means"), "{said}");
+    assert!(
+        said.contains("normal:3,0.5") && said.contains("asked for") && said.contains("at the column means"),
+        "{said}"
+    );
     let drawn = scratch.table("prior.csv");
     let moments = |values: &[f64]| {
         let n = values.len() as f64;
@@ -84,7 +87,10 @@ fn priors_are_shown_and_drawn_from() {
     assert!((slope - 2.5).abs() > 0.02, "{slope}");
     let response = drawn.get("(response)");
     assert!(response.len() == 20_000 && response.iter().all(|&y| y >= 0.0 || y.is_nan()));
-    scratch.refused_with("priors data.csv --response y --family gamma --prior flat --draws 5 --out no.csv", &["flat", "x1"]);
+    scratch.refused_with(
+        "priors data.csv --response y --family gamma --prior flat --draws 5 --out no.csv",
+        &["flat", "x1"],
+    );
     scratch.refused_with("priors data.csv --response y --draws 5", &["--out"]);
     assert!(!scratch.at("no.csv").exists());
 }

@@ -99,7 +99,8 @@ pub fn design(options: &DataOptions) -> Result<CodingOptions, Failure> {
 /// Which responses the family explains; `None` lets the data tell.
 pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
     if let Some(event) = &options.event
-        && (options.trials.is_some() || options.family.and_then(|f| f.kind(false)) != Some(ResponseKind::Time))
+        && (options.trials.is_some()
+            || options.family.and_then(|f| f.kind(false)) != Some(ResponseKind::Time))
     {
         return Err(Refusal::EventFamily { event: event.clone() }.into());
     }
@@ -133,6 +134,29 @@ pub(crate) fn all_cores(threads: usize) -> usize {
         0 => std::thread::available_parallelism().map_or(1, Into::into),
         threads => threads,
     }
+}
+
+/// Refuses references that are not those of a store.
+fn check_references(
+    options: &DataOptions,
+    recipe: &Recipe,
+    differs: &dyn Fn(About, &str, &str) -> Failure,
+) -> Result<(), Failure> {
+    for word in options.reference.iter().map(ToString::to_string) {
+        let stored = recipe.terms.iter().find_map(|term| match term {
+            Term::Levels { column, reference: Some(level), .. } => {
+                let named = word.strip_prefix(column.as_str())?.strip_prefix('=')?;
+                Some((format!("{column}={level}"), same_level(named, level)))
+            }
+            _ => None,
+        });
+        match stored {
+            Some((_, true)) => {}
+            Some((stored, false)) => return Err(differs(Keyword::Reference.into(), &stored, &word)),
+            None => return Err(differs(Keyword::Reference.into(), "not given for this column", &word)),
+        }
+    }
+    Ok(())
 }
 
 /// Opens a store and compares every row with its checksum; options about columns must be those it was made with.
@@ -186,20 +210,7 @@ fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
             return Err(differs(Keyword::Success.into(), &stored, success));
         }
     }
-    for word in options.reference.iter().map(ToString::to_string) {
-        let stored = recipe.terms.iter().find_map(|term| match term {
-            Term::Levels { column, reference: Some(level), .. } => {
-                let named = word.strip_prefix(column.as_str())?.strip_prefix('=')?;
-                Some((format!("{column}={level}"), same_level(named, level)))
-            }
-            _ => None,
-        });
-        match stored {
-            Some((_, true)) => {}
-            Some((stored, false)) => return Err(differs(Keyword::Reference.into(), &stored, &word)),
-            None => return Err(differs(Keyword::Reference.into(), "not given for this column", &word)),
-        }
-    }
+    check_references(options, recipe, &differs)?;
     if let Some(kind) = kind(options)?
         && kind != opened.store.description().kind
     {

@@ -19,8 +19,8 @@ use austerity::proposal::{AnyProposal, RandomWalk, RobustAdaptive};
 use austerity::rng::{Rng, Role, stream};
 use austerity::rule::{RuleSettings, SequentialSettings};
 use austerity::run::{Control, Ended, Sampler, Settings, Silent};
-use austerity_glm::Prior;
 use austerity_glm::AnyFamily;
+use austerity_glm::Prior;
 use austerity_glm::glm::{Family, Visitor};
 
 const ROWS: usize = 100;

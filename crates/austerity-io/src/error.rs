@@ -335,6 +335,22 @@ impl Error {
         self
     }
 
+    /// The file and the row (from 1) that the error names, where the file is `named`.
+    pub(crate) fn row_of(&mut self, named: &Path) -> Option<(&mut PathBuf, &mut usize)> {
+        use austerity::Error::{NotFinite, OutOfRange};
+        let (file, row) = match self {
+            Self::MissingValue { place, .. }
+            | Self::NotFinite { place, .. }
+            | Self::MixedColumn { place, .. }
+            | Self::DecimalComma { place, .. }
+            | Self::NotUtf8 { place, .. }
+            | Self::Value { place, .. } => (&mut place.file, &mut place.row),
+            Self::Data { file, source: NotFinite { row, .. } | OutOfRange { row, .. } } => (file, row),
+            _ => return None,
+        };
+        (file == named).then_some((file, row))
+    }
+
     /// Shorthand for [`Error::Format`].
     pub(crate) fn format(file: &Path, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Format { file: file.into(), problem: problem.into(), remedy: remedy.into() }

@@ -190,7 +190,9 @@ fn missing_files_directories_and_what_is_no_table() {
     let folder = Folder::new("no-table");
     let message = open(folder.path("absent.csv")).unwrap_err().to_string();
     assert!(message.contains("absent.csv") && message.contains("check the path"), "{message}");
-    assert!(open(folder.path("")).unwrap_err().to_string().contains("directory"));
+    std::fs::create_dir(folder.path("hollow")).unwrap();
+    let said = open(folder.path("hollow")).unwrap_err().to_string();
+    assert!(said.contains("is a folder without a file that can be read"), "{said}");
     for (name, content, word) in [
         ("a.xlsx", b"PK\x03\x04rest".as_slice(), "zip archive"),
         ("a.csv", b"\xff\xfea\0,\0", "UTF-16"),

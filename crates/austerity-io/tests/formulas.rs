@@ -211,3 +211,85 @@ fn redundant_columns_are_refused_by_name() {
         assert_eq!(told, text.contains("cr("), "{:?}", found.warnings);
     }
 }
+
+/// Interactions of a number with a factor of many levels are stored as the place of the level and the number: no dense columns.
+#[test]
+fn interactions_of_numbers_and_many_levels_are_stored_as_slopes() {
+    let folder = Folder::new("slopes");
+    let (rows, levels) = (6000, 2000);
+    let mut text = String::from("y,x,z,g\n");
+    for row in 0..rows {
+        let (x, z) = (f64::from(row * 37 % 1013) / 500.0 + 0.1, f64::from(row * 53 % 887) / 400.0);
+        text += &format!("{},{x},{z},{}\n", x * z, row % levels);
+    }
+    let csv = open(folder.file("slopes.csv", text.as_bytes())).unwrap();
+    let memory = Source::of_table(csv.read(None).unwrap());
+    let options = CodingOptions::of_formula("y ~ x*C(g)");
+    let [one, other] = [&csv, &memory]
+        .map(|source| load(source, &options, None, 3, &LoadOptions { threads: Some(2) }).unwrap());
+    assert_eq!(checksum(&one.store, 1), checksum(&other.store, 1));
+    let layout = one.store.description().layout();
+    assert_eq!((layout.columns, layout.factors, layout.slopes), (1, 2, 1));
+    assert_eq!(layout.levels, 2 * 1999);
+    // x, two places, the number of the slopes, the response.
+    assert_eq!(one.store.bytes(), 6016 * 5 * 4);
+    let names = one.store.coefficient_names();
+    assert_eq!(names[2000..2003], ["C(g)[1999]", "x:C(g)[1]", "x:C(g)[2]"]);
+    assert_eq!(one.recipe.coefficient_names(), names);
+    let out = folder.path("store");
+    create(&csv, (&options, None), 3, &out, &ConvertOptions::default(), &mut |_| {}).unwrap();
+    let stored = austerity_io::store::open(&out).unwrap();
+    assert_eq!(stored.recipe, one.recipe);
+    for store in [&one.store, &stored.store] {
+        for position in (0..rows as usize).step_by(7) {
+            let row = store.original_row(position);
+            let (x, level) = (f64::from(row as i32 * 37 % 1013) / 500.0 + 0.1, row % levels as usize);
+            let found = store.row(position);
+            assert!((found[0] - x).abs() < 1e-5);
+            for (place, value) in found[1..].iter().enumerate() {
+                let wanted = match place {
+                    place if place < 1999 => f64::from(u8::from(place + 1 == level)),
+                    place if place - 1998 == level => x,
+                    _ => 0.0,
+                };
+                assert!((value - wanted).abs() < 1e-6, "{row} {place}: {value} {wanted}");
+            }
+        }
+    }
+    // Several numbers: each has slopes of its own, and levels vary fastest.
+    let few = CodingOptions::of_formula("y ~ 0 + C(h) + C(h):poly(z, 2)");
+    let mut table = csv.read(None).unwrap();
+    let hours: Vec<f64> = (0..rows).map(|row| f64::from(row % 12)).collect();
+    table.names.push("h".into());
+    table.columns.push(hours.into());
+    let source = Source::of_table(table.clone());
+    let found = load(&source, &few, None, 3, &LoadOptions::default()).unwrap();
+    let layout = found.store.description().layout();
+    assert_eq!((layout.columns, layout.factors, layout.slopes, layout.levels), (0, 3, 2, 36));
+    let names = found.store.coefficient_names();
+    assert_eq!(names, found.recipe.coefficient_names());
+    assert_eq!(
+        names[22..26],
+        [
+            "C(h)[10]:poly(z, 2)[1]",
+            "C(h)[11]:poly(z, 2)[1]",
+            "C(h)[0]:poly(z, 2)[2]",
+            "C(h)[1]:poly(z, 2)[2]"
+        ]
+    );
+    assert_eq!(found.recipe.term_names().unwrap()[1].coefficients, names[12..]);
+    let columns = found.recipe.features(&table).unwrap();
+    assert_rows(&found.store, &columns, "several numbers");
+    // The same numbers as dense columns: few levels.
+    let dense = CodingOptions::of_formula("y ~ 0 + poly(z, 2)");
+    let poly =
+        load(&source, &dense, None, 3, &LoadOptions::default()).unwrap().recipe.features(&table).unwrap();
+    for row in 0..rows as usize {
+        for level in 0..12 {
+            for number in 0..2 {
+                let wanted = if row % 12 == level { poly[number][row] } else { 0.0 };
+                assert_eq!(columns[12 + 12 * number + level][row], wanted, "{row} {level} {number}");
+            }
+        }
+    }
+}

@@ -13,6 +13,7 @@ mod fuzz;
 mod load;
 mod npy;
 mod parquet;
+mod parts;
 mod real_data;
 mod resume;
 mod store;

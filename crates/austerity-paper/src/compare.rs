@@ -30,6 +30,7 @@ pub struct Comparison {
 /// Compares the results in two folders, experiment by experiment, as far as the new one has them.
 pub fn compare(published: &Path, new: &Path) -> Result<Comparison> {
     let mut found = Comparison::default();
+    let mut both = 0;
     for experiment in crate::EXPERIMENTS {
         let read = |folder: &Path| -> Result<Option<Value>> {
             let path = folder.join(experiment.name).join("result.json");
@@ -43,7 +44,15 @@ pub fn compare(published: &Path, new: &Path) -> Result<Comparison> {
         };
         if let (Some(old), Some(new)) = (read(published)?, read(new)?) {
             results(&mut found, experiment.name, &old, &new);
+            both += 1;
         }
+    }
+    if both == 0 {
+        let source = std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            "no experiment has a result.json here and in the new run",
+        );
+        return Err(Error::File { path: published.into(), source });
     }
     Ok(found)
 }
@@ -118,6 +127,18 @@ mod tests {
         json!({ "size": "quick", "checks": [
             { "name": "a", "subject": "x", "verdict": verdict, "measured": "m", "estimates": [estimate] },
         ] })
+    }
+
+    #[test]
+    fn nothing_to_compare_is_an_error() {
+        let folder = std::env::temp_dir().join(format!("austerity-compare-{}", std::process::id()));
+        let home = folder.join("new").join("theory");
+        fs::create_dir_all(&home).unwrap();
+        fs::write(home.join("result.json"), result("holds", 1.0).to_string()).unwrap();
+        let error = compare(&folder.join("old"), &folder.join("new")).unwrap_err().to_string();
+        assert!(error.contains("no experiment has a result.json"), "{error}");
+        assert_eq!(compare(&folder.join("new"), &folder.join("new")).unwrap().same, 1);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

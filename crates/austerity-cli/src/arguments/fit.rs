@@ -177,8 +177,12 @@ pub(crate) struct PriorsArguments {
 impl PriorsArguments {
     /// The fit whose priors are asked for.
     pub(crate) fn request(&self, common: &Common) -> Result<Request, Failure> {
-        let mut request =
-            Request { seed: common.seed, threads: common.threads, data: self.data.options(), ..Request::default() };
+        let mut request = Request {
+            seed: common.seed,
+            threads: common.threads,
+            data: self.data.options(),
+            ..Request::default()
+        };
         self.priors.give(&mut request.shape)?;
         Ok(request)
     }
@@ -284,7 +288,9 @@ fn named(
         };
         if let Some(before) = before {
             let name = name.as_deref().unwrap_or("every column");
-            return Err(Failure::Usage(format!("--prior: {name} has two priors, {before} and {prior}; give one")));
+            return Err(Failure::Usage(format!(
+                "--prior: {name} has two priors, {before} and {prior}; give one"
+            )));
         }
     }
     Ok((all, priors))

@@ -153,7 +153,9 @@ pub(crate) enum Command {
     #[command(after_help = theory::DESIGN_EXAMPLES)]
     Design(DesignArguments),
     /// Show the prior of every parameter before a fit; --draws writes draws from the priors with responses that they predict.
-    #[command(after_help = "Examples:\n  austerity priors data.parquet --response y --prior 'x*=student:4,0,1'\n  austerity priors data.parquet --response y --draws 1000 --out prior.csv")]
+    #[command(
+        after_help = "Examples:\n  austerity priors data.parquet --response y --prior 'x*=student:4,0,1'\n  austerity priors data.parquet --response y --draws 1000 --out prior.csv"
+    )]
     Priors(Box<PriorsArguments>),
     /// Check before a run whether the assumptions of the sequential test hold on these data.
     #[command(after_help = theory::CHECK_EXAMPLES)]

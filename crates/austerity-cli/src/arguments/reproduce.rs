@@ -9,7 +9,7 @@ Examples:
   austerity reproduce theory --quick --out paper
   AUSTERITY_DATA=data austerity reproduce all --out paper
   austerity reproduce ica --paper --out paper
-  austerity reproduce all --quick --out paper --compare docs/reproduction
+  austerity reproduce all --quick --out again --compare paper
 
 Every experiment writes OUT/NAME/{figures/*.svg, tables/*.csv, result.json, index.html}; OUT/index.html lists them all.
 A claim that does not hold is a verdict on the page, not an error.";

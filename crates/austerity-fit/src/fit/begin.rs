@@ -25,10 +25,11 @@ use super::options::{kept, layout, priors, settings};
 use super::plan::{
     DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Remark, Without, words,
 };
+use super::prior_table::PriorTable;
+use super::prior_table::PriorTable;
 use super::sink::Stored;
+use super::spikes::FindSpikes;
 use super::start::{FindMode, Start, hazards, starts};
-use super::prior_table::PriorTable;
-use super::prior_table::PriorTable;
 use super::storage::{Closing, Storage, bytes};
 use super::tails::FindTails;
 use super::{Asked, AskedPriors, Done, Goal, Host, pace, unless_closed};
@@ -129,6 +130,10 @@ impl Rows {
         let find = FindTails { priors: &self.priors.priors, mode: &start.mode };
         if find.is_needed() && start.hurried.is_none() {
             start.tails = self.posterior().build(false, find)?;
+        }
+        if start.hurried.is_none() {
+            let find = FindSpikes { priors: &self.priors.priors, mode: &start.mode, free: &start.tails };
+            start.spikes = if find.is_needed() { self.posterior().build(false, find)? } else { Vec::new() };
         }
         Ok(start)
     }

@@ -15,11 +15,11 @@ use austerity::design::pilot::{Pilot, PilotSettings, STEPS, pilot};
 use austerity::design::{Pairs, Steps};
 use austerity::proposal::{Laplace, Mixture};
 use austerity::rule::RuleSettings;
-use austerity::run::Settings;
+use austerity::run::{Hazard, Settings};
 use austerity_glm::Glm;
 use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::GlmExpansion;
-use austerity_glm::proposal::{RegressionProposal, StoredProposal, Transition};
+use austerity_glm::proposal::{RegressionProposal, SpikeSteps, StoredProposal, Transition};
 
 use super::begin::Planner;
 use super::budget::{self, BudgetPlan, Candidate};
@@ -27,10 +27,12 @@ use super::crossing::CrossingRecord;
 use super::decide::Decided;
 use super::engine::{GlmEngine, OnResiduals};
 use super::healing::Care;
+use super::modes::ModesRecord;
 use super::options::settings;
-use super::plan::{Why, Without};
+use super::plan::{Proposing, Why, Without};
 use super::proposal::{Candidates, INDEPENDENT, ProposalChoice};
 use super::sampled::{self, SampleRecord};
+use super::spikes::are_spikes;
 use super::start::typical;
 use super::surrogate::{Absence, Prepared, SurrogateRecord};
 use super::wide::WideRecord;
@@ -41,6 +43,9 @@ use crate::request::{Keyword, RuleChoice, SurrogateChoice};
 
 /// Share of candidates that go into the tails of priors, where there are some.
 pub(super) const TAIL_STEPS: f64 = 1.0 / 3.0;
+
+/// What a draw between a spike and its shoulder is worth in independent ones: about a fifth are accepted.
+const SPIKE_WORTH: f64 = 0.2;
 
 /// What was chosen for a run.
 pub(super) struct Chosen {
@@ -89,6 +94,9 @@ impl Planner<'_> {
         let auto = self.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto;
         if self.start.hurried.is_some() && auto {
             return Ok((self.on_rows(model)?, GlmEngine::Rows(model)));
+        }
+        if self.has_spikes() {
+            return Ok((self.across_spikes(model)?, GlmEngine::Rows(model)));
         }
         if let Some((chosen, modes)) = self.modes(model)? {
             return Ok((chosen, GlmEngine::Modes(Box::new(modes))));
@@ -182,6 +190,14 @@ impl Planner<'_> {
 
     /// Decisions about the rows themselves.
     pub(super) fn on_rows<M: Sampled>(&mut self, model: &M) -> Result<Chosen, Failure> {
+        if self.has_spikes() && are_spikes(&self.start.modes, &self.start.spikes) {
+            // Steps between spike and shoulder cross; chains still start in both.
+            self.unbridged = true;
+            self.model.hazards.retain(|hazard| !matches!(hazard, Hazard::SeveralModes { .. }));
+            if let Some(ModesRecord::Searched { found, beside, .. }) = &mut self.model.modes {
+                (*found, *beside) = (1, 0.0);
+            }
+        }
         if let Some(chosen) = self.rows_across(model)? {
             return Ok(chosen);
         }
@@ -197,21 +213,39 @@ impl Planner<'_> {
         self.with_tail_steps(chosen, &model.names())
     }
 
-    /// The choice, with steps into the tails that the posterior has from its priors, where nobody chose the proposal and decisions are exact.
+    /// Whether narrow priors make spikes with shoulders, and what would not reach these is left open.
+    fn has_spikes(&self) -> bool {
+        let (typed, certified) = (self.wanted.care() == Care::Planned, self.wanted.certified());
+        let open = self.wanted.is_open() || !typed || !(self.wanted.needs_pilot() || certified);
+        let auto = self.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto
+            && self.proposal() == ProposalChoice::Auto;
+        !self.start.spikes.is_empty() && open && auto && self.budget.is_none()
+    }
+
+    /// Exact decisions about the rows, with draws between spikes and shoulders.
+    fn across_spikes<M: Sampled>(&mut self, model: &M) -> Result<Chosen, Failure> {
+        if !self.wanted.certified() {
+            self.wanted = self.wanted.clone().with_care(Care::Exact);
+        }
+        self.on_rows(model)
+    }
+
+    /// The choice, with steps into the tails that the posterior has from its priors, and between spikes and shoulders, where nobody chose the proposal and decisions are exact.
     pub(super) fn with_tail_steps(&self, mut chosen: Chosen, names: &[String]) -> Result<Chosen, Failure> {
         let exact = matches!(chosen.decided.rule, RuleSettings::Exact { .. });
-        let tails = &self.model.tails;
-        if tails.is_empty() || self.proposal() != ProposalChoice::Auto || !exact || self.budget.is_some() {
+        if self.proposal() != ProposalChoice::Auto || !exact || self.budget.is_some() {
             return Ok(chosen);
         }
-        let Some(steps) = tails::steps(names, &self.start.mode, tails)? else { return Ok(chosen) };
-        let Candidates { stored, proposing, worth } = chosen.candidates;
-        let parts = vec![(1.0 - TAIL_STEPS, stored.plain()?), (TAIL_STEPS, steps.into())];
-        chosen.candidates = Candidates {
-            stored: RegressionProposal::from(Mixture::new(parts)?).into(),
-            proposing: proposing.with_tails(),
-            worth: (1.0 - TAIL_STEPS) * worth,
-        };
+        if let Some(steps) = tails::steps(names, &self.start.mode, &self.model.tails)? {
+            chosen.candidates =
+                mixed(chosen.candidates, (steps.into(), Proposing::with_tails), f64::INFINITY)?;
+        }
+        let spikes = &self.start.spikes;
+        if !spikes.is_empty() {
+            let steps = SpikeSteps::new(spikes.clone())?;
+            let most = TAIL_STEPS * SPIKE_WORTH / spikes.len() as f64;
+            chosen.candidates = mixed(chosen.candidates, (steps.into(), Proposing::with_spikes), most)?;
+        }
         Ok(chosen)
     }
 
@@ -260,6 +294,7 @@ impl Planner<'_> {
         self.wanted.exact(match self.wanted.care() {
             _ if sums => Why::SumsOfSquares,
             Care::Planned => Why::Asked,
+            _ if !self.start.spikes.is_empty() => Why::FarFromNormal,
             _ => Why::Contradicted,
         })
     }
@@ -326,4 +361,19 @@ impl Planner<'_> {
         }
         Ok(seen)
     }
+}
+
+/// Candidates with others in every third place, whose draws are worth no more than `most`.
+fn mixed(
+    candidates: Candidates,
+    (steps, named): (RegressionProposal, fn(Proposing) -> Proposing),
+    most: f64,
+) -> Result<Candidates, Failure> {
+    let Candidates { stored, proposing, worth } = candidates;
+    let parts = vec![(1.0 - TAIL_STEPS, stored.plain()?), (TAIL_STEPS, steps)];
+    Ok(Candidates {
+        stored: RegressionProposal::from(Mixture::new(parts)?).into(),
+        proposing: named(proposing),
+        worth: ((1.0 - TAIL_STEPS) * worth).min(most),
+    })
 }

@@ -20,6 +20,7 @@
 //! | `reach` | whether a surrogate holds where the posterior is |
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `tails` | on which sides the posterior has the tail of its prior |
+//! | `spikes` | which coefficients have a prior so narrow that local steps do not reach what lies beyond |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
 //! | `sampled` | candidates from a weighted sample of the rows, where no expansion describes the posterior |
 //! | `pace` | how long chains will take |
@@ -52,6 +53,7 @@ mod reach;
 mod resume;
 pub(crate) mod sampled;
 mod sink;
+mod spikes;
 mod start;
 pub(crate) mod storage;
 pub(crate) mod surrogate;

@@ -55,7 +55,8 @@ pub fn run(common: &Common, request: &Request, draws: Option<(usize, &Path)>) ->
         let at = if record.at_means { ", at the column means" } else { "" };
         lines.add_row([record.parameter.clone(), record.prior.clone(), format!("{whence}{at}")]);
     }
-    let drawn = draws.map(|(count, file)| format!("\n{count} draws from the priors are in {}.", file.display()));
+    let drawn =
+        draws.map(|(count, file)| format!("\n{count} draws from the priors are in {}.", file.display()));
     say(format!("{}\n{lines}{}", found.family.words(), drawn.unwrap_or_default()))
 }
 
@@ -79,7 +80,13 @@ impl PriorTable {
     fn draw(&self, rng: &mut Rng) -> Result<Vec<f64>, Failure> {
         let mut state = Vec::with_capacity(self.records.len() + 1);
         for (prior, record) in self.priors.iter().zip(&self.records) {
-            let flat = || Refusal::range(Keyword::Prior, &record.prior, format!("a prior of {} to draw from", record.parameter));
+            let flat = || {
+                Refusal::range(
+                    Keyword::Prior,
+                    &record.prior,
+                    format!("a prior of {} to draw from", record.parameter),
+                )
+            };
             state.push(prior.draw(rng).ok_or_else(flat)?);
         }
         let extras = self.family.extra().len();

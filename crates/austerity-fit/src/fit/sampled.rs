@@ -58,7 +58,8 @@ pub(super) fn is_better<F: Family>(
     mode: &Mode,
 ) -> bool {
     let StoredProposal::Transition(plan) = stored else { return false };
-    let few = PER_PARAMETER * mode.state.len() <= ROWS && surrogate.expansion().model().family().extra().is_empty();
+    let few =
+        PER_PARAMETER * mode.state.len() <= ROWS && surrogate.expansion().model().family().extra().is_empty();
     few && plan.sweeps == 0 && reach::has_heavy_tail(surrogate, mode)
 }
 

@@ -12,8 +12,9 @@ use austerity::run::Hazard;
 use austerity_glm::ResponseKind;
 use austerity_glm::check::{CONFLICT, Conflict, prior_conflicts};
 use austerity_glm::glm::expansion::sampled_mode;
-use austerity_glm::{Glm, Prior, Store, WeighedMode};
-use nalgebra::DMatrix;
+use austerity_glm::proposal::Spike;
+use austerity_glm::{Glm, Prior, Priors, Store, WeighedMode};
+use nalgebra::{DMatrix, DVector};
 
 use super::AskedPriors;
 use super::budget::{Budget, Hurried, hurry};
@@ -58,6 +59,8 @@ pub(super) struct Start {
     pub(super) hazards: Vec<Hazard>,
     /// On which sides it has the tail of its prior.
     pub(super) tails: Vec<TailRecord>,
+    /// Coefficients whose prior is so narrow that local steps do not reach what lies beyond.
+    pub(super) spikes: Vec<Spike>,
     /// Distance of the mode from that of all rows, in posterior sds, where there was no time for more than a sample.
     pub(super) hurried: Option<f64>,
 }
@@ -123,6 +126,7 @@ impl Start {
             remarks: Vec::new(),
             hazards: Vec::new(),
             tails: Vec::new(),
+            spikes: Vec::new(),
             hurried: None,
         }
     }
@@ -253,16 +257,24 @@ impl FindMode<'_> {
 
 /// What priors and likelihood say of every parameter, where the likelihood has a centre.
 fn conflicts<M: Regression>(model: &M, mode: &Mode) -> Vec<Conflict> {
-    let mut found = prior_conflicts(model.priors(), mode, 0.0);
+    let priors = model.priors();
     let mut scratch = model.scratch(Access::Blocks);
     let mut bounded = |conflict: &Conflict| {
         let [centre, beyond] = &conflict.beyond;
         // So far out a likelihood may overflow: then it falls.
         model.compare(centre, beyond, &mut scratch).total().map_or(true, |rows| rows.sum() < -FALL)
     };
-    // Only a conflict is worth a pass over the rows.
-    found.retain(|conflict| conflict.z <= CONFLICT || bounded(conflict));
-    found
+    let mut asked = |conflict: Conflict| {
+        let mut open = priors.clone();
+        open.set(conflict.parameter, Prior::Flat);
+        match model.with_priors(open).and_then(|alone| find_mode(&alone, &mode.state)) {
+            Ok(alone) => Some(conflict.at_likelihood(priors, &alone)),
+            Err(_) => bounded(&conflict).then_some(conflict),
+        }
+    };
+    // Only a conflict is worth passes over the rows.
+    let ask = |conflict: Conflict| if conflict.z > CONFLICT { asked(conflict) } else { Some(conflict) };
+    prior_conflicts(priors, mode, 0.0).into_iter().filter_map(ask).collect()
 }
 
 /// Noise this small beside the response is rounding: single precision holds seven digits.
@@ -329,12 +341,17 @@ fn separable<M: Regression>(model: &M, state: &Vec<f64>) -> Result<bool, Failure
 }
 
 /// Coefficients that the data hardly bound.
-fn weak(names: &[String], priors: &[Prior], mode: &Mode, conflicts: &[Conflict]) -> Option<Remark> {
-    let width = names.len();
+fn weak(names: &[String], priors: &Priors, mode: &Mode, conflicts: &[Conflict]) -> Option<Remark> {
+    let covariance = DMatrix::from_row_slice(names.len(), names.len(), &mode.covariance);
+    // Of what the prior is about: the intercept at the column means, where it holds there.
+    let variance = |i: usize| {
+        let direction = DVector::from_vec(priors.direction(i));
+        direction.dot(&(&covariance * &direction))
+    };
     let bound = |&(i, prior): &(usize, &Prior)| match spread(prior) {
         // Where prior and data disagree, both say much.
         Some(sd) if conflicts.iter().all(|conflict| conflict.parameter != i) => {
-            mode.covariance[i * width + i].sqrt() > WEAK * sd
+            variance(i).sqrt() > WEAK * sd
         }
         Some(_) => false,
         None => false,

@@ -193,6 +193,52 @@ impl Summarizer {
     }
 }
 
+/// Takes a column that is 0 but for the values given, one by one with their rows: a level's share of a column of numbers.
+#[derive(Clone, Debug, Default)]
+pub struct SparseSummarizer {
+    running: Running,
+    range: Option<(f64, f64)>,
+    fraction: bool,
+    fingerprint: u128,
+    unfit: Option<(usize, f64)>,
+}
+
+impl SparseSummarizer {
+    /// The value of a row, counted from 0.
+    pub fn push(&mut self, row: usize, value: f64) {
+        if value.is_nan() || value.abs() > LARGEST_VALUE {
+            self.unfit.get_or_insert((row, value));
+        }
+        if value == 0.0 {
+            return;
+        }
+        self.running.merge(&Running { count: 1, mean: value, squares: 0.0 });
+        let (low, high) = self.range.unwrap_or((value, value));
+        self.range = Some((low.min(value), high.max(value)));
+        self.fraction |= !is_whole(value);
+        let product = u128::from(value.to_bits()).wrapping_mul(row_weight(row));
+        self.fingerprint = self.fingerprint.wrapping_add(product);
+    }
+
+    /// Mean square of the values given, and their number.
+    #[must_use]
+    pub fn mean_square(&self) -> (f64, u64) {
+        let Running { count, mean, squares } = self.running;
+        (mean * mean + squares / count.max(1) as f64, count)
+    }
+
+    /// The summary of so many rows.
+    #[must_use]
+    pub fn finish(&self, rows: usize) -> ColumnSummary {
+        let (mut low, mut high) = self.range.unwrap_or((0.0, 0.0));
+        let same = low == high;
+        if (self.running.count as usize) < rows {
+            (low, high) = (low.min(0.0), high.max(0.0));
+        }
+        self.running.summary(rows, (low, high), (!self.fraction, same), self.fingerprint, self.unfit)
+    }
+}
+
 /// What one pass over a run shows.
 struct Seen {
     low: f64,

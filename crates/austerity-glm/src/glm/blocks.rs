@@ -2,7 +2,7 @@
 //!
 //! A block holds 32 rows. Its columns lie one after the other, 128 bytes each, aligned to cache lines: first the
 //! dense columns x̃ = (x − shift)/scale, then the factor columns (the place of a row's level in the table of levels, as the
-//! bits of a u32, see [`super::predictor`]), then the side columns that the family needs (response, trials, offset,
+//! bits of a u32, see [`super::predictor`]) and the numbers that the last of them are multiplied with, then the side columns that the family needs (response, trials, offset,
 //! weight), see [`crate::data::sides`]. A look that reads random blocks so reads whole runs, and a dot product
 //! reads straight through. Rows missing from the last block are zero in every column. The intercept is not stored: it is
 //! the initial value of the accumulators.
@@ -36,6 +36,8 @@ pub struct Layout {
     pub columns: usize,
     /// Factor columns, which follow them.
     pub factors: usize,
+    /// The last so many of them have slopes: each is multiplied with a column of its own, which follow in the same order.
+    pub slopes: usize,
     /// Levels of all factors that have a coefficient.
     pub levels: usize,
     /// Column of the response.
@@ -62,23 +64,39 @@ impl Layout {
             })
         };
         let (trials, offset, weight) = (side(trials), side(offset), side(weight));
-        Self { columns, factors: 0, levels: 0, response: columns, trials, offset, weight, width }
+        Self { columns, factors: 0, slopes: 0, levels: 0, response: columns, trials, offset, weight, width }
     }
 
     /// The same with so many factor columns after the dense ones, and so many levels with a coefficient in all of them.
     #[must_use]
     pub fn with_factors(self, factors: usize, levels: usize) -> Self {
-        let moved = |place: Option<usize>| place.map(|place| place + factors);
+        Self { factors: self.factors + factors, levels: self.levels + levels, ..self.moved(factors) }
+    }
+
+    /// The same where the last so many factors have slopes.
+    #[must_use]
+    pub fn with_slopes(self, slopes: usize) -> Self {
+        Self { slopes: self.slopes + slopes, ..self.moved(slopes) }
+    }
+
+    /// The same with so many more columns before the side columns.
+    fn moved(self, by: usize) -> Self {
+        let moved = |place: Option<usize>| place.map(|place| place + by);
         Self {
-            factors: self.factors + factors,
-            levels: self.levels + levels,
-            response: self.response + factors,
+            response: self.response + by,
             trials: moved(self.trials),
             offset: moved(self.offset),
             weight: moved(self.weight),
-            width: self.width + factors,
+            width: self.width + by,
             ..self
         }
+    }
+
+    /// Factor columns without slopes, which come first.
+    #[must_use]
+    #[inline(always)]
+    pub fn plain_factors(&self) -> usize {
+        self.factors - self.slopes
     }
 
     /// Entries of the table of levels: one without a coefficient, for reference levels, and one for every level.
@@ -172,7 +190,8 @@ impl Blocks {
         let from = &self.layout;
         let layout =
             Layout::new(columns.len(), from.trials.is_some(), from.offset.is_some(), from.weight.is_some())
-                .with_factors(from.factors, from.levels);
+                .with_factors(from.factors, from.levels)
+                .with_slopes(from.slopes);
         let places: Vec<usize> =
             columns.iter().map(|&j| j as usize).chain(from.columns..from.width).collect();
         let view = self.view();
@@ -192,7 +211,8 @@ impl Blocks {
     pub(crate) fn weighted(&self, weights: &[f64]) -> Self {
         let from = self.layout;
         let layout = Layout::new(from.columns, from.trials.is_some(), from.offset.is_some(), true)
-            .with_factors(from.factors, from.levels);
+            .with_factors(from.factors, from.levels)
+            .with_slopes(from.slopes);
         let place = layout.width - 1;
         let mut lines = filled(self.count() * layout.lines(), ZERO);
         for (block, target) in lines.chunks_exact_mut(layout.lines()).enumerate() {

@@ -101,8 +101,9 @@ impl Influences {
                 }
             }
             for i in 0..if table.is_empty() { 0 } else { BLOCK } {
-                for place in levels::of_row(layout, lines, i) {
-                    moved.iter_mut().zip(&table[place]).for_each(|(moved, entry)| moved[i] += entry);
+                for (place, number) in levels::values_of_row(layout, lines, i) {
+                    let number = f64::from(number);
+                    moved.iter_mut().zip(&table[place]).for_each(|(moved, entry)| moved[i] += entry * number);
                 }
             }
             for i in 0..view.rows_in(block) {

@@ -178,13 +178,6 @@ impl<F: Family> Glm<F> {
         &self.driver
     }
 
-    /// The same model with another driver of its passes.
-    #[must_use]
-    pub fn with_driver(mut self, driver: Driver) -> Self {
-        self.driver = driver;
-        self
-    }
-
     /// The same model in double precision, or in single precision whatever it costs in accuracy: see [`precise`].
     #[must_use]
     pub fn with_precision(mut self, double: bool) -> Self {

@@ -11,6 +11,7 @@
 //! | [`transition`] | [`TransitionPlan`]: which of these suits a surrogate, by a pilot that reads no data |
 //! | [`heavy`] | candidates for one coefficient with the tail of a Student prior |
 //! | [`tail_steps`] | [`TailSteps`]: the same as candidates of their own |
+//! | [`spike_steps`] | [`SpikeSteps`]: steps between the spike of a narrow Student prior and the likelihood |
 //! | [`sampled_paths`] | [`SampledPlan`]: leapfrog paths on a weighted sample of the rows, where no surrogate holds |
 //! | [`whole_paths`] | [`WholePathPlan`]: Hamiltonian paths on all rows for very many coefficients, by a pilot |
 //! | [`mode_draws`] | [`ModeDraws`]: independent draws from a mixture over several modes |
@@ -25,6 +26,7 @@ pub mod langevin_plan;
 pub mod mode_draws;
 pub mod mode_jumps;
 pub mod sampled_paths;
+pub mod spike_steps;
 pub mod stored;
 pub mod surrogate_step;
 pub mod sweeps;
@@ -39,6 +41,7 @@ pub use langevin_plan::LangevinPlan;
 pub use mode_draws::{ModeDraws, ModeTrial};
 pub use mode_jumps::{ModeJumps, ModeJumpsPlan};
 pub use sampled_paths::{SampledPaths, SampledPlan};
+pub use spike_steps::{Spike, SpikeSteps};
 pub use stored::{RegressionProposal, StoredProposal};
 pub use surrogate_step::SurrogateStep;
 pub use sweeps::Sweeps;

@@ -13,8 +13,8 @@ use austerity::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CrankNicolson, LangevinPlan, ModeDraws, ModeJumpsPlan, SampledPlan, TailSteps, TransitionPlan,
-    WholePathPlan,
+    CrankNicolson, LangevinPlan, ModeDraws, ModeJumpsPlan, SampledPlan, SpikeSteps, TailSteps,
+    TransitionPlan, WholePathPlan,
 };
 
 /// Any proposal for a regression that needs no surrogate.
@@ -25,6 +25,8 @@ pub enum RegressionProposal {
     CrankNicolson(CrankNicolson),
     /// Single coefficients into the tails of their priors.
     Tails(TailSteps),
+    /// Single coefficients between a narrow prior and the likelihood.
+    Spikes(SpikeSteps),
     /// Draws from a mixture over several modes.
     Modes(ModeDraws),
     /// A random choice among several.
@@ -39,6 +41,7 @@ impl Proposal<Vec<f64>> for RegressionProposal {
         match self {
             Self::CrankNicolson(steps) => steps.propose(from, to, rng),
             Self::Tails(steps) => steps.propose(from, to, rng),
+            Self::Spikes(steps) => steps.propose(from, to, rng),
             Self::Modes(draws) => draws.propose(from, to, rng),
             Self::Mixture(mixture) => mixture.propose(from, to, rng),
             Self::Plain(proposal) => proposal.propose(from, to, rng),
@@ -47,7 +50,7 @@ impl Proposal<Vec<f64>> for RegressionProposal {
 
     fn learn(&mut self, accepted: bool, step: u64) {
         match self {
-            Self::CrankNicolson(_) | Self::Tails(_) | Self::Modes(_) => {}
+            Self::CrankNicolson(_) | Self::Tails(_) | Self::Spikes(_) | Self::Modes(_) => {}
             Self::Mixture(mixture) => mixture.learn(accepted, step),
             Self::Plain(proposal) => proposal.learn(accepted, step),
         }
@@ -81,6 +84,12 @@ impl From<CrankNicolson> for RegressionProposal {
 impl From<TailSteps> for RegressionProposal {
     fn from(steps: TailSteps) -> Self {
         Self::Tails(steps)
+    }
+}
+
+impl From<SpikeSteps> for RegressionProposal {
+    fn from(steps: SpikeSteps) -> Self {
+        Self::Spikes(steps)
     }
 }
 

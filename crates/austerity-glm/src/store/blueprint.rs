@@ -4,7 +4,7 @@
 //! then says what is stored of each value, refuses what carries no information, and in the second pass watches what
 //! single precision loses. Nothing of size N is kept.
 
-use super::{Description, Order, StoredColumn, layout_of, slots_of};
+use super::{Description, Order, StoredColumn, layout_of, place_of_factor, slots_of};
 use crate::data::scale::{Rounding, Transform};
 use crate::data::summary::ColumnSummary;
 use crate::data::{SidePlan, Sides, check_duplicates, check_names, check_not_empty, transform_of};
@@ -74,6 +74,7 @@ impl Blueprint {
             mean: None,
             half_range: None,
             factor: None,
+            slope: false,
         };
         let columns =
             (0..columns).map(|j| Planned { column: unnamed(j), fingerprint: None, rounding: None }).collect();
@@ -83,10 +84,10 @@ impl Blueprint {
 
     /// Decides how column number `column` is stored; refuses values that are not finite and constant columns.
     pub fn plan(&mut self, column: usize, name: &str, summary: &ColumnSummary) -> Result<()> {
-        let factor = self.columns[column].column.factor;
+        let StoredColumn { transform, factor, slope, .. } = self.columns[column].column;
         let mut planned = Planned::new(name, summary, self.sides.rows, self.intercept)?;
         if factor.is_some() {
-            planned.column = StoredColumn { factor, transform: LEVEL, ..planned.column };
+            planned.column = StoredColumn { transform, factor, slope, ..planned.column };
             planned.rounding = None;
         }
         self.columns[column] = planned;
@@ -99,6 +100,17 @@ impl Blueprint {
         let next = self.columns.iter().filter_map(|planned| planned.column.factor).max();
         for planned in &mut self.columns[levels] {
             planned.column.factor = Some(next.map_or(0, |last| last + 1));
+            planned.column.transform = LEVEL;
+        }
+    }
+
+    /// Makes the columns `levels`, each a number of the row times the 0/1 column of a level, a factor with slopes: rows store the place of
+    /// their level and number/scale. To be said before the first row is stored.
+    pub fn make_slopes(&mut self, levels: std::ops::Range<usize>, scale: f64) {
+        self.make_factor(levels.clone());
+        for planned in &mut self.columns[levels] {
+            planned.column.slope = true;
+            planned.column.transform = Transform { shift: 0.0, scale };
         }
     }
 
@@ -163,7 +175,19 @@ impl Blueprint {
         let (layout, slots) = (self.layout(), self.slots());
         let place = |column: &Option<usize>| column.map_or(0, |column| slots[column] - layout.columns);
         let values = columns.iter().map(|column| levels::stored(place(column) as u32)).collect();
-        Some((layout.columns + number, values))
+        let stored = self.columns.iter().map(|planned| &planned.column);
+        Some((layout.columns + place_of_factor(stored, number, &layout), values))
+    }
+
+    /// Of a factor with slopes, given the columns of its codes: the place in a block of the number of a row, and what it is divided by.
+    #[must_use]
+    pub fn slope(&self, columns: &[Option<usize>]) -> Option<(usize, f64)> {
+        let column = columns.iter().flatten().next().map(|&column| &self.columns[column].column)?;
+        let (true, Some(factor)) = (column.slope, column.factor) else { return None };
+        let layout = self.layout();
+        let stored = self.columns.iter().map(|planned| &planned.column);
+        let place = place_of_factor(stored, factor, &layout);
+        Some((layout.columns + layout.slopes + place, column.transform.scale))
     }
 
     /// The place in a block of a column that is stored as it is.

@@ -327,6 +327,35 @@ impl StoreBuilder {
         Ok(())
     }
 
+    /// Stores a factor with slopes ([`Blueprint::make_slopes`]): as [`StoreBuilder::fill_levels`], with the number of every row.
+    pub fn fill_slopes(
+        &mut self,
+        columns: &[Option<usize>],
+        first: usize,
+        (codes, numbers): (&[u32], &[f64]),
+    ) -> Result<()> {
+        check_length("numbers of the slopes", codes.len(), numbers.len())?;
+        let (Some((place, values)), Some((beside, scale))) =
+            (self.blueprint.factor(columns), self.blueprint.slope(columns))
+        else {
+            return self.fill_levels(columns, first, codes);
+        };
+        self.fill_factor(place, &values, (first, codes))?;
+        let stored: Vec<f32> = numbers.iter().map(|number| (number / scale) as f32).collect();
+        if stored.len() == self.blueprint.rows() {
+            let ordered = self.shuffler().in_order(&stored);
+            self.put_columns(&[(beside, ordered)]);
+            return Ok(());
+        }
+        self.piece(first, stored.len())?;
+        let (lines, places) = (&mut self.lines, self.places.as_deref());
+        for (at, &value) in stored.iter().enumerate() {
+            put(lines, &self.layout, self::place(places, first + at), beside, value);
+        }
+        self.filled[beside] += stored.len();
+        Ok(())
+    }
+
     /// Stores a factor in its place of the blocks, given what is stored of every code.
     fn fill_factor(&mut self, column: usize, values: &[f32], (first, codes): (usize, &[u32])) -> Result<()> {
         let stored = |&code: &u32| values.get(code as usize).copied().unwrap_or(0.0);

@@ -51,6 +51,9 @@ pub struct StoredColumn {
     /// The factor column that this 0/1 column is a level of, from 0: rows then store the place of their level instead of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<usize>,
+    /// Whether that factor has slopes: this column is then a number of the row times the 0/1 column of the level.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slope: bool,
 }
 
 impl StoredColumn {
@@ -62,6 +65,7 @@ impl StoredColumn {
             mean: Some(summary.mean),
             half_range: summary.half_range(),
             factor: None,
+            slope: false,
         }
     }
 }
@@ -163,8 +167,32 @@ fn layout_of<'a>(
 ) -> Layout {
     let factors = columns.clone().filter_map(|column| column.factor);
     let (levels, factors) = (factors.clone().count(), factors.map(|factor| factor + 1).max().unwrap_or(0));
-    let all = columns.count();
-    Layout::new(all - levels, trials, offset, weights).with_factors(factors, levels)
+    let all = columns.clone().count();
+    let slopes = slopes_before(columns, factors);
+    Layout::new(all - levels, trials, offset, weights).with_factors(factors, levels).with_slopes(slopes)
+}
+
+/// Factors with slopes among the first so many.
+fn slopes_before<'a>(columns: impl Iterator<Item = &'a StoredColumn>, factors: usize) -> usize {
+    let mut found: Vec<usize> = columns
+        .filter(|column| column.slope)
+        .filter_map(|column| column.factor.filter(|factor| *factor < factors))
+        .collect();
+    found.dedup();
+    found.sort_unstable();
+    found.dedup();
+    found.len()
+}
+
+/// The place of a factor among the factor columns, where those with slopes come last.
+fn place_of_factor<'a>(
+    columns: impl Iterator<Item = &'a StoredColumn> + Clone,
+    factor: usize,
+    layout: &Layout,
+) -> usize {
+    let before = slopes_before(columns.clone(), factor);
+    let has_slopes = columns.into_iter().any(|column| column.slope && column.factor == Some(factor));
+    if has_slopes { layout.plain_factors() + before } else { factor - before }
 }
 
 /// Places in the order of the storage. Those of levels follow place 0 of their table, which has no coefficient.
@@ -233,14 +261,18 @@ impl Store {
         row.iter().zip(columns).map(given).collect()
     }
 
-    /// Writes the stored values of all columns at a storage position to `row`: 0 or 1 for levels.
+    /// Writes the stored values of all columns at a storage position to `row`: 0 or 1 for levels, 0 or a number for slopes.
     pub(crate) fn read(&self, position: usize, row: &mut [f64]) {
         let (layout, i) = (self.blocks.layout(), position % BLOCK);
         let lines = self.blocks.block(position / BLOCK);
+        let value = |place: usize| {
+            let own = levels::values_of_row(layout, lines, i).find(|(own, _)| *own == place);
+            own.map_or(0.0, |(_, number)| f64::from(number))
+        };
         for (out, &slot) in row.iter_mut().zip(&*self.slots) {
             *out = match slot.checked_sub(layout.columns) {
                 None => f64::from(lines[2 * slot + i / 16].0[i % 16]),
-                Some(place) => f64::from(u8::from(levels::of_row(layout, lines, i).any(|own| own == place))),
+                Some(place) => value(place),
             };
         }
     }

@@ -98,7 +98,7 @@ impl<'a> NewRows<'a> {
             text.extend(self.names.iter().cloned());
         }
         let mut coders: Vec<Coder<'_>> = self.recipe.terms.iter().map(Coder::new).collect();
-        self.source.scan(&self.names, &text, &mut |first, chunks| {
+        let rows = self.source.scan(&self.names, &text, &mut |first, chunks| {
             let rows = chunks.first().map_or(0, Chunk::len);
             let mut rest = chunks.iter();
             let mut columns = Vec::new();
@@ -133,7 +133,8 @@ impl<'a> NewRows<'a> {
                 _ => None,
             };
             visit(&Piece { first, rows, columns, offset, trials, weights, response })
-        })
+        });
+        rows.map_err(|error| self.source.located(error))
     }
 
     /// The response as the family sees it.
@@ -155,6 +156,9 @@ impl<'a> NewRows<'a> {
                     label => Err(strange(row, label.clone(), zero, one)),
                 };
                 codes.iter().enumerate().map(code).collect()
+            }
+            (ResponseCoding::TwoTexts { .. }, Chunk::Slopes { .. }) => {
+                Err(role(file, name, "it has slopes", "name a column"))
             }
             (ResponseCoding::TwoTexts { zero, one }, Chunk::Numbers(values)) => {
                 Err(strange(0, values.first().map(ToString::to_string).unwrap_or_default(), zero, one))
@@ -191,6 +195,7 @@ fn numbers<'a>(
 ) -> Result<Cow<'a, [f64]>> {
     match *chunk {
         Chunk::Numbers(values) => Ok(Cow::Borrowed(values)),
+        Chunk::Slopes { .. } => Err(role(file, column, "it has slopes", "name a column")),
         Chunk::Levels { codes, labels, truths: allowed } => match allowed.then(|| truths(labels)).flatten() {
             Some(truths) => Ok(codes.iter().map(|&code| truths[code as usize]).collect()),
             None => {
@@ -247,11 +252,15 @@ impl<'a> Coder<'a> {
                 return Ok(());
             }
             Self::Cells(width) => {
-                let Chunk::Levels { codes, .. } = *chunk else { return Ok(()) };
+                let (codes, numbers) = match *chunk {
+                    Chunk::Levels { codes, .. } => (codes, None),
+                    Chunk::Slopes { codes, numbers, .. } => (codes, Some(numbers)),
+                    Chunk::Numbers(_) => return Ok(()),
+                };
                 let mut columns = vec![vec![0.0; codes.len()]; *width];
                 for (row, &code) in codes.iter().enumerate() {
                     if let Some(column) = columns.get_mut(code as usize) {
-                        column[row] = 1.0;
+                        column[row] = numbers.map_or(1.0, |numbers| numbers[row]);
                     }
                 }
                 out.extend(columns.into_iter().map(Cow::Owned));
@@ -270,6 +279,7 @@ impl<'a> Coder<'a> {
             None => Err(unseen(term, file, first + row, &label())),
         };
         match *chunk {
+            Chunk::Slopes { .. } => return Ok(()),
             Chunk::Levels { codes: given, labels, .. } => {
                 codes.extend(labels[codes.len()..].iter().map(|label| find(places, label)));
                 for (row, &code) in given.iter().enumerate() {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use austerity_glm::data::summary::{ColumnSummary, Summarizer, row_weight};
+use austerity_glm::data::summary::{ColumnSummary, SparseSummarizer, Summarizer, row_weight};
 
 use super::choice::{self, Choice, absent};
 use super::role;
@@ -63,6 +63,8 @@ pub(crate) enum Filling {
     Truths { truths: Vec<f64>, shift: f64, scale: f64 },
     /// The column, counted from the feature's first, of every code.
     Levels { columns: Vec<Option<usize>>, known: Option<HashMap<u64, u32>> },
+    /// The same with a number of each row, stored divided by `scale`.
+    Slopes { columns: Vec<Option<usize>>, scale: f64 },
 }
 
 /// Takes the column of a file piece by piece.
@@ -82,6 +84,8 @@ struct Levels {
     truths: bool,
     /// Codes of numbers that are levels.
     known: Option<HashMap<u64, u32>>,
+    /// The numbers of every level, of slopes.
+    slopes: Vec<SparseSummarizer>,
 }
 
 impl Survey {
@@ -113,6 +117,15 @@ impl Survey {
                 levels.labels.extend_from_slice(&labels[levels.labels.len()..]);
                 levels.truths = truths;
                 levels.count(self.rows, codes);
+            }
+            Chunk::Slopes { codes, labels, numbers } => {
+                let levels = self.levels.get_or_insert_with(Levels::default);
+                levels.labels.extend_from_slice(&labels[levels.labels.len()..]);
+                levels.count(self.rows, codes);
+                levels.slopes.resize(labels.len(), SparseSummarizer::default());
+                for (at, (&code, &number)) in codes.iter().zip(numbers).enumerate() {
+                    levels.slopes[code as usize].push(self.rows + at, number);
+                }
             }
         }
         self.rows += chunk.len();
@@ -226,14 +239,17 @@ impl Levels {
 
     /// The columns of the cells of a formula's block, in the order of their labels.
     fn finish_cells(self, file: &Path, name: &str, rows: usize, cells: Cells<'_>) -> Result<Made> {
-        let Self { labels, counts, weights, .. } = self;
+        let Self { labels, counts, weights, slopes, .. } = self;
         let names: Vec<String> = labels.into_iter().filter(|label| !label.is_empty()).collect();
-        let empty: Vec<String> = names
-            .iter()
-            .zip(&counts)
-            .filter(|(_, count)| **count == 0)
-            .map(|(name, _)| name.clone())
-            .collect();
+        let summaries: Vec<ColumnSummary> = if slopes.is_empty() {
+            let counted = counts.iter().zip(&weights).take(names.len());
+            counted.map(|(&count, &weight)| ColumnSummary::of_indicator(rows, count, weight)).collect()
+        } else {
+            slopes.iter().take(names.len()).map(|slope| slope.finish(rows)).collect()
+        };
+        let is_empty = |(_, summary): &(&String, &ColumnSummary)| summary.nonzeros == 0;
+        let empty: Vec<String> =
+            names.iter().zip(&summaries).filter(is_empty).map(|(name, _)| name.clone()).collect();
         if !empty.is_empty() {
             let listed = empty[..empty.len().min(LISTED)].join(", ");
             return Err(role(
@@ -255,13 +271,17 @@ impl Levels {
                 rows - others
             )
         });
-        let summaries = counts.iter().zip(&weights).take(names.len());
-        let summaries =
-            summaries.map(|(&count, &weight)| ColumnSummary::of_indicator(rows, count, weight)).collect();
         let columns = (0..=names.len()).map(|code| (code < names.len()).then_some(code)).collect();
         let reference = cells.reference.map(Into::into);
         let term = Term::Cells { column: name.into(), names, reference };
-        let filling = Filling::Levels { columns, known: None };
+        let filling = if slopes.is_empty() {
+            Filling::Levels { columns, known: None }
+        } else {
+            let squares = slopes.iter().map(SparseSummarizer::mean_square);
+            let (sum, count) = squares
+                .fold((0.0, 0), |(sum, all), (square, count)| (sum + square * count as f64, all + count));
+            Filling::Slopes { columns, scale: (sum / count.max(1) as f64).sqrt() }
+        };
         Ok(Made::Feature(Feature { term, note, summaries, filling, standardized: false }))
     }
 
@@ -333,12 +353,18 @@ pub(crate) enum Filled {
     Numbers(Vec<f64>),
     /// The codes of the levels.
     Codes(Vec<u32>),
+    /// The same with a number of each row.
+    Slopes(Vec<u32>, Vec<f64>),
 }
 
 impl Filling {
     /// Whether rows store the place of their level instead of 0/1 columns, which few levels are faster with.
     pub(crate) fn is_factor(&self) -> bool {
-        matches!(self, Self::Levels { columns, .. } if columns.iter().flatten().count() >= FEWEST_LEVELS)
+        match self {
+            Self::Levels { columns, .. } => columns.iter().flatten().count() >= FEWEST_LEVELS,
+            Self::Slopes { .. } => true,
+            Self::Number { .. } | Self::Truths { .. } => false,
+        }
     }
 
     /// Turns a piece into what the design holds; `None` when the column is not what it was in the first pass.
@@ -354,6 +380,9 @@ impl Filling {
             (Self::Levels { columns, known: None }, Chunk::Levels { codes, .. }) => {
                 let fits = codes.iter().all(|&code| (code as usize) < columns.len());
                 fits.then(|| Filled::Codes(codes.to_vec()))?
+            }
+            (Self::Slopes { .. }, Chunk::Slopes { codes, numbers, .. }) => {
+                Filled::Slopes(codes.to_vec(), numbers.to_vec())
             }
             (Self::Levels { known: Some(known), .. }, Chunk::Numbers(values)) => {
                 let code = |value: &f64| known.get(&(value + 0.0).to_bits()).copied();

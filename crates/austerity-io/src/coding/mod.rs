@@ -35,6 +35,7 @@ mod terms;
 use std::path::Path;
 
 use crate::error::{Error, Place, Result};
+use crate::table::Missing;
 
 pub use apply::{NewRows, Piece};
 pub use formula::{FormulaRecipe, TermNames};
@@ -71,6 +72,8 @@ pub struct CodingOptions {
     pub intercept: bool,
     /// Whether numeric features are standardised.
     pub standardize: bool,
+    /// What becomes of rows in which a column used has no value.
+    pub missing: Missing,
 }
 
 impl CodingOptions {
@@ -93,6 +96,7 @@ impl CodingOptions {
             references: Vec::new(),
             intercept: true,
             standardize: false,
+            missing: Missing::Refuse,
         }
     }
 }

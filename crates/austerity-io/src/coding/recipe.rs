@@ -1,8 +1,9 @@
 //! A design as plain data: kept with a run, applied to new rows, undone for reports.
 
+use austerity_glm::ResponseKind;
 use serde::{Deserialize, Serialize};
 
-use super::{FormulaRecipe, ResponseCoding, Term, TermNames};
+use super::{FormulaRecipe, NewRows, ResponseCoding, Term, TermNames};
 use crate::error::{Error, Result};
 use crate::table::names::unknown;
 use crate::table::{Column, Source, Table};
@@ -110,9 +111,7 @@ impl Recipe {
     /// the recipe was made is an error with its row.
     pub fn features(&self, table: &Table) -> Result<Vec<Vec<f64>>> {
         if self.formula.is_some() {
-            let names: Vec<String> = self.terms.iter().map(|term| term.column().into()).collect();
-            let made = self.over(&Source::of_table(table.clone()))?.read(Some(&names))?;
-            return Self { formula: None, ..self.clone() }.features(&made);
+            return self.features_in_pieces(&Source::of_table(table.clone()));
         }
         let mut columns = Vec::new();
         for term in &self.terms {
@@ -121,6 +120,26 @@ impl Recipe {
                 .ok_or_else(|| unknown(&table.file, &table.names, term.column()))?;
             columns.extend(term.apply(&table.file, given)?);
         }
+        Ok(columns)
+    }
+
+    /// The columns of the design for new rows of a formula.
+    fn features_in_pieces(&self, source: &Source) -> Result<Vec<Vec<f64>>> {
+        let changes: Vec<(f64, f64)> = self
+            .terms
+            .iter()
+            .flat_map(|term| match term {
+                Term::Number { shift, scale, .. } => vec![(*shift, *scale)],
+                other => vec![(0.0, 1.0); other.names().len()],
+            })
+            .collect();
+        let mut columns = vec![Vec::new(); changes.len()];
+        NewRows::new(source, self, ResponseKind::Real, false)?.scan(&mut |piece| {
+            for ((column, values), (shift, scale)) in columns.iter_mut().zip(&piece.columns).zip(&changes) {
+                column.extend(values.iter().map(|value| (value - shift) / scale));
+            }
+            Ok(())
+        })?;
         Ok(columns)
     }
 

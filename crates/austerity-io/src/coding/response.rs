@@ -167,6 +167,7 @@ impl Survey {
         match *chunk {
             Chunk::Numbers(values) => self.push_numbers(at, values, beside)?,
             Chunk::Levels { codes, labels, truths } => self.push_text(at, codes, labels, truths, beside)?,
+            Chunk::Slopes { .. } => return Err(role(at.file, at.name, "it has slopes", "name a column")),
         }
         self.rows += chunk.len();
         Ok(())
@@ -423,23 +424,47 @@ pub(super) fn check_counts(
             let remedy = "choose a family for real numbers, or mend the value";
             super::check(at, first, values, |_, y| y > 0.0, "this family needs positive numbers", remedy)
         }
-        (Some(ResponseKind::Time), _) => {
-            super::check(at, first, values, |_, y| y > 0.0, "a time must be positive", "mend the value, or drop the row")
-        }
+        (Some(ResponseKind::Time), _) => super::check(
+            at,
+            first,
+            values,
+            |_, y| y > 0.0,
+            "a time must be positive",
+            "mend the value, or drop the row",
+        ),
         (Some(ResponseKind::Share), _) => {
             let remedy = "give shares, not counts or percentages; shares of 0 and 1 need another family";
             let inside = |_, y: f64| y > 0.0 && y < 1.0;
-            super::check(at, first, values, inside, "a share must be between 0 and 1, neither included", remedy)
+            super::check(
+                at,
+                first,
+                values,
+                inside,
+                "a share must be between 0 and 1, neither included",
+                remedy,
+            )
         }
         _ => Ok(()),
     }
 }
 
 /// Refuses trials that are no whole numbers, and events that are neither 0 nor 1.
-pub(crate) fn check_beside(at: Named<'_>, first: usize, values: &[f64], kind: Option<ResponseKind>) -> Result<()> {
+pub(crate) fn check_beside(
+    at: Named<'_>,
+    first: usize,
+    values: &[f64],
+    kind: Option<ResponseKind>,
+) -> Result<()> {
     if kind == Some(ResponseKind::Time) {
         let problem = "an event must be 0 (the time is censored) or 1";
-        return super::check(at, first, values, |_, e| e == 0.0 || e == 1.0, problem, "mend the value, or drop the row");
+        return super::check(
+            at,
+            first,
+            values,
+            |_, e| e == 0.0 || e == 1.0,
+            problem,
+            "mend the value, or drop the row",
+        );
     }
     let whole = |_, t: f64| t >= 1.0 && t.fract() == 0.0;
     super::check(at, first, values, whole, "trials must be 1, 2, 3, …", "drop the row or mend the value")

@@ -39,7 +39,7 @@ impl Planned {
     /// The column of every code.
     pub(crate) fn places(&self) -> Vec<Option<usize>> {
         match &self.filling {
-            Filling::Levels { columns, .. } => {
+            Filling::Levels { columns, .. } | Filling::Slopes { columns, .. } => {
                 columns.iter().map(|column| column.map(|column| self.first + column)).collect()
             }
             _ => Vec::new(),
@@ -114,7 +114,7 @@ pub(crate) fn beside<'a>(
         next += 1;
         match chunks[next - 1] {
             Chunk::Numbers(values) => Ok(Some(values)),
-            Chunk::Levels { labels, .. } => Err(role(
+            Chunk::Levels { labels, .. } | Chunk::Slopes { labels, .. } => Err(role(
                 source.path(),
                 name,
                 format!("it holds text such as `{}`", labels.first().map_or("", String::as_str)),
@@ -195,8 +195,11 @@ impl Intake {
         let columns = self.features.iter().map(|feature| feature.summaries.len()).sum();
         let mut blueprint = Blueprint::new(self.coded.plan.clone(), columns, self.options.intercept, order)?;
         for feature in &self.features {
-            if feature.filling.is_factor() {
-                blueprint.make_factor(feature.first..feature.first + feature.summaries.len());
+            let columns = feature.first..feature.first + feature.summaries.len();
+            match &feature.filling {
+                Filling::Slopes { scale, .. } => blueprint.make_slopes(columns, *scale),
+                filling if filling.is_factor() => blueprint.make_factor(columns),
+                _ => {}
             }
             for (j, (name, summary)) in feature.term.names().iter().zip(&feature.summaries).enumerate() {
                 blueprint.plan(feature.first + j, name, summary)?;
@@ -244,7 +247,7 @@ impl Intake {
     pub(crate) fn loaded(self, source: &Source, store: Store) -> Loaded {
         let recipe = self.recipe(None);
         let (notes, warnings) = self.remarks(&store.description().warnings);
-        Loaded { store, recipe, file: source.path().into(), notes, warnings }
+        Loaded { store, recipe, file: source.path().into(), notes, warnings, dropped: None }
     }
 
     /// Notes, and warnings with those of the library.

@@ -6,7 +6,7 @@
 //! | `columnar` | files stored by columns: each column is decoded once, summarised, stored and dropped |
 //!
 //! Text and row-major arrays are read twice (three times to standardise): the first pass decides, the second sends every
-//! value straight to its shuffled place. Parquet and column-major arrays are decoded once, on threads. Both give the same
+//! value straight to its shuffled place. Dropping rows with missing values reads the columns once more, to find them. Parquet and column-major arrays are decoded once, on threads. Both give the same
 //! bits. Memory: the blocks (4 bytes per value), 4 bytes per row for the order, and of columnar files up to two columns per
 //! thread in double precision and 4 bytes per row of every categorical column.
 //!
@@ -30,9 +30,10 @@ use austerity_glm::store::{Order, StoreBuilder};
 use austerity_glm::{ResponseKind, Store};
 
 use crate::coding::feature::Filled;
+use crate::coding::roles::Roles;
 use crate::coding::{CodingOptions, Recipe, formula};
 use crate::error::{Error, Result};
-use crate::table::Source;
+use crate::table::{Dropped, Missing, Source};
 use intake::Intake;
 
 /// How to load.
@@ -55,6 +56,8 @@ pub struct Loaded {
     pub notes: Vec<String>,
     /// Sentences about what may be a mistake, those of the library included.
     pub warnings: Vec<String>,
+    /// The rows that were left out, where the options ask for that.
+    pub dropped: Option<Dropped>,
 }
 
 /// Loads the columns that the options need, and no others; `seed` shuffles the rows.
@@ -67,20 +70,48 @@ pub fn load(
     seed: u64,
     how: &LoadOptions,
 ) -> Result<Loaded> {
+    let (source, dropped) = &without_missing(source, options)?;
     if let Some(text) = &options.formula {
-        let (derived, recipe, roles) = formula::prepare(source, options, text)?;
+        let prepared = formula::prepare(source, options, text);
+        let (derived, recipe, roles) = prepared.map_err(|error| source.located(error))?;
         let mut loaded = load(&derived, &roles, kind, seed, how)?;
         loaded.recipe.formula = Some(recipe);
         loaded.warnings.extend(formula::check_rank(source.path(), &loaded.store, &loaded.recipe)?);
-        return Ok(loaded);
+        return Ok(loaded.with(dropped));
     }
     let order = Order::Shuffled { seed };
-    let loaded = if source.is_columnar() {
+    let loaded = if source.is_columnar() && !source.has_slopes() {
         columnar::load(source, options, kind, order, how.threads.unwrap_or(source.threads()))
     } else {
         by_pieces(source, options, kind, order)
     };
-    loaded.map_err(|error| error.naming_response(&options.response))
+    let located = |error| source.located(error).naming_response(&options.response);
+    Ok(loaded.map_err(located)?.with(dropped))
+}
+
+impl Loaded {
+    /// Says which rows were left out.
+    fn with(mut self, dropped: &Option<Dropped>) -> Self {
+        self.notes.extend(dropped.iter().map(ToString::to_string));
+        self.dropped.clone_from(dropped);
+        self
+    }
+}
+
+/// The table without the rows that miss a value in a column used, where the options ask for that.
+pub(crate) fn without_missing(source: &Source, options: &CodingOptions) -> Result<(Source, Option<Dropped>)> {
+    if options.missing == Missing::Refuse {
+        return Ok((source.clone(), None));
+    }
+    let (columns, as_text) = match &options.formula {
+        Some(text) => formula::inputs(source, text)?,
+        None => {
+            let roles = Roles::assign(source.path(), &source.schema().names, options)?;
+            (roles.columns(), options.categorical.clone())
+        }
+    };
+    let (source, dropped) = source.without_missing(&columns, &as_text)?;
+    Ok((source, Some(dropped)))
 }
 
 /// Loads rows piece after piece, twice.
@@ -99,6 +130,9 @@ fn by_pieces(
             match piece {
                 Filled::Numbers(values) => builder.fill(feature.first, first, values),
                 Filled::Codes(codes) => builder.fill_levels(&feature.places(), first, codes),
+                Filled::Slopes(codes, numbers) => {
+                    builder.fill_slopes(&feature.places(), first, (codes, numbers))
+                }
             }
             .map_err(wrong())?;
         }

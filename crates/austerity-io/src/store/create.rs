@@ -19,6 +19,7 @@ use crate::coding::feature::{Filled, Filling};
 use crate::coding::{CodingOptions, formula};
 use crate::error::{Error, Result};
 use crate::load::intake::Intake;
+use crate::load::without_missing;
 use crate::table::Source;
 
 /// How to convert.
@@ -85,9 +86,11 @@ pub fn create(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Created> {
     let (mut owned, mut formula) = (None, None);
+    let (source, dropped) = &without_missing(source, options)?;
     if let Some(text) = &options.formula {
         progress(Progress::Survey);
-        let (derived, recipe, roles) = formula::prepare(source, options, text)?;
+        let prepared = formula::prepare(source, options, text);
+        let (derived, recipe, roles) = prepared.map_err(|error| source.located(error))?;
         (owned, formula) = (Some((derived, roles)), Some(recipe));
     }
     let (source, options) = owned.as_ref().map_or((source, options), |(source, roles)| (source, roles));
@@ -95,7 +98,7 @@ pub fn create(
     let wrong = || Error::data(source.path());
     let part = PartFolder::create(out)?;
     progress(Progress::Survey);
-    let intake = Intake::survey(source, options, kind)?;
+    let intake = Intake::survey(source, options, kind).map_err(|error| source.located(error))?;
     let mut blueprint = intake.blueprint(Order::Listed { seed }).map_err(wrong())?;
     let (rows, width) = (blueprint.rows(), blueprint.layout().width);
     let sizes = shard_sizes(source, rows, how.shards)?;
@@ -105,7 +108,8 @@ pub fn create(
 
     let description = blueprint.describe().map_err(wrong())?;
     let recipe = intake.recipe(formula);
-    let (notes, warnings) = intake.remarks(&description.warnings);
+    let (mut notes, warnings) = intake.remarks(&description.warnings);
+    notes.extend(dropped.iter().map(ToString::to_string));
     let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let about = About { recipe: &recipe, source: &name, notes: &notes, warnings: &warnings };
     let shard = |number: usize| (sizes.len() > 1).then_some(Shard { number, of: sizes.len(), rows });
@@ -170,6 +174,15 @@ fn scatter(
         blueprint.observe_sides(sides);
         blueprint.each_side(sides, |place, at, value| stored[at * width + place] = value);
         for ((feature, piece), factor) in intake.features.iter().zip(pieces).zip(&factors) {
+            if let (Filled::Slopes(codes, numbers), Some((place, values))) = (piece, factor)
+                && let Some((beside, scale)) = blueprint.slope(&feature.places())
+            {
+                let rows = stored.chunks_exact_mut(width).zip(codes.iter().zip(numbers));
+                for (row, (&code, number)) in rows {
+                    (row[*place], row[beside]) = (values[code as usize], (number / scale) as f32);
+                }
+                continue;
+            }
             if let (Filled::Codes(codes), Some((place, values))) = (piece, factor) {
                 let rows = stored.chunks_exact_mut(width).zip(codes);
                 rows.for_each(|(row, &code)| row[*place] = values[code as usize]);
@@ -192,7 +205,7 @@ fn scatter(
                         row[place] = transform.stored(value);
                     }
                 }
-                (Filled::Codes(_), _) => {}
+                (Filled::Codes(_) | Filled::Slopes(..), _) => {}
             }
         }
         for (at, (row, key)) in stored.chunks_exact(width).zip(shuffle_keys(seed, first)).enumerate() {

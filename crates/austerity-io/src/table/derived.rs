@@ -13,7 +13,7 @@ use austerity::parallel;
 
 use super::scan::{CHUNK_ROWS, Chunk, Visit};
 use super::{Column, Source};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Some rows of the columns that computed ones need.
 #[derive(Clone, Copy)]
@@ -44,6 +44,8 @@ pub(crate) enum Values<'a> {
     Numbers(Vec<f64>),
     /// Codes with all labels that there are.
     Levels { codes: Vec<u32>, labels: &'a [String] },
+    /// The same with a number for each row.
+    Slopes { codes: Vec<u32>, labels: &'a [String], numbers: Vec<f64> },
 }
 
 impl Values<'_> {
@@ -52,18 +54,21 @@ impl Values<'_> {
             Self::Given(chunk) => *chunk,
             Self::Numbers(values) => Chunk::Numbers(values),
             Self::Levels { codes, labels } => Chunk::Levels { codes, labels, truths: false },
+            Self::Slopes { codes, labels, numbers } => Chunk::Slopes { codes, labels, numbers },
         }
     }
 
-    fn column(self) -> Column {
-        match self {
+    /// As a whole column; slopes are none.
+    fn column(self) -> Option<Column> {
+        Some(match self {
             Self::Given(Chunk::Numbers(values)) => Column::Numbers(values.to_vec()),
             Self::Given(Chunk::Levels { codes, labels, .. }) => {
                 Column::Levels { codes: codes.to_vec(), labels: labels.to_vec() }
             }
             Self::Numbers(values) => Column::Numbers(values),
             Self::Levels { codes, labels } => Column::Levels { codes, labels: labels.to_vec() },
-        }
+            Self::Given(Chunk::Slopes { .. }) | Self::Slopes { .. } => return None,
+        })
     }
 }
 
@@ -72,6 +77,8 @@ impl Values<'_> {
 pub(crate) struct Cells<'a> {
     /// The level of the rows without a column, where the column is that of one factor.
     pub(crate) reference: Option<&'a str>,
+    /// Whether each is multiplied with a number of the row; such columns are had in pieces only.
+    pub(crate) slopes: bool,
 }
 
 /// How columns are computed; each is known by its number.
@@ -125,6 +132,9 @@ fn rows_of<'a>(chunk: &Chunk<'a>, range: Range<usize>) -> Chunk<'a> {
     match *chunk {
         Chunk::Numbers(values) => Chunk::Numbers(&values[range]),
         Chunk::Levels { codes, labels, truths } => Chunk::Levels { codes: &codes[range], labels, truths },
+        Chunk::Slopes { codes, labels, numbers } => {
+            Chunk::Slopes { codes: &codes[range.clone()], labels, numbers: &numbers[range] }
+        }
     }
 }
 
@@ -191,7 +201,9 @@ impl Derived {
             Rows { file: self.source.path(), first: 0, count: table.rows, names: &names, chunks: &chunks };
         let values = self.compute.compute(&rows, &columns)?;
         let made = members.iter().zip(values).map(|(&position, values)| {
-            let mut column = values.column();
+            let mut column = values.column().ok_or_else(|| {
+                Error::format(self.source.path(), "has slopes, which are no columns", "read it in pieces")
+            })?;
             Ok((position, work(position, &mut column)?))
         });
         made.collect()

@@ -2,7 +2,11 @@
 //!
 //! | file | read by |
 //! |---|---|
-//! | `open`, detection by content and extension | `source` |
+//! | `open`, one table whatever it is made of | `source` |
+//! | detection by content and extension | `recognise` |
+//! | several files as one table: folders, patterns, lists | `parts` |
+//! | rows without missing values | `kept` |
+//! | whole columns on threads | `columns` |
 //! | delimited text, gzip or not | `csv` |
 //! | Parquet through its column reader, without Arrow | `parquet` |
 //! | NumPy `.npy` | `npy` |
@@ -12,15 +16,19 @@
 //! | asking for columns by name | `names` |
 //!
 //! [`open`] looks at the beginning of a file and tells its [`Schema`]; [`Source::read`] reads the columns asked
-//! for and no others, [`Source::scan`] hands them over in pieces. Text columns become [`Column::Levels`], booleans the numbers 0 and 1. A missing
-//! value in a column that is read is an error: imputation is the user's decision.
+//! for and no others, [`Source::scan`] hands them over in pieces. Text columns become [`Column::Levels`], booleans the numbers 0 and 1, dates days and
+//! times seconds. A missing value in a column that is read is an error, unless [`Source::without_missing`] drops its row: imputation is the user's decision.
 
+mod columns;
 mod csv;
 pub(crate) mod derived;
+mod kept;
 pub(crate) mod levels;
 pub(crate) mod names;
 mod npy;
 mod parquet;
+mod parts;
+mod recognise;
 mod scan;
 mod source;
 
@@ -30,8 +38,8 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 
 pub use names::nearest;
-pub use scan::{CHUNK_ROWS, Chunk, Visit};
-pub use source::{OpenOptions, Source, open, open_with};
+pub use scan::{CHUNK_ROWS, Chunk, Missing, Visit};
+pub use source::{Dropped, OpenOptions, Source, open, open_all, open_with};
 
 /// What a column holds, as far as the beginning of the file tells.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::error::{Error, Place, Result};
-use crate::table::scan::{CHUNK_ROWS, Chunk, Visit};
+use crate::table::scan::{CHUNK_ROWS, Chunk, Nulls, Visit};
 use crate::table::{ColumnKind, Schema};
 
 /// Bytes read at a time.
@@ -124,7 +124,7 @@ pub(super) fn scan(
     path: &Path,
     layout: &Layout,
     names: &[String],
-    chosen: &[usize],
+    (chosen, nulls): (&[usize], Nulls),
     visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
@@ -153,7 +153,7 @@ pub(super) fn scan(
                 let values = bytes.chunks_exact(size).skip(j).step_by(layout.columns);
                 column.extend(values.map(|value| layout.kind.number(value)));
             }
-            check(path, &names[j], first, column)?;
+            check(path, &names[j], (first, column), nulls)?;
         }
         let chunks: Vec<Chunk<'_>> = columns.iter().map(|column| Chunk::Numbers(column)).collect();
         visit(first, &chunks)?;
@@ -161,8 +161,9 @@ pub(super) fn scan(
     Ok(layout.rows)
 }
 
-fn check(path: &Path, name: &str, first: usize, values: &[f64]) -> Result<()> {
-    let Some(at) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+fn check(path: &Path, name: &str, (first, values): (usize, &[f64]), nulls: Nulls) -> Result<()> {
+    let fits = |value: &f64| value.is_finite() || (nulls == Nulls::Keep && value.is_nan());
+    let Some(at) = values.iter().position(|value| !fits(value)) else { return Ok(()) };
     let (place, value) = (Place::new(path, name, first + at), values[at]);
     let remedy = "drop the row, impute the value, or leave the column out".into();
     Err(if value.is_nan() {

@@ -22,6 +22,15 @@ pub enum Chunk<'a> {
         /// Whether the texts `true` and `false` stand for 1 and 0 when there are no others.
         truths: bool,
     },
+    /// Numbers of levels, of computed columns alone: row i holds `numbers[i]` for the level `labels[codes[i]]`, and 0 for the others.
+    Slopes {
+        /// One code per row.
+        codes: &'a [u32],
+        /// The levels.
+        labels: &'a [String],
+        /// One number per row.
+        numbers: &'a [f64],
+    },
 }
 
 impl Chunk<'_> {
@@ -30,7 +39,7 @@ impl Chunk<'_> {
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(values) => values.len(),
-            Self::Levels { codes, .. } => codes.len(),
+            Self::Levels { codes, .. } | Self::Slopes { codes, .. } => codes.len(),
         }
     }
 
@@ -39,6 +48,25 @@ impl Chunk<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// What becomes of rows in which a value is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// The first one is an error with its file, column and row.
+    #[default]
+    Refuse,
+    /// They are left out and counted.
+    Drop,
+}
+
+/// What a reader does with values that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// The first one is an error with its place.
+    Refuse,
+    /// A number is NaN, a text has the code [`MISSING`](super::levels::MISSING).
+    Keep,
 }
 
 /// Takes the number of the first row (from 0) and the columns of a piece.

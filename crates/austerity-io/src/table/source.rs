@@ -1,28 +1,20 @@
-//! Opening a file: what it is, by its first bytes and then by its extension.
-//!
-//! | first bytes | taken as |
-//! |---|---|
-//! | `PAR1` | Parquet |
-//! | `\x93NUMPY` | NumPy `.npy` |
-//! | gzip | delimited text, compressed |
-//! | anything else that is text | delimited text; the extension `.tsv` says tab |
-//!
-//! A file that contradicts its extension (`.parquet` without the mark) is an error, not a guess.
+//! A table that was recognised and can be read, whatever it is made of.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::columns;
+use super::kept::Kept;
+use super::levels::truths;
+use super::parts::Parts;
+use super::recognise::{Recognised, recognise};
+use super::scan::{Chunk, Nulls, Visit};
+use super::{Column, ColumnKind, Schema, Table, csv, names, npy, parquet};
 use crate::error::{Error, Result};
-use crate::table::csv::{self, Dialect};
 use crate::table::derived::{Cells, Compute, Derived};
-use crate::table::levels::truths;
-use crate::table::scan::{Chunk, Visit};
-use crate::table::{Column, ColumnKind, Schema, Table, names, npy, parquet};
-
-/// First bytes looked at.
-const MAGIC: usize = 8;
+use crate::text::printable;
+use csv::Dialect;
 
 /// What a user may say instead of having it detected.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +27,40 @@ pub struct OpenOptions {
     pub threads: Option<usize>,
 }
 
-/// A file that was recognised and can be read.
+/// Rows that were left out because a value was missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Rows left out.
+    pub rows: usize,
+    /// Rows in all.
+    pub of: usize,
+    /// Columns with missing values, and how many they miss.
+    pub columns: Vec<(String, usize)>,
+}
+
+impl Dropped {
+    /// The columns and their counts in words.
+    fn list(&self) -> String {
+        let one = |(name, count): &(String, usize)| format!("{} in `{}`", count, printable(name));
+        self.columns.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rows {
+            0 => write!(f, "no value is missing in the columns used: all {} rows stay", self.of),
+            rows => write!(
+                f,
+                "{rows} of {} rows were dropped because a value is missing: {}",
+                self.of,
+                self.list()
+            ),
+        }
+    }
+}
+
+/// A table that was recognised and can be read.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
@@ -44,27 +69,52 @@ pub struct Source {
     threads: usize,
     /// Columns whose labels are in an order that means something.
     ordered: Vec<String>,
+    /// The rows that are handed over; all when `None`.
+    kept: Option<Arc<Kept>>,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
     Csv(Dialect),
-    Parquet,
+    Parquet(Arc<parquet::Footer>),
     Npy(npy::Layout),
     Memory(Arc<Table>),
+    Parts(Arc<Parts>),
     Derived(Arc<Derived>),
 }
 
-/// Recognises a file and reads its schema.
+/// Recognises what a name stands for and reads its schema: a file, a folder of files, or a pattern such as `parts/*.parquet`.
 pub fn open(path: impl AsRef<Path>) -> Result<Source> {
     open_with(path, &OpenOptions::default())
 }
 
 /// Like [`open`], with what the user knows.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Source> {
-    let path = path.as_ref();
+    open_all(&[path.as_ref().to_path_buf()], options)
+}
+
+/// Opens files, folders and patterns as one table: the rows of the first, then those of the next, and so on.
+pub fn open_all(paths: &[PathBuf], options: &OpenOptions) -> Result<Source> {
+    let found = super::parts::find(paths)?;
+    if let ([path], [one]) = (paths, &found[..])
+        && one.path == *path
+    {
+        return open_file(path, options);
+    }
+    let Some(first) = paths.first() else {
+        return Err(Error::format(Path::new(""), "names no file", "give at least one"));
+    };
+    let (parts, schema) = Parts::open(found, options)?;
+    Ok(Source::new(first, Kind::Parts(Arc::new(parts)), schema, options.threads()))
+}
+
+/// Recognises one file.
+pub(super) fn open_file(path: &Path, options: &OpenOptions) -> Result<Source> {
     let (kind, schema) = match recognise(path)? {
-        Recognised::Parquet => (Kind::Parquet, parquet::schema(path)?),
+        Recognised::Parquet => {
+            let (footer, schema) = parquet::schema(path)?;
+            (Kind::Parquet(Arc::new(footer)), schema)
+        }
         Recognised::Npy => {
             let (layout, schema) = npy::layout(path)?;
             (Kind::Npy(layout), schema)
@@ -74,13 +124,22 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Source
             (Kind::Csv(dialect), schema)
         }
     };
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.threads.unwrap_or_else(cores).max(1);
-    Ok(Source { path: path.into(), kind, schema, threads, ordered: Vec::new() })
+    Ok(Source::new(path, kind, schema, options.threads()))
+}
+
+impl OpenOptions {
+    fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(cores).max(1)
+    }
 }
 
 impl Source {
-    /// The file.
+    fn new(path: &Path, kind: Kind, schema: Schema, threads: usize) -> Self {
+        Self { path: path.into(), kind, schema, threads, ordered: Vec::new(), kept: None }
+    }
+
+    /// The file; of several what stands for the first.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -105,7 +164,7 @@ impl Source {
             None => self.schema.names.clone(),
         };
         let mut columns: Vec<Option<Column>> = vec![None; names.len()];
-        if self.is_parquet() {
+        if self.has_whole_columns() {
             self.each_column(
                 &names,
                 self.threads,
@@ -143,28 +202,45 @@ impl Source {
     /// [`Source::read_with`]. Returns the number of rows.
     pub fn scan(&self, columns: &[String], as_text: &[String], visit: &mut Visit<'_>) -> Result<usize> {
         let chosen = names::resolve(&self.path, &self.schema.names, Some(columns))?;
-        let names = &self.schema.names;
-        let rows = match &self.kind {
-            Kind::Csv(dialect) => csv::scan(&self.path, dialect, names, &chosen, as_text, visit)?,
-            Kind::Parquet => parquet::scan(&self.path, &self.schema, &chosen, visit)?,
-            Kind::Npy(layout) => npy::scan(&self.path, layout, names, &chosen, visit)?,
-            Kind::Memory(table) => {
-                let chunks: Vec<Chunk<'_>> = chosen.iter().map(|&j| table.columns[j].chunk()).collect();
-                visit(0, &chunks)?;
-                table.rows
-            }
-            Kind::Derived(derived) => derived.scan(&chosen, as_text, visit)?,
+        let rows = match &self.kept {
+            None => self.scan_all(&chosen, (as_text, Nulls::Refuse), visit)?,
+            Some(kept) => kept.scan(chosen.len(), visit, &mut |visit| {
+                self.scan_all(&chosen, (as_text, Nulls::Keep), visit)
+            })?,
         };
         self.check_rows(rows)?;
         Ok(rows)
     }
 
-    /// Whether the columns come from a Parquet file, which decodes them on threads.
-    fn is_parquet(&self) -> bool {
+    /// Whether whole columns are read from files that store them, on threads.
+    fn has_whole_columns(&self) -> bool {
         match &self.kind {
-            Kind::Parquet => true,
-            Kind::Derived(derived) => derived.source.is_parquet(),
+            Kind::Parquet(_) => true,
+            Kind::Derived(derived) => derived.source.has_whole_columns(),
+            Kind::Parts(parts) => parts.is_columnar(),
             Kind::Csv(_) | Kind::Npy(_) | Kind::Memory(_) => false,
+        }
+    }
+
+    /// All rows of the columns at the `chosen` positions, also those that are not kept.
+    pub(super) fn scan_all(
+        &self,
+        chosen: &[usize],
+        (as_text, nulls): (&[String], Nulls),
+        visit: &mut Visit<'_>,
+    ) -> Result<usize> {
+        let (path, names) = (&self.path, &self.schema.names);
+        match &self.kind {
+            Kind::Csv(dialect) => csv::scan(path, dialect, names, chosen, (as_text, nulls), visit),
+            Kind::Parquet(footer) => parquet::scan(path, (footer, &self.schema), (chosen, nulls), visit),
+            Kind::Npy(layout) => npy::scan(path, layout, names, (chosen, nulls), visit),
+            Kind::Parts(parts) => parts.scan(chosen, (as_text, nulls), visit),
+            Kind::Derived(derived) => derived.scan(chosen, as_text, visit),
+            Kind::Memory(table) => {
+                let chunks: Vec<Chunk<'_>> = chosen.iter().map(|&j| table.columns[j].chunk()).collect();
+                visit(0, &chunks)?;
+                Ok(table.rows)
+            }
         }
     }
 
@@ -172,10 +248,16 @@ impl Source {
     pub(crate) fn is_columnar(&self) -> bool {
         match &self.kind {
             Kind::Csv(_) => false,
-            Kind::Parquet | Kind::Memory(_) => true,
+            Kind::Parquet(_) | Kind::Memory(_) => true,
             Kind::Npy(layout) => npy::is_columnar(layout),
+            Kind::Parts(parts) => parts.is_columnar(),
             Kind::Derived(derived) => derived.source.is_columnar(),
         }
+    }
+
+    /// Whether it is a text file, whose columns have no kind but that of their cells.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.kind, Kind::Csv(_))
     }
 
     /// Threads that decode.
@@ -192,20 +274,82 @@ impl Source {
         take: &mut dyn FnMut(usize, T) -> Result<()>,
     ) -> Result<()> {
         let chosen = names::resolve(&self.path, &self.schema.names, Some(columns))?;
-        match &self.kind {
-            Kind::Parquet => parquet::each(&self.path, &self.schema, (&chosen, threads), work, take),
-            Kind::Memory(table) => chosen.iter().enumerate().try_for_each(|(position, &j)| {
-                take(position, work(position, &mut table.columns[j].clone())?)
-            }),
-            Kind::Derived(derived) => derived.each(&chosen, threads, work, take),
-            Kind::Csv(_) | Kind::Npy(_) => columns.iter().enumerate().try_for_each(|(position, name)| {
-                let table = self.read(Some(std::slice::from_ref(name)))?;
-                table
-                    .columns
-                    .into_iter()
-                    .try_for_each(|mut column| take(position, work(position, &mut column)?))
-            }),
+        if let Kind::Derived(derived) = &self.kind {
+            return derived.each(&chosen, threads, work, take);
         }
+        // Whichever thread comes first, the first such column is named.
+        parquet::check_kinds(&self.path, &self.schema, &chosen)?;
+        let read = |position: usize, spare: Column| match &self.kept {
+            None => self.column((chosen[position], Nulls::Refuse), spare),
+            Some(kept) => Ok(kept.column(self.column((chosen[position], Nulls::Keep), spare)?)),
+        };
+        columns::each((chosen.len(), threads), &read, work, take)
+    }
+
+    /// All rows of one column, in the memory of `spare` where that helps.
+    pub(super) fn column(&self, (j, nulls): (usize, Nulls), spare: Column) -> Result<Column> {
+        match &self.kind {
+            Kind::Parquet(footer) => parquet::column(&self.path, (footer, &self.schema), (j, nulls), spare),
+            Kind::Memory(table) => Ok(table.columns[j].clone()),
+            Kind::Parts(parts) => parts.column((j, nulls), spare),
+            Kind::Csv(_) | Kind::Npy(_) | Kind::Derived(_) => {
+                let mut column = None;
+                self.scan_all(&[j], (&[], nulls), &mut |_, chunks| {
+                    append(&mut column, &chunks[0]);
+                    Ok(())
+                })?;
+                Ok(column.unwrap_or_default())
+            }
+        }
+    }
+
+    /// This table without the rows in which one of the named columns has no value, and how many values are missing in each; `as_text` as in
+    /// [`Source::read_with`]. Reads these columns once. The rows that stay are numbered anew: they are stored as they would be if the others had never been there.
+    pub fn without_missing(&self, columns: &[String], as_text: &[String]) -> Result<(Self, Dropped)> {
+        let chosen = names::resolve(&self.path, &self.schema.names, Some(columns))?;
+        let mut kept = Kept::default();
+        let mut counts = vec![0; columns.len()];
+        self.scan_all(&chosen, (as_text, Nulls::Keep), &mut |_, chunks| {
+            kept.push(chunks, &mut counts);
+            Ok(())
+        })?;
+        let dropped = Dropped {
+            rows: kept.dropped(),
+            of: kept.rows(),
+            columns: columns.iter().cloned().zip(counts).filter(|&(_, count)| count > 0).collect(),
+        };
+        if dropped.rows == dropped.of {
+            let what =
+                format!("every one of its {} rows has a missing value ({})", dropped.of, dropped.list());
+            return Err(Error::Empty { file: self.path.clone(), what });
+        }
+        let mut source = self.clone();
+        if dropped.rows > 0 {
+            source.schema.rows = Some(dropped.of - dropped.rows);
+            source.kept = Some(Arc::new(kept));
+        }
+        Ok((source, dropped))
+    }
+
+    /// The error with the file and the row that the user knows, where it names a row of this table: the rows of several files are counted
+    /// through, and rows may have been dropped.
+    pub(crate) fn located(&self, mut error: Error) -> Error {
+        if let Kind::Derived(derived) = &self.kind {
+            return derived.source.located(error);
+        }
+        if let Some((file, row)) = error.row_of(&self.path) {
+            let mut given = *row - 1;
+            if let Some(kept) = &self.kept {
+                given = kept.given(given);
+            }
+            *row = given + 1;
+            if let Kind::Parts(parts) = &self.kind {
+                let (path, first) = parts.part_of(given);
+                *row = given + 1 - first;
+                *file = path.into();
+            }
+        }
+        error
     }
 
     /// Columns in memory as a source.
@@ -222,7 +366,7 @@ impl Source {
             notes: Vec::new(),
         };
         let (path, kind) = (table.file.clone(), Kind::Memory(Arc::new(table)));
-        Self { path, kind, schema, threads: 1, ordered: Vec::new() }
+        Self::new(&path, kind, schema, 1)
     }
 
     /// Says of which columns in memory the labels are in an order that means something: the first level is then the reference,
@@ -249,7 +393,7 @@ impl Source {
         let (names, kinds) = columns.into_iter().unzip();
         let schema = Schema { names, kinds, rows: self.schema.rows, notes: self.schema.notes.clone() };
         let kind = Kind::Derived(Arc::new(Derived { source: self.clone(), compute }));
-        Self { path: self.path.clone(), kind, schema, threads: self.threads, ordered: Vec::new() }
+        Self::new(&self.path, kind, schema, self.threads)
     }
 
     /// What the levels of a computed column stand for.
@@ -257,6 +401,15 @@ impl Source {
         match (&self.kind, self.place(column)) {
             (Kind::Derived(derived), Some(place)) => derived.compute.cells(place),
             _ => None,
+        }
+    }
+
+    /// Whether a computed column has slopes, so that the table is had in pieces only.
+    pub(crate) fn has_slopes(&self) -> bool {
+        match &self.kind {
+            Kind::Derived(derived) => (0..self.schema.names.len())
+                .any(|place| derived.compute.cells(place).is_some_and(|cells| cells.slopes)),
+            Kind::Csv(_) | Kind::Parquet | Kind::Npy(_) | Kind::Memory(_) => false,
         }
     }
 
@@ -296,53 +449,8 @@ fn append(column: &mut Option<Column>, chunk: &Chunk<'_>) -> bool {
         (column, Chunk::Levels { codes, labels, .. }) => {
             *column = Some(Column::Levels { codes: codes.to_vec(), labels: labels.to_vec() });
         }
+        // Nobody reads them as a column.
+        (_, Chunk::Slopes { .. }) => {}
     }
     matches!(chunk, Chunk::Levels { truths: true, .. })
-}
-
-enum Recognised {
-    Parquet,
-    Npy,
-    Text { gzip: bool },
-}
-
-fn recognise(path: &Path) -> Result<Recognised> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(Error::format(path, "is a directory", "give a file"));
-    }
-    let mut magic = Vec::new();
-    file.take(MAGIC as u64).read_to_end(&mut magic).map_err(Error::io("read", path))?;
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-    if magic.is_empty() {
-        return Err(Error::Empty { file: path.into(), what: "it has no bytes".into() });
-    }
-    match magic.as_slice() {
-        [b'P', b'A', b'R', b'1', ..] => Ok(Recognised::Parquet),
-        [b'P', b'A', b'R', b'E', ..] => Err(Error::format(path, "is encrypted Parquet", "decrypt it first")),
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Ok(Recognised::Npy),
-        [0x1f, 0x8b, ..] => Ok(Recognised::Text { gzip: true }),
-        [b'P', b'K', 3, 4, ..] => Err(Error::format(
-            path,
-            "is a zip archive (.npz, .xlsx and .zip files are)",
-            "unpack it, or save the table as CSV or Parquet",
-        )),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Err(Error::format(path, "is compressed with zstd", "decompress it, or compress it with gzip"))
-        }
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Error::format(path, "is UTF-16 text", "save it as UTF-8")),
-        _ => match extension.as_str() {
-            "parquet" | "pq" => Err(Error::format(
-                path,
-                "is not a Parquet file: it does not begin with the mark PAR1",
-                "check how it was written, or rename it if it is text",
-            )),
-            "npy" => Err(Error::format(
-                path,
-                "is not a NumPy file: it does not begin with the mark \\x93NUMPY",
-                "write it with numpy.save",
-            )),
-            _ => Ok(Recognised::Text { gzip: false }),
-        },
-    }
 }

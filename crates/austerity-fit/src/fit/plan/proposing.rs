@@ -67,6 +67,8 @@ pub(crate) enum Proposing {
     },
     /// The same, and every third candidate moves one coefficient into the tail of its prior.
     WithTails { others: Box<Proposing> },
+    /// The same, and every third candidate draws one coefficient anew, from its narrow prior or around the maximum of the likelihood.
+    WithSpikes { others: Box<Proposing> },
     /// In the words of an earlier version.
     #[serde(untagged)]
     Told(String),
@@ -91,6 +93,11 @@ impl Proposing {
     /// The same with steps into the tails of priors.
     pub(in crate::fit) fn with_tails(self) -> Self {
         Self::WithTails { others: Box::new(self) }
+    }
+
+    /// The same with draws between the spikes of narrow priors and what lies beyond.
+    pub(in crate::fit) fn with_spikes(self) -> Self {
+        Self::WithSpikes { others: Box::new(self) }
     }
 
     /// Candidates from a sample of so many rows.
@@ -146,7 +153,7 @@ mod tests {
             Proposing::AdaptingWalk { stretch: 1.0 },
             Proposing::AdaptingWalk { stretch: 0.5 },
             Proposing::FixedWalk { sd: 0.01 },
-            Proposing::AroundMode,
+            Proposing::AroundMode.with_spikes(),
             normal.clone(),
             Proposing::Hamiltonian { path, walks: 1.0 / 16.0, sweeps: 0, spread: 2.5 },
             Proposing::Langevin { step: 1.0, acceptance: 0.58, best: 1.0, rows: 64, sweeps: 0 },

@@ -299,6 +299,10 @@ pub(crate) fn proposal(proposing: &Proposing) -> String {
                 proposal(others)
             )
         }
+        Proposing::WithSpikes { others } => format!(
+            "{}; every third candidate draws one coefficient anew, from its narrow prior or around the maximum of the likelihood",
+            proposal(others)
+        ),
         Proposing::Told(words) => words.clone(),
     }
 }

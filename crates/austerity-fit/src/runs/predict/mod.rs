@@ -123,7 +123,8 @@ pub fn table(
         interval,
         family.kind() == ResponseKind::CountOfTrials && !new.has_trials(),
     );
-    let mut columns = vec![("mean".to_owned(), Vec::new()), ("lower".into(), Vec::new()), ("upper".into(), Vec::new())];
+    let mut columns =
+        vec![("mean".to_owned(), Vec::new()), ("lower".into(), Vec::new()), ("upper".into(), Vec::new())];
     if predictor.is_predictive() {
         columns.extend(["predictive_lower", "predictive_upper"].map(|name| (name.into(), Vec::new())));
     }

@@ -64,7 +64,10 @@ struct Parts<'a> {
 #[derive(Debug)]
 struct Rest {
     constant: f64,
+    /// With 1 in the place of the number of a slope.
     levels: Vec<f64>,
+    /// What of it goes with the square of that number.
+    squares: Vec<f64>,
     /// Of levels of different factors, lower triangle by rows of the table.
     pairs: Vec<f64>,
 }
@@ -114,7 +117,7 @@ impl Spread {
                     table[place] = std::array::from_fn(|c| entry(n, c));
                 }
             }
-            if coding.factors() == 1 {
+            if coding.factors() == 1 && coding.slopes() == 0 {
                 // One level a row: what it and the constant cancel is gone before it is rounded.
                 table.iter_mut().for_each(|own| own.iter_mut().zip(&constants).for_each(|(t, c)| *t += c));
                 constants = [0.0; GROUP];
@@ -158,6 +161,7 @@ impl Spread {
         let mut rest = Rest {
             constant: shifts.dot(&of_constant) - constant.dot(&constant),
             levels: vec![0.0; coding.table()],
+            squares: vec![0.0; coding.table()],
             pairs: vec![
                 0.0;
                 if coding.factors() > 1 { coding.table() * (coding.table() + 1) / 2 } else { 0 }
@@ -169,6 +173,7 @@ impl Spread {
             let own = scale(n) * scale(n) * covariance[(number(n), number(n))] - share.dot(&share);
             let mixed = scale(n) * of_constant[number(n)] - share.dot(&constant);
             rest.levels[place(n)] = own + 2.0 * mixed;
+            rest.squares[place(n)] = own;
             shares[place(n)] = share;
         }
         for (k, &n) in levels.iter().enumerate().take(if rest.pairs.is_empty() { 0 } else { levels.len() }) {
@@ -258,10 +263,12 @@ impl Group {
     #[inline(never)]
     fn of_levels(&self, layout: &Layout, lines: &[Line]) -> [[f32; BLOCK]; GROUP] {
         let mut sums = [[0.0; BLOCK]; GROUP];
-        let rows = (0..BLOCK).flat_map(|i| levels::of_row(layout, lines, i).map(move |place| (i, place)));
-        for (i, place) in rows {
+        let rows = (0..BLOCK).flat_map(|i| {
+            levels::values_of_row(layout, lines, i).map(move |(place, number)| (i, place, number))
+        });
+        for (i, place, number) in rows {
             let own = &self.table[place];
-            sums.iter_mut().zip(own).for_each(|(sums, own)| sums[i] += own);
+            sums.iter_mut().zip(own).for_each(|(sums, own)| sums[i] += own * number);
         }
         sums
     }
@@ -271,13 +278,19 @@ impl Rest {
     #[inline(never)]
     fn of_block(&self, layout: &Layout, lines: &[Line]) -> [f32; BLOCK] {
         std::array::from_fn(|i| {
-            let places = levels::of_row(layout, lines, i);
+            let places = levels::values_of_row(layout, lines, i);
             let mut sum = self.constant;
-            for (factor, place) in places.clone().enumerate() {
-                sum += self.levels[place];
-                for other in places.clone().take(if self.pairs.is_empty() { 0 } else { factor }) {
+            for (factor, (place, number)) in places.clone().enumerate() {
+                let number = f64::from(number);
+                sum += if factor < layout.plain_factors() {
+                    self.levels[place]
+                } else {
+                    let square = self.squares[place];
+                    number * (self.levels[place] - square) + number * number * square
+                };
+                for (other, by) in places.clone().take(if self.pairs.is_empty() { 0 } else { factor }) {
                     let (a, b) = (place.max(other), place.min(other));
-                    sum += self.pairs[a * (a + 1) / 2 + b];
+                    sum += self.pairs[a * (a + 1) / 2 + b] * number * f64::from(by);
                 }
             }
             sum.max(0.0) as f32

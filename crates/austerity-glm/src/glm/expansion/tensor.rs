@@ -108,7 +108,7 @@ fn project<S: Simd>(
         }
         if !table.is_empty() {
             let mut more = [0.0; BLOCK];
-            levels::gather(layout, lines, table, &mut more);
+            levels::gather_sizes(layout, lines, table, &mut more);
             let more = levels::pair(simd, &more);
             sizes = [sizes[0] + more[0], sizes[1] + more[1]];
         }

@@ -30,6 +30,7 @@ pub struct Coding {
     /// Dense columns, factor columns, and entries of the table of levels.
     dense: usize,
     factors: usize,
+    slopes: usize,
     table: usize,
 }
 
@@ -50,6 +51,7 @@ impl Coding {
             entries: entries.collect(),
             dense: layout.columns,
             factors: layout.factors,
+            slopes: layout.slopes,
             table: layout.table(),
         }
     }
@@ -80,6 +82,11 @@ impl Coding {
     /// Factor columns.
     pub(in crate::glm) fn factors(&self) -> usize {
         self.factors
+    }
+
+    /// Factor columns with slopes.
+    pub(in crate::glm) fn slopes(&self) -> usize {
+        self.slopes
     }
 
     /// The coefficients for which `keep` holds, of storage that has those dense columns alone, and all factors.
@@ -138,15 +145,18 @@ impl Coding {
     /// number of its entry.
     pub(in crate::glm) fn row(&self, blocks: &Blocks, position: usize, mut visit: impl FnMut(usize, f64)) {
         let (layout, lines, i) = (blocks.layout(), blocks.block(position / BLOCK), position % BLOCK);
-        let places: Vec<usize> = levels::of_row(layout, lines, i).collect();
+        let places: Vec<(usize, f32)> = levels::values_of_row(layout, lines, i).collect();
         for (number, entry) in self.entries.iter().enumerate() {
             match self.level(entry) {
                 None => {
                     let stored = f64::from(lines[2 * entry.slot + i / 16].0[i % 16]);
                     visit(number, entry.shift + entry.scale * stored);
                 }
-                Some(place) if places.contains(&place) => visit(number, entry.shift + entry.scale),
-                Some(_) => {}
+                Some(place) => {
+                    if let Some((_, value)) = places.iter().find(|(own, _)| *own == place) {
+                        visit(number, entry.shift + entry.scale * f64::from(*value));
+                    }
+                }
             }
         }
     }

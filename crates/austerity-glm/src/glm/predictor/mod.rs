@@ -12,13 +12,15 @@
 //! every reference level, and to rows missing from the last block; it has no coefficient. So
 //!
 //! ```text
-//! η_i = constant + Σ_j γ_j x̃_ij + Σ_f τ[level_f(i)],    τ[0] = 0
+//! η_i = constant + Σ_j γ_j x̃_ij + Σ_f τ[level_f(i)]·z_f(i),    τ[0] = 0
 //! ```
+//!
+//! with z = 1, or the number of the row where the factor has **slopes**: the interaction of a factor with a number.
 //!
 //! and coefficients, gradients and widths are lists in the *order of the storage*: dense columns, then the table. Nothing outside this
 //! room asks whether a coefficient belongs to a column or to a level.
 //!
-//! Cost of a factor, whatever the number of its levels: 4 bytes and one gather per row; one addition per row in a gradient; one row of
+//! Cost of a factor, whatever the number of its levels: 4 bytes (8 with slopes) and one gather per row; one addition per row in a gradient; one row of
 //! dense columns per row in a Hessian. Not for factors with a handful of levels, whose 0/1 columns are as fast in registers.
 
 pub mod coding;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | dense × dense | in registers over panels of 4 blocks in f32, then in f64; of many columns by tiles (`tiles.rs`) |
 //! | dense × level | a row of the table for every row of the data, in f64 |
-//! | level × level of one factor | its diagonal is the constant × level; all else is 0 |
+//! | level × level of one factor | its diagonal is the constant × level, or summed apart where a factor has slopes; all else is 0 |
 //! | level × level of two factors | one entry for every row and pair of factors, in f64 |
 //!
 //! Cost: N·D²/2 multiply-adds for D dense columns, and N·D for every factor, whatever the number of its levels. Memory: (D + 1) numbers
@@ -101,6 +101,8 @@ pub struct CrossProducts {
     dense: Vec<f64>,
     /// Of each level with the constant and the dense columns.
     levels: Vec<f64>,
+    /// Of each level with itself, where a factor has slopes.
+    squares: Vec<f64>,
     /// Of levels of different factors, lower triangle by rows of the table.
     pairs: Vec<f64>,
     tiles: Option<Tiles>,
@@ -114,6 +116,7 @@ impl CrossProducts {
             columns,
             dense: vec![0.0; (columns + 1) * (columns + 2) / 2],
             levels: vec![0.0; table * (columns + 1)],
+            squares: vec![0.0; if layout.slopes > 0 { table } else { 0 }],
             pairs: vec![0.0; if layout.factors > 1 { table * (table + 1) / 2 } else { 0 }],
             tiles: None,
         }
@@ -122,7 +125,8 @@ impl CrossProducts {
     /// Adds the sums over other rows.
     pub(in crate::glm) fn add(&mut self, other: &Self) {
         let parts = [(&mut self.dense, &other.dense), (&mut self.levels, &other.levels)];
-        for (mine, theirs) in parts.into_iter().chain([(&mut self.pairs, &other.pairs)]) {
+        let more = [(&mut self.pairs, &other.pairs), (&mut self.squares, &other.squares)];
+        for (mine, theirs) in parts.into_iter().chain(more) {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
         }
     }
@@ -136,7 +140,9 @@ impl CrossProducts {
         match (level(a), level(b)) {
             (None, _) => self.dense[triangle(a, b)],
             (Some(own), None) => self.levels[own * (self.columns + 1) + b],
-            (Some(own), Some(other)) if own == other => self.levels[own * (self.columns + 1)],
+            (Some(own), Some(other)) if own == other => {
+                self.squares.get(own).copied().unwrap_or_else(|| self.levels[own * (self.columns + 1)])
+            }
             (Some(own), Some(other)) => self.pairs.get(triangle(own, other)).copied().unwrap_or(0.0),
         }
     }
@@ -197,16 +203,21 @@ impl CrossProducts {
             if weight == 0.0 {
                 continue;
             }
-            let places = levels::of_row(layout, lines, i);
-            for (factor, place) in places.clone().enumerate() {
+            let places = levels::values_of_row(layout, lines, i);
+            for (factor, (place, number)) in places.clone().enumerate() {
+                let number = f64::from(number);
+                let weight = weight * number;
                 let sums = &mut self.levels[place * width..][..width];
                 sums[0] += weight;
                 for (sum, pair) in sums[1..].iter_mut().zip(lines.as_chunks::<2>().0) {
                     *sum += weight * f64::from(pair[i / 16].0[i % 16]);
                 }
-                for other in places.clone().take(if self.pairs.is_empty() { 0 } else { factor }) {
+                if let Some(square) = self.squares.get_mut(place) {
+                    *square += weight * number;
+                }
+                for (other, by) in places.clone().take(if self.pairs.is_empty() { 0 } else { factor }) {
                     let (a, b) = (place.max(other), place.min(other));
-                    self.pairs[a * (a + 1) / 2 + b] += weight;
+                    self.pairs[a * (a + 1) / 2 + b] += weight * f64::from(by);
                 }
             }
         }

@@ -1,7 +1,7 @@
-//! Factor columns against the same levels as 0/1 columns: everything that is computed of rows agrees to single precision.
+//! Factor columns, with and without slopes, against the same levels as columns of numbers: everything that is computed of rows agrees to single precision.
 
 use super::levels;
-use crate::data::summary::ColumnSummary;
+use crate::data::summary::{ColumnSummary, SparseSummarizer};
 use crate::data::{SidePlan, Sides};
 use crate::glm::blocks::BLOCK;
 use crate::glm::expansion::{CertificateSettings, ExpansionSettings, GlmExpansion, sampled};
@@ -27,10 +27,24 @@ struct Given {
     trials: Vec<f64>,
     weights: Vec<f64>,
     offset: Vec<f64>,
-    factors: usize,
+    factors: Factors,
 }
 
-fn given(kind: ResponseKind, rows: usize, factors: usize) -> Given {
+/// Which factors there are, and whether they have slopes: numbers that their levels are multiplied with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Factors {
+    count: usize,
+    slopes: [bool; 2],
+}
+
+const ONE: Factors = Factors { count: 1, slopes: [false; 2] };
+const TWO: Factors = Factors { count: 2, slopes: [false; 2] };
+const ONE_SLOPE: Factors = Factors { count: 1, slopes: [true, false] };
+/// The one with slopes is stored last.
+const MIXED: [Factors; 2] =
+    [Factors { count: 2, slopes: [false, true] }, Factors { count: 2, slopes: [true, false] }];
+
+fn given(kind: ResponseKind, rows: usize, factors: Factors) -> Given {
     let mut rng = stream(8, 0, Role::Data);
     let mut all = Given {
         dense: [vec![], vec![]],
@@ -81,41 +95,75 @@ fn store(given: &Given, kind: ResponseKind, as_factors: bool) -> Store {
         offset: Some(&given.offset),
     };
     let plan = SidePlan::of(kind, &sides).unwrap();
-    let (first, second) = (1..1 + LEVELS[0], 2 + LEVELS[0]..2 + LEVELS[0] + LEVELS[1] * (given.factors - 1));
+    let (first, second) =
+        (1..1 + LEVELS[0], 2 + LEVELS[0]..2 + LEVELS[0] + LEVELS[1] * (given.factors.count - 1));
     let mut blueprint = Blueprint::new(plan, second.end, true, Order::Shuffled { seed: 3 }).unwrap();
     if as_factors {
-        blueprint.make_factor(first.clone());
-        blueprint.make_factor(second.clone());
+        for (levels, slopes) in [first.clone(), second.clone()].into_iter().zip(given.factors.slopes) {
+            if slopes { blueprint.make_slopes(levels, 1.7) } else { blueprint.make_factor(levels) }
+        }
     }
     for (place, column) in [(0, &given.dense[0]), (first.end, &given.dense[1])] {
         blueprint.plan(place, ["a", "b"][usize::from(place > 0)], &ColumnSummary::of(column)).unwrap();
     }
-    let mut all = Vec::new();
-    for (codes, columns) in given.codes.iter().zip([first.clone(), second]).take(given.factors) {
+    let (mut all, mut single) = (Vec::new(), Vec::new());
+    for (number, (codes, columns)) in
+        given.codes.iter().zip([first.clone(), second]).take(given.factors.count).enumerate()
+    {
+        let slopes = given.factors.slopes[number];
         for (level, column) in columns.clone().enumerate() {
-            let is = |&code: &u32| f64::from(u8::from(code as usize == level + 1));
-            let values: Vec<f64> = codes.iter().map(is).collect();
-            blueprint.plan(column, &format!("c{column}"), &ColumnSummary::of(&values)).unwrap();
+            let is = |(&code, number): (&u32, &f64)| {
+                if code as usize == level + 1 { if slopes { *number } else { 1.0 } } else { 0.0 }
+            };
+            let values: Vec<f64> = codes.iter().zip(&given.dense[1]).map(is).collect();
+            let summary = ColumnSummary::of(&values);
+            if slopes {
+                let mut sparse = SparseSummarizer::default();
+                values.iter().enumerate().for_each(|(row, &value)| sparse.push(row, value));
+                let sparse = sparse.finish(values.len());
+                assert!((sparse.sd / summary.sd - 1.0).abs() < 1e-12, "{sparse:?} {summary:?}");
+                let rounded = |mut of: ColumnSummary| {
+                    (of.mean, of.sd, of.of_nonzeros) = (0.0, 0.0, (0.0, 0.0));
+                    of
+                };
+                assert_eq!(rounded(sparse), rounded(summary));
+            }
+            blueprint.plan(column, &format!("c{column}"), &summary).unwrap();
+            if slopes && !as_factors {
+                single.push((column, values));
+            }
         }
-        all.push((std::iter::once(None).chain(columns.map(Some)).collect::<Vec<_>>(), codes));
+        all.push((std::iter::once(None).chain(columns.map(Some)).collect::<Vec<_>>(), codes, slopes));
     }
     let mut builder = StoreBuilder::new(blueprint);
     builder.fill(0, 0, &given.dense[0]).unwrap();
     builder.fill(first.end, 0, &given.dense[1]).unwrap();
-    for (k, (columns, codes)) in all.iter().enumerate() {
+    for (k, (columns, codes, slopes)) in all.iter().enumerate() {
         // Whole and in two pieces.
         let cut = if k == 0 { codes.len() } else { 100 };
-        builder.fill_levels(columns, 0, &codes[..cut]).unwrap();
-        if k > 0 {
-            builder.fill_levels(columns, cut, &codes[cut..]).unwrap();
+        for rows in [0..cut, cut..codes.len()].into_iter().filter(|rows| !rows.is_empty()) {
+            match (slopes, as_factors) {
+                (false, _) => builder.fill_levels(columns, rows.start, &codes[rows]).unwrap(),
+                (true, true) => {
+                    let numbers = &given.dense[1][rows.clone()];
+                    builder.fill_slopes(columns, rows.start, (&codes[rows], numbers)).unwrap();
+                }
+                (true, false) => {}
+            }
         }
     }
+    single.iter().for_each(|(column, values)| builder.fill(*column, 0, values).unwrap());
     builder.fill_sides(0, &sides).unwrap();
     builder.finish().unwrap()
 }
 
+<<<<<<< HEAD
 fn models<F: Family>(family: F, rows: usize, factors: usize) -> [Glm<F>; 2] {
     let given = given(family.kind(), rows, factors);
+=======
+fn models<F: Family>(family: F, rows: usize, factors: Factors) -> [Glm<F>; 2] {
+    let given = given(F::KIND, rows, factors);
+>>>>>>> origin/main
     [false, true].map(|as_factors| {
         let store = store(&given, family.kind(), as_factors);
         let priors = vec![Prior::normal(3.0); store.coefficients() + family.extra().len()];
@@ -142,7 +190,7 @@ fn close(found: &[f64], wanted: &[f64], share: f64, what: &str) {
 
 #[test]
 fn a_level_is_stored_as_its_place() {
-    let given = given(ResponseKind::Binary, 300, 2);
+    let given = given(ResponseKind::Binary, 300, TWO);
     let [columns, factors] = [false, true].map(|as_factors| store(&given, ResponseKind::Binary, as_factors));
     assert_eq!(columns.coefficient_names(), factors.coefficient_names());
     assert_eq!(columns.default_priors(), factors.default_priors());
@@ -171,11 +219,17 @@ struct Rows;
 impl Visitor for Rows {
     type Output = ();
     fn visit<F: Family>(self, family: F) {
-        for (factors, double) in [(1, false), (2, false), (2, true)] {
+        for (factors, double) in
+            [(ONE, false), (TWO, false), (TWO, true), (ONE_SLOPE, false), (MIXED[0], false), (MIXED[1], true)]
+        {
             let [columns, levels] = models(family, 700, factors).map(|model| model.with_precision(double));
             let d = columns.parameters();
             let (from, to) = (state(&columns, 1, 0.3), state(&columns, 2, 0.3));
+<<<<<<< HEAD
             let what = |part: &str| format!("{} {factors} {double} {part}", family.name());
+=======
+            let what = |part: &str| format!("{} {factors:?} {double} {part}", F::NAME);
+>>>>>>> origin/main
             let derivatives = |model: &Glm<F>| {
                 let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
                 let value = model.hessian(&from, &mut gradient, &mut hessian).unwrap();
@@ -240,10 +294,16 @@ impl Visitor for Expansions {
     type Output = ();
     fn visit<F: Family>(self, family: F) {
         for (factors, order, apart) in
-            [(1, 2, Some(0)), (2, 2, Some(40)), (1, 2, None), (2, 3, Some(10)), (1, 1, Some(20))]
+            [(ONE, 2, Some(0)), (TWO, 2, Some(40)), (ONE, 2, None), (TWO, 3, Some(10)), (ONE, 1, Some(20))]
+                .into_iter()
+                .chain([(ONE_SLOPE, 2, Some(0)), (MIXED[0], 2, Some(40)), (MIXED[1], 3, Some(10))])
         {
             let [columns, levels] = models(family, 3000, factors);
+<<<<<<< HEAD
             let what = |part: &str| format!("{} {factors} {order} {apart:?} {part}", family.name());
+=======
+            let what = |part: &str| format!("{} {factors:?} {order} {apart:?} {part}", F::NAME);
+>>>>>>> origin/main
             let (one, other) = (expanded(&columns, order, apart), expanded(&levels, order, apart));
             let d = columns.parameters();
             let sds: Vec<f64> = one.covariance().iter().step_by(d + 1).map(|v| v.sqrt()).collect();
@@ -319,7 +379,13 @@ fn expansions_are_those_of_columns() {
 /// Certificates of residuals: the same bounds, which hold.
 #[test]
 fn certificates_are_those_of_columns() {
-    let bounds = models(Logistic, 4000, 2).map(|model| {
+    for factors in [TWO, MIXED[0]] {
+        same_certificates(factors);
+    }
+}
+
+fn same_certificates(factors: Factors) {
+    let bounds = models(Logistic, 4000, factors).map(|model| {
         let settings = CertificateSettings { threads: 1, ..CertificateSettings::default() };
         let expansion = expanded(&model, 2, Some(0)).with_certificate(&settings).unwrap();
         let d = model.parameters();
@@ -348,7 +414,7 @@ fn certificates_are_those_of_columns() {
 /// A sample knows every level: all rows of one with three, and rows with their weights stand for all rows of each.
 #[test]
 fn samples_know_every_level() {
-    let [_, levels] = models(Logistic, 6000, 2);
+    let [_, levels] = models(Logistic, 6000, TWO);
     let counted = |model: &Glm<Logistic>| {
         let (blocks, layout) = (model.blocks(), model.blocks().layout());
         let (mut rows, mut weights) = (vec![0; layout.table()], vec![0.0; layout.table()]);
@@ -379,7 +445,13 @@ fn samples_know_every_level() {
 /// The statistics of a linear model, by level, give the posterior of columns; rows read one by one agree with them.
 #[test]
 fn a_linear_model_is_that_of_columns() {
-    let given = given(ResponseKind::Real, 900, 2);
+    for factors in [TWO, MIXED[0]] {
+        same_linear(factors);
+    }
+}
+
+fn same_linear(factors: Factors) {
+    let given = given(ResponseKind::Real, 900, factors);
     let [columns, levels] = [false, true].map(|as_factors| {
         let store = store(&given, ResponseKind::Real, as_factors);
         let priors = vec![Prior::normal(3.0); store.coefficients()];

@@ -192,6 +192,7 @@ impl Tally {
                 self.used.resize(self.labels.len(), false);
                 codes.iter().for_each(|&code| self.used[code as usize] = true);
             }
+            Chunk::Slopes { .. } => {}
             Chunk::Numbers(values) => {
                 number_codes(values, &mut self.known, &mut self.labels);
                 self.used.resize(self.labels.len(), true);

@@ -108,6 +108,14 @@ pub fn has_trials(file: &Path, text: &str) -> Result<bool> {
     Ok(matches!(formula.response.role, ResponseRole::Trials(_)))
 }
 
+/// The columns of a table that a formula names, and those of them whose texts count as they are spelled.
+pub(crate) fn inputs(source: &Source, text: &str) -> Result<(Vec<String>, Vec<String>)> {
+    let formula = expanded(source.path(), text, &source.schema().names)?;
+    let columns: Vec<String> = formula.columns().into_iter().map(str::to_owned).collect();
+    let spelled = columns.iter().filter(|name| sheet::levels_alone(&formula, name)).cloned().collect();
+    Ok((columns, spelled))
+}
+
 /// A formula that cannot be used with a file, to be used in `map_err`.
 fn wrong(file: &Path) -> impl FnOnce(austerity_formula::Error) -> Error {
     move |source| Error::Formula { file: file.into(), source: Box::new(source) }

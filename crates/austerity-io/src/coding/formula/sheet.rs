@@ -4,19 +4,23 @@
 //! |---|---|
 //! | numbers alone | one each |
 //! | levels alone | one, of cells: the place of a row's combination of levels |
-//! | numbers and levels | one each |
+//! | numbers and few levels | one each |
+//! | numbers and eight or more combinations of levels | for each number one, of cells with slopes; levels then vary fastest |
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use austerity_formula::{Arithmetic, Block, Coding, Columns, Expanded, Factor, Kind, Problem, ResponseRole};
+use austerity_formula::{
+    Arithmetic, Block, Coding, Columns, Expanded, Factor, Kind, Part, Problem, ResponseRole,
+};
 
 use super::{FormulaRecipe, Learnt, TermNames, expanded, wrong};
+use crate::coding::feature::FEWEST_LEVELS;
 use crate::coding::{CodingOptions, MOST_LEVELS};
 use crate::error::Result;
 use crate::table::derived::Cells;
 use crate::table::names::unknown;
-use crate::table::{ColumnKind, Source};
+use crate::table::{ColumnKind, Missing, Source};
 
 /// What a computed column is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +44,8 @@ pub(super) enum Made {
         labels: Vec<String>,
         /// The reference level, where there is one factor.
         reference: Option<String>,
+        /// The number that they are multiplied with, of those of the block; none in a block of levels alone.
+        number: Option<usize>,
     },
 }
 
@@ -69,6 +75,34 @@ pub(super) struct Sheet {
     /// Names of all coefficients of every block.
     names: Vec<Vec<String>>,
     features: usize,
+}
+
+impl Column {
+    /// Names of the columns that cells stand for.
+    fn cell_names(&self) -> Vec<String> {
+        match &self.made {
+            Made::Cells { labels, .. } => labels.iter().filter(|label| !label.is_empty()).cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn is_number(part: &Part) -> bool {
+    matches!(part.coding, Coding::Numbers(_))
+}
+
+/// Which of the numbers of a block a column belongs to: the columns of its parts that are numbers, the first part's varying fastest.
+fn number_of(block: &Block, mut column: usize) -> usize {
+    let (mut number, mut stride) = (0, 1);
+    for part in &block.parts {
+        let width = part.coding.width().max(1);
+        if is_number(part) {
+            number += stride * (column % width);
+            stride *= width;
+        }
+        column /= width;
+    }
+    number
 }
 
 impl Lookup {
@@ -131,7 +165,7 @@ impl Sheet {
     }
 
     fn make_columns(&mut self, file: &Path) -> Result<()> {
-        let mut columns = Vec::new();
+        let (mut columns, mut all_names) = (Vec::new(), self.names.clone());
         for (number, block) in self.blocks.iter().enumerate().filter(|(_, block)| !block.parts.is_empty()) {
             let (levels, numbers): (Vec<_>, Vec<_>) =
                 block.parts.iter().partition(|part| !matches!(part.coding, Coding::Numbers(_)));
@@ -147,6 +181,12 @@ impl Sheet {
                 return Err(wrong(file)(self.formula.error_of(factor, problem)));
             }
             let names = &self.names[number];
+            if !numbers.is_empty() && cells >= FEWEST_LEVELS {
+                let slopes = self.slopes(number, &name());
+                all_names[number] = slopes.iter().flat_map(Column::cell_names).collect();
+                columns.extend(slopes);
+                continue;
+            }
             if !numbers.is_empty() {
                 columns.extend(names.iter().enumerate().map(|(column, name)| Column {
                     name: name.clone(),
@@ -164,13 +204,31 @@ impl Sheet {
                 },
                 _ => None,
             };
-            let made = Made::Cells { block: number, labels, reference };
+            let made = Made::Cells { block: number, labels, reference, number: None };
             columns.push(Column { name: name(), made });
         }
         self.features = columns.len();
         columns.extend(self.sides());
-        self.columns = columns;
+        (self.columns, self.names) = (columns, all_names);
         Ok(())
+    }
+
+    /// The cells with slopes of a block, one column for each of its numbers.
+    fn slopes(&self, number: usize, name: &str) -> Vec<Column> {
+        let block = &self.blocks[number];
+        let widths = block.parts.iter().filter(|part| is_number(part)).map(|part| part.coding.width());
+        let mut labels: Vec<Vec<String>> = vec![Vec::new(); widths.product()];
+        for (column, name) in self.names[number].iter().enumerate() {
+            labels[number_of(block, column)].push(name.clone());
+        }
+        let (count, is_reduced) =
+            (labels.len(), block.parts.iter().any(|part| matches!(part.coding, Coding::Reduced { .. })));
+        let made = labels.into_iter().enumerate().map(|(own, mut labels)| {
+            labels.extend(is_reduced.then(String::new));
+            let name = if count == 1 { name.into() } else { format!("{name} ({})", own + 1) };
+            Column { name, made: Made::Cells { block: number, labels, reference: None, number: Some(own) } }
+        });
+        made.collect()
     }
 
     /// The response and what stands beside it.
@@ -214,6 +272,8 @@ impl Sheet {
     pub(super) fn roles(&self, options: &CodingOptions) -> CodingOptions {
         CodingOptions {
             formula: None,
+            // Rows with missing values are gone before a formula learns.
+            missing: Missing::Refuse,
             response: self.formula.response.value.to_string(),
             features: Some(self.columns[..self.features].iter().map(|column| column.name.clone()).collect()),
             weights: self.weights(),
@@ -284,7 +344,9 @@ impl Sheet {
     /// What the levels of a column stand for, where it is one of cells.
     pub(super) fn cells_of(&self, column: usize) -> Option<Cells<'_>> {
         match &self.columns.get(column)?.made {
-            Made::Cells { reference, .. } => Some(Cells { reference: reference.as_deref() }),
+            Made::Cells { reference, number, .. } => {
+                Some(Cells { reference: reference.as_deref(), slopes: number.is_some() })
+            }
             _ => None,
         }
     }

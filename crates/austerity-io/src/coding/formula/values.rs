@@ -42,6 +42,8 @@ pub(super) fn numbers<'a>(
 ) -> Result<Cow<'a, [f64]>> {
     match rows.chunk(name) {
         Chunk::Numbers(values) => Ok(Cow::Borrowed(values)),
+        // Columns of tables have none.
+        Chunk::Slopes { numbers, .. } => Ok(Cow::Borrowed(numbers)),
         Chunk::Levels { codes, labels, truths: allowed } => match allowed.then(|| truths(labels)).flatten() {
             Some(truths) => Ok(codes.iter().map(|&code| truths[code as usize]).collect()),
             None => {
@@ -91,7 +93,7 @@ impl Lookup {
     /// The places of the levels of some rows; or the first row with another level, and that.
     fn places(&self, chunk: &Chunk<'_>) -> std::result::Result<Vec<u32>, (usize, String)> {
         match *chunk {
-            Chunk::Levels { codes, labels, .. } => {
+            Chunk::Levels { codes, labels, .. } | Chunk::Slopes { codes, labels, .. } => {
                 let mut places = vec![UNSEEN; labels.len()];
                 let mut place = |(row, &code): (usize, &u32)| {
                     let known = &mut places[code as usize];
@@ -229,6 +231,13 @@ impl<'a> Factors<'_, 'a> {
     }
 }
 
+/// The levels and the numbers of a block, each as a block.
+fn parted(block: &Block) -> (Block, Block) {
+    let (numbers, levels) =
+        block.parts.iter().cloned().partition(|part| matches!(part.coding, Coding::Numbers(_)));
+    (Block { term: block.term, parts: levels }, Block { term: block.term, parts: numbers })
+}
+
 /// The columns of a basis.
 fn applied<'a>(basis: &Basis, values: Cow<'a, [f64]>) -> Vec<Cow<'a, [f64]>> {
     if *basis == Basis::Plain {
@@ -314,8 +323,13 @@ impl Compute for Sheet {
                 Some(Made::Product { block, column }) => {
                     Values::Numbers(factors.product(&self.blocks[*block], *column)?)
                 }
-                Some(Made::Cells { block, labels, .. }) => {
+                Some(Made::Cells { block, labels, number: None, .. }) => {
                     Values::Levels { codes: factors.cells(&self.blocks[*block])?, labels }
+                }
+                Some(Made::Cells { block, labels, number: Some(number), .. }) => {
+                    let (levels, numbers) = parted(&self.blocks[*block]);
+                    let codes = factors.cells(&levels)?;
+                    Values::Slopes { codes, labels, numbers: factors.product(&numbers, *number)? }
                 }
                 Some(Made::Sum(all)) => {
                     let mut sum = vec![0.0; rows.count];

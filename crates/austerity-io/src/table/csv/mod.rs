@@ -15,12 +15,20 @@ use ::csv::ByteRecord;
 
 use crate::error::{Error, Place, Result};
 use crate::table::levels::{LevelBuilder, TooManyLevels};
-use crate::table::scan::{CHUNK_ROWS, Chunk, Visit};
+use crate::table::scan::{CHUNK_ROWS, Chunk, Nulls, Visit};
 use crate::table::{ColumnKind, OpenOptions, Schema};
 use cell::Cell;
 use records::Records;
 
 pub(super) use dialect::Dialect;
+
+/// The number that a text is, as in a cell.
+pub(super) fn number_of(text: &str) -> Option<f64> {
+    match cell::classify(text.as_bytes()) {
+        Cell::Number(value) => Some(value),
+        _ => None,
+    }
+}
 
 /// How the text is written, and what its columns are.
 pub(super) fn inspect(path: &Path, gzip: bool, options: &OpenOptions) -> Result<(Dialect, Schema)> {
@@ -69,13 +77,14 @@ pub(super) fn scan(
     dialect: &Dialect,
     names: &[String],
     chosen: &[usize],
-    as_text: &[String],
+    (as_text, nulls): (&[String], Nulls),
     visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let mut records = Records::open(path, dialect.gzip, dialect.delimiter)?;
     let mut record = ByteRecord::new();
     let mut builders: Vec<Builder> =
         chosen.iter().map(|&j| Builder::new(as_text.contains(&names[j]))).collect();
+    let keep = nulls == Nulls::Keep;
     let (mut first, mut row) = (0, 0);
     let mut skip_header = dialect.header;
     let mut hand_over = |builders: &mut [Builder], first: usize| {
@@ -90,11 +99,18 @@ pub(super) fn scan(
         }
         row += 1;
         for (builder, &j) in builders.iter_mut().zip(chosen) {
-            builder.push(record.get(j).unwrap_or_default()).map_err(|refusal| {
-                let mut place = Place::new(path, &names[j], row - 1);
-                place.line = Some(records.line());
-                refusal.at(place, record.get(j).unwrap_or_default())
-            })?;
+            let cell = record.get(j).unwrap_or_default();
+            let refusal = match builder.push(cell) {
+                Ok(()) => continue,
+                Err(Refusal::Missing { .. }) if keep => {
+                    builder.push_missing();
+                    continue;
+                }
+                Err(refusal) => refusal,
+            };
+            let mut place = Place::new(path, &names[j], row - 1);
+            place.line = Some(records.line());
+            return Err(refusal.at(place, cell));
         }
         if row - first == CHUNK_ROWS {
             hand_over(&mut builders, first)?;
@@ -113,8 +129,8 @@ pub(super) fn scan(
 
 /// One column in the making.
 enum Builder {
-    /// Before the first row.
-    Start,
+    /// Before the first cell with a value: NaN for each row that has none.
+    Start(Vec<f64>),
     Numbers(Vec<f64>),
     Text(LevelBuilder),
     /// Levels as spelled, at the user's wish.
@@ -140,7 +156,7 @@ impl From<TooManyLevels> for Refusal {
 
 impl Builder {
     fn new(spelled: bool) -> Self {
-        if spelled { Self::Spelled(LevelBuilder::default()) } else { Self::Start }
+        if spelled { Self::Spelled(LevelBuilder::default()) } else { Self::Start(Vec::new()) }
     }
 
     fn push(&mut self, raw: &[u8]) -> std::result::Result<(), Refusal> {
@@ -152,10 +168,15 @@ impl Builder {
             };
         }
         let cell = cell::classify(raw);
-        if let Self::Start = self {
+        if let Self::Start(missing) = self {
             *self = match cell {
-                Cell::Text(_) => Self::Text(LevelBuilder::default()),
-                _ => Self::Numbers(Vec::new()),
+                Cell::Missing => return Err(Refusal::Missing { categorical: false }),
+                Cell::Text(_) => {
+                    let mut levels = LevelBuilder::default();
+                    levels.push_missing(missing.len());
+                    Self::Text(levels)
+                }
+                _ => Self::Numbers(std::mem::take(missing)),
             };
         }
         match (self, cell) {
@@ -171,10 +192,17 @@ impl Builder {
         Ok(())
     }
 
+    /// A row without a value.
+    fn push_missing(&mut self) {
+        match self {
+            Self::Start(values) | Self::Numbers(values) => values.push(f64::NAN),
+            Self::Text(levels) | Self::Spelled(levels) => levels.push_missing(1),
+        }
+    }
+
     fn chunk(&self) -> Chunk<'_> {
         match self {
-            Self::Start => Chunk::Numbers(&[]),
-            Self::Numbers(values) => Chunk::Numbers(values),
+            Self::Start(values) | Self::Numbers(values) => Chunk::Numbers(values),
             Self::Text(levels) => levels.chunk(true),
             Self::Spelled(levels) => levels.chunk(false),
         }
@@ -182,8 +210,7 @@ impl Builder {
 
     fn forget(&mut self) {
         match self {
-            Self::Start => {}
-            Self::Numbers(values) => values.clear(),
+            Self::Start(values) | Self::Numbers(values) => values.clear(),
             Self::Text(levels) | Self::Spelled(levels) => levels.forget(),
         }
     }

@@ -1,39 +1,65 @@
 //! Byte ranges of a file, checked against its length before memory is taken for them.
 //!
 //! A damaged footer may ask for any range; a request beyond the end of the file must be an error and not an
-//! allocation of that size.
+//! allocation of that size. Reads name their position, so threads share one handle.
 
 use std::fs::File;
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::Bytes;
 
+/// Bytes read at a time where the length is not known beforehand: headers of pages.
+const HEADER: usize = 1 << 10;
+
 /// A file of known length.
 pub(super) struct Chunks {
-    file: File,
+    file: Arc<File>,
     length: u64,
+}
+
+/// A place in a file.
+pub(super) struct Position {
+    file: Arc<File>,
+    at: u64,
 }
 
 impl Chunks {
     pub(super) fn open(path: &Path) -> std::io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        Ok(Self { file, length })
+        Ok(Self { file: Arc::new(file), length })
     }
 
-    fn at(&self, start: u64, length: u64) -> Result<File> {
+    fn at(&self, start: u64, length: u64) -> Result<Position> {
         if start.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(ParquetError::EOF(format!(
                 "{length} bytes from byte {start} are wanted, the file has {}",
                 self.length
             )));
         }
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(start))?;
-        Ok(file)
+        Ok(Position { file: Arc::clone(&self.file), at: start })
+    }
+}
+
+impl Read for Position {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        #[cfg(unix)]
+        let read = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        #[cfg(windows)]
+        let read = std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.at)?;
+        #[cfg(not(any(unix, windows)))]
+        let read = {
+            use std::io::Seek as _;
+            let mut file = self.file.try_clone()?;
+            file.seek(std::io::SeekFrom::Start(self.at))?;
+            file.read(buffer)?
+        };
+        self.at += read as u64;
+        Ok(read)
     }
 }
 
@@ -44,16 +70,16 @@ impl Length for Chunks {
 }
 
 impl ChunkReader for Chunks {
-    type T = BufReader<File>;
+    type T = BufReader<Position>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        Ok(BufReader::new(self.at(start, 0)?))
+        Ok(BufReader::with_capacity(HEADER, self.at(start, 0)?))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        let file = self.at(start, length as u64)?;
+        let position = self.at(start, length as u64)?;
         let mut buffer = Vec::with_capacity(length);
-        if file.take(length as u64).read_to_end(&mut buffer)? < length {
+        if position.take(length as u64).read_to_end(&mut buffer)? < length {
             return Err(ParquetError::EOF(format!("the file ended before {length} bytes from byte {start}")));
         }
         Ok(buffer.into())

@@ -5,23 +5,28 @@
 //! | INT32, INT64, signed or unsigned | the number (above 2⁵³ rounded to a double) |
 //! | FLOAT, DOUBLE, Float16 | the number |
 //! | DECIMAL on integers or bytes | unscaled/10^scale |
-//! | DATE, TIME, TIMESTAMP on integers | the stored count of days or ticks |
+//! | DATE | days since 1970-01-01 |
+//! | TIMESTAMP, INT96 | seconds since 1970-01-01 00:00 (UTC where there is a time zone) |
+//! | TIME | seconds since midnight |
 //! | BOOLEAN | 0, 1 |
 //! | BYTE_ARRAY | text levels |
 
 use std::path::Path;
+use std::sync::Arc;
 
-use ::parquet::basic::{ConvertedType, LogicalType};
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use ::parquet::data_type::{AsBytes as _, ByteArray, ByteArrayType, DataType, FixedLenByteArray};
-use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
+use ::parquet::data_type::{AsBytes as _, ByteArray, ByteArrayType, DataType, FixedLenByteArray, Int96};
+use ::parquet::file::properties::ReaderProperties;
+use ::parquet::file::reader::RowGroupReader as _;
+use ::parquet::file::serialized_reader::SerializedRowGroupReader;
 use ::parquet::schema::types::ColumnDescriptor;
 
 use super::chunks::Chunks;
-use super::{damaged, translate};
+use super::{Footer, damaged, translate};
 use crate::error::{Error, Place, Result};
 use crate::table::levels::LevelBuilder;
-use crate::table::scan::Chunk;
+use crate::table::scan::{Chunk, Nulls};
 use crate::table::{Column, ColumnKind};
 
 /// Rows decoded at a time: small enough for the second-level cache.
@@ -29,10 +34,12 @@ const BATCH: usize = 1 << 13;
 
 /// One column to read.
 pub(super) struct Task<'a> {
-    pub(super) path: &'a Path,
-    pub(super) reader: &'a SerializedFileReader<Chunks>,
-    pub(super) leaf: usize,
-    pub(super) name: &'a str,
+    path: &'a Path,
+    footer: &'a Footer,
+    chunks: &'a Arc<Chunks>,
+    leaf: usize,
+    name: &'a str,
+    nulls: Nulls,
 }
 
 /// What becomes of the values.
@@ -58,6 +65,20 @@ impl Sink {
 }
 
 impl<'a> Task<'a> {
+    /// The column of that name.
+    pub(super) fn new(
+        path: &'a Path,
+        (footer, chunks): (&'a Footer, &'a Arc<Chunks>),
+        name: &'a str,
+        nulls: Nulls,
+    ) -> Result<Self> {
+        let descriptor = footer.metadata.file_metadata().schema_descr();
+        let leaf = (0..descriptor.num_columns())
+            .find(|&leaf| descriptor.get_column_root(leaf).name() == name)
+            .ok_or_else(|| damaged(path, "it changed while it was read"))?;
+        Ok(Self { path, footer, chunks, leaf, name, nulls })
+    }
+
     /// Reads the column into the memory of `spare`; `rows` is what the footer claims.
     pub(super) fn read(&self, rows: usize, spare: Column) -> Result<Column> {
         let mut sink = self.sink();
@@ -72,7 +93,7 @@ impl<'a> Task<'a> {
                 .map_err(|_| damaged(self.path, &format!("{rows} rows do not fit in memory")))?;
         }
         let mut row = 0;
-        for group in 0..self.reader.num_row_groups() {
+        for group in 0..self.footer.metadata.num_row_groups() {
             let mut pieces = self.open(group)?;
             loop {
                 let found = pieces.some(row, BATCH, &mut sink)?;
@@ -93,7 +114,7 @@ impl<'a> Task<'a> {
 
     /// Where the values go.
     pub(super) fn sink(&self) -> Sink {
-        let descriptor = self.reader.metadata().file_metadata().schema_descr().column(self.leaf);
+        let descriptor = self.footer.metadata.file_metadata().schema_descr().column(self.leaf);
         if super::kind(&descriptor) == ColumnKind::Text {
             Sink::Text(LevelBuilder::default())
         } else {
@@ -103,13 +124,14 @@ impl<'a> Task<'a> {
 
     /// The column of a group of rows, to be read piece by piece.
     pub(super) fn open(&self, group: usize) -> Result<Pieces<'_>> {
-        let descriptor = self.reader.metadata().file_metadata().schema_descr().column(self.leaf);
-        let column = self
-            .reader
-            .get_row_group(group)
+        let descriptor = self.footer.metadata.file_metadata().schema_descr().column(self.leaf);
+        let metadata = &self.footer.metadata;
+        let properties = Arc::new(ReaderProperties::builder().build());
+        let (about, index) = (metadata.row_group(group), metadata.page_index_for_row_group(group));
+        let column = SerializedRowGroupReader::new(Arc::clone(self.chunks), about, index, properties)
             .and_then(|group| group.get_column_reader(self.leaf))
             .map_err(|error| translate(self.path, &error))?;
-        let (unsigned, scale) = (is_unsigned(&descriptor), decimal_scale(&descriptor));
+        let (unsigned, scale) = (is_unsigned(&descriptor), divisor(&descriptor));
         Ok(Pieces { task: self, column, unsigned, scale })
     }
 }
@@ -154,6 +176,9 @@ impl Pieces<'_> {
                 (true, _) => task.numbers(column, out, (row, most), |&v| v.cast_unsigned() as f64),
                 (false, _) => task.numbers(column, out, (row, most), |&v| v as f64),
             },
+            (ColumnReader::Int96ColumnReader(column), Sink::Numbers(out)) => {
+                task.numbers(column, out, (row, most), seconds)
+            }
             (ColumnReader::FloatColumnReader(column), Sink::Numbers(out)) => {
                 task.numbers(column, out, (row, most), |&v| f64::from(v))
             }
@@ -187,15 +212,23 @@ impl Task<'_> {
         (row, most): (usize, usize),
         number: impl Fn(&T::T) -> f64,
     ) -> Result<usize> {
-        self.batch(column, (row, most), |values| {
+        let keep = self.nulls == Nulls::Keep;
+        self.batch(column, (row, most), |values, defined| {
             let first = out.len();
-            out.extend(values.iter().map(&number));
+            if values.len() == defined.len() || defined.is_empty() {
+                out.extend(values.iter().map(&number));
+            } else {
+                let mut values = values.iter().map(&number);
+                let value = |&level: &i16| if level > 0 { values.next() } else { None };
+                out.extend(defined.iter().map(value).map(|value| value.unwrap_or(f64::NAN)));
+            }
             // Without an early end the compiler looks at several at once.
             let finite = out[first..].iter().fold(true, |finite, value| finite & value.is_finite());
             if finite {
                 return Ok(());
             }
-            match out[first..].iter().position(|value| !value.is_finite()) {
+            let fits = |value: &f64| value.is_finite() || (keep && value.is_nan());
+            match out[first..].iter().position(|value| !fits(value)) {
                 None => Ok(()),
                 Some(at) => {
                     let (place, value) = (self.place(row + at), out[first + at]);
@@ -215,8 +248,15 @@ impl Task<'_> {
         levels: &mut LevelBuilder,
         (row, most): (usize, usize),
     ) -> Result<usize> {
-        self.batch(column, (row, most), |values: &[ByteArray]| {
-            for (at, value) in values.iter().enumerate() {
+        self.batch(column, (row, most), |values: &[ByteArray], defined| {
+            let mut values = values.iter().peekable();
+            let rows = if defined.is_empty() { values.len() } else { defined.len() };
+            for at in 0..rows {
+                let there = defined.get(at).is_none_or(|&level| level > 0);
+                let Some(value) = values.next_if(|_| there) else {
+                    levels.push_missing(1);
+                    continue;
+                };
                 let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
                     let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
                     return Err(Error::NotUtf8 { place: self.place(row + at), value });
@@ -234,18 +274,18 @@ impl Task<'_> {
         &self,
         column: &mut ColumnReaderImpl<T>,
         (row, most): (usize, usize),
-        take: impl FnOnce(&[T::T]) -> Result<()>,
+        take: impl FnOnce(&[T::T], &[i16]) -> Result<()>,
     ) -> Result<usize> {
         let (mut values, mut defined) = (Vec::with_capacity(most.min(BATCH)), Vec::new());
         let (records, found, _) = column
             .read_records(most.min(BATCH), Some(&mut defined), None, &mut values)
             .map_err(|error| translate(self.path, &error))?;
-        if found < records {
+        if found < records && self.nulls == Nulls::Refuse {
             let at = defined.iter().position(|&level| level == 0).unwrap_or(0);
             let (place, value) = (self.place(row + at), "null".into());
             return Err(Error::MissingValue { place, value, remedy: REMEDY.into() });
         }
-        take(&values)?;
+        take(&values, &defined)?;
         Ok(records)
     }
 
@@ -267,13 +307,31 @@ fn is_unsigned(descriptor: &ColumnDescriptor) -> bool {
     }
 }
 
-/// 10^scale of a decimal column.
-fn decimal_scale(descriptor: &ColumnDescriptor) -> Option<f64> {
-    let decimal = match descriptor.logical_type_ref() {
-        Some(LogicalType::Decimal(decimal)) => Some(decimal.scale),
-        _ => (descriptor.converted_type() == ConvertedType::DECIMAL).then(|| descriptor.type_scale()),
+/// What stored integers are divided by: 10^scale of a decimal column, ticks per second of a time.
+fn divisor(descriptor: &ColumnDescriptor) -> Option<f64> {
+    let ticks = |unit: &TimeUnit| match unit {
+        TimeUnit::MILLIS => 1e3,
+        TimeUnit::MICROS => 1e6,
+        TimeUnit::NANOS => 1e9,
     };
-    decimal.map(|scale| 10f64.powi(scale))
+    match (descriptor.logical_type_ref(), descriptor.converted_type()) {
+        (Some(LogicalType::Decimal(decimal)), _) => Some(10f64.powi(decimal.scale)),
+        (Some(LogicalType::Timestamp(time)), _) => Some(ticks(&time.unit)),
+        (Some(LogicalType::Time(time)), _) => Some(ticks(&time.unit)),
+        (_, ConvertedType::DECIMAL) => Some(10f64.powi(descriptor.type_scale())),
+        (_, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS) => Some(1e3),
+        (_, ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS) => Some(1e6),
+        _ => None,
+    }
+}
+
+/// Seconds since 1970 of a 96-bit time stamp: nanoseconds of the day, then the Julian day.
+fn seconds(stamp: &Int96) -> f64 {
+    const JULIAN_DAY_OF_1970: i64 = 2_440_588;
+    let [low, high, day] = *stamp.data() else { return f64::NAN };
+    let nanoseconds = (u64::from(high) << 32) | u64::from(low);
+    let days = i64::from(day.cast_signed()) - JULIAN_DAY_OF_1970;
+    days as f64 * 86_400.0 + nanoseconds as f64 / 1e9
 }
 
 /// A two's complement number, most significant byte first, of any length.
@@ -313,6 +371,14 @@ mod tests {
         assert_eq!(big_endian(&[0xff, 0x00, 0x00]), -65_536.0);
         assert_eq!(big_endian(&(-12_345_678_901_234_i128).to_be_bytes()), -12_345_678_901_234.0);
         assert_eq!(big_endian(&[[0xff].as_slice(), &(-5_i128).to_be_bytes()].concat()), -5.0);
+    }
+
+    #[test]
+    fn old_time_stamps_are_seconds() {
+        let mut stamp = Int96::new();
+        let noon = 43_200_000_000_000_u64;
+        stamp.set_data(noon as u32, (noon >> 32) as u32, 2_440_589);
+        assert_eq!(seconds(&stamp), 86_400.0 + 43_200.0);
     }
 
     #[test]

@@ -1,56 +1,108 @@
 //! Parquet through the column reader of the `parquet` crate, without Arrow.
 //!
-//! A column is read on its own: only its chunks are fetched and decoded, group after group of rows. Whole columns
-//! are shared out to threads, each with a file handle of its own (handles that share a position would race); a scan reads
+//! A column is read on its own: only its chunks are fetched and decoded, group after group of rows; a scan reads
 //! all columns side by side, piece by piece. Memory beyond the result: one page and one batch per column being read. Lists and maps are refused by name; a null
-//! is an error with its row.
+//! is an error with its row, or stays one where missing values are kept.
 
 mod chunks;
 mod decode;
 mod guard;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::RowGroupMetaData;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use ::parquet::schema::types::ColumnDescriptor;
 
 use crate::error::{Error, Result};
-use crate::table::scan::{CHUNK_ROWS, Chunk, Visit};
+use crate::table::scan::{CHUNK_ROWS, Chunk, Nulls, Visit};
 use crate::table::{Column, ColumnKind, Schema};
 use chunks::Chunks;
 
-/// Names, kinds and rows from the footer.
-pub(super) fn schema(path: &Path) -> Result<Schema> {
-    guarded(path, || schema_of(path))
+/// What the end of a file says of it, read once.
+#[derive(Debug)]
+pub(super) struct Footer {
+    metadata: ParquetMetaData,
+    /// Length and time of the last change.
+    state: (u64, Option<SystemTime>),
 }
 
-fn schema_of(path: &Path) -> Result<Schema> {
-    let reader = open(path)?;
-    let metadata = reader.metadata().file_metadata();
-    let descriptor = metadata.schema_descr();
-    // A list or struct has one leaf or several; the user sees the field.
-    let leaves = descriptor.columns();
-    let (mut names, mut kinds) = (Vec::new(), Vec::new());
-    let mut last_root = None;
-    for (j, leaf) in leaves.iter().enumerate() {
-        let root = descriptor.get_column_root_idx(j);
-        if last_root.replace(root) == Some(root) {
-            continue;
+/// Names, kinds and rows from the footer.
+pub(super) fn schema(path: &Path) -> Result<(Footer, Schema)> {
+    guarded(path, || {
+        let footer = Footer::read(path)?;
+        let schema = footer.schema(path)?;
+        Ok((footer, schema))
+    })
+}
+
+impl Footer {
+    fn read(path: &Path) -> Result<Self> {
+        let state = state(path)?;
+        let chunks = Chunks::open(path).map_err(Error::io("open", path))?;
+        let metadata = ParquetMetaDataReader::new()
+            .parse_and_finish(&chunks)
+            .map_err(|error| translate(path, &error))?;
+        // The library asserts this where it reads a column.
+        for column in metadata.row_groups().iter().flat_map(RowGroupMetaData::columns) {
+            let numbers = [
+                column.dictionary_page_offset().unwrap_or(0),
+                column.data_page_offset(),
+                column.compressed_size(),
+                column.num_values(),
+            ];
+            if numbers.iter().any(|&number| number < 0) {
+                return Err(damaged(path, "its footer has a negative position or size"));
+            }
         }
-        names.push(descriptor.get_column_root(j).name().to_owned());
-        kinds.push(kind(leaf));
+        Ok(Self { metadata, state })
     }
-    let rows = usize::try_from(metadata.num_rows())
-        .map_err(|_| damaged(path, &format!("it claims {} rows", metadata.num_rows())))?;
-    Ok(Schema { names, kinds, rows: Some(rows), notes: Vec::new() })
+
+    fn schema(&self, path: &Path) -> Result<Schema> {
+        let metadata = self.metadata.file_metadata();
+        let descriptor = metadata.schema_descr();
+        // A list or struct has one leaf or several; the user sees the field.
+        let leaves = descriptor.columns();
+        let (mut names, mut kinds) = (Vec::new(), Vec::new());
+        let mut last_root = None;
+        for (j, leaf) in leaves.iter().enumerate() {
+            let root = descriptor.get_column_root_idx(j);
+            if last_root.replace(root) == Some(root) {
+                continue;
+            }
+            names.push(descriptor.get_column_root(j).name().to_owned());
+            kinds.push(kind(leaf));
+        }
+        Ok(Schema { names, kinds, rows: Some(self.rows(path)?), notes: Vec::new() })
+    }
+
+    /// Rows of the file, whatever part of them is used.
+    fn rows(&self, path: &Path) -> Result<usize> {
+        let claimed = self.metadata.file_metadata().num_rows();
+        usize::try_from(claimed).map_err(|_| damaged(path, &format!("it claims {claimed} rows")))
+    }
+
+    /// Opens the file that this is the footer of.
+    fn open(&self, path: &Path) -> Result<Arc<Chunks>> {
+        if state(path)? != self.state {
+            let remedy = "load it again when nobody writes to it";
+            return Err(Error::format(path, "changed while it was read", remedy));
+        }
+        Ok(Arc::new(Chunks::open(path).map_err(Error::io("open", path))?))
+    }
+}
+
+/// What changes when a file does.
+fn state(path: &Path) -> Result<(u64, Option<SystemTime>)> {
+    let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+    Ok((metadata.len(), metadata.modified().ok()))
 }
 
 /// Refuses columns that cannot be read.
-fn check_kinds(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<()> {
+pub(super) fn check_kinds(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<()> {
     for &j in chosen {
         if let ColumnKind::Unsupported(found) = &schema.kinds[j] {
             return Err(Error::UnsupportedColumn {
@@ -65,104 +117,38 @@ fn check_kinds(path: &Path, schema: &Schema, chosen: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// Decodes the columns at the `chosen` positions on threads, one whole column each at a time. A thread passes its
-/// column through `work`, and uses the memory that `work` leaves there for the next one; what comes of it goes to `take`, with its place in `chosen`, on the calling thread. At
-/// most one column per thread waits, and one more is being made.
-pub(super) fn each<T: Send>(
+/// Decodes the column at position `j`, into the memory of `spare`.
+pub(super) fn column(
     path: &Path,
-    schema: &Schema,
-    (chosen, threads): (&[usize], usize),
-    work: &(dyn Fn(usize, &mut Column) -> Result<T> + Sync),
-    take: &mut dyn FnMut(usize, T) -> Result<()>,
-) -> Result<()> {
-    check_kinds(path, schema, chosen)?;
-    let next = AtomicUsize::new(0);
-    let stop = || next.store(chosen.len(), Ordering::Relaxed);
-    std::thread::scope(|scope| {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(threads);
-        for _ in 0..threads.min(chosen.len()).max(1) {
-            let (sender, next, stop) = (sender.clone(), &next, &stop);
-            scope.spawn(move || {
-                let decode = || {
-                    decode_some(path, schema, chosen, next, &mut |position, column| {
-                        let made = work(position, column)?;
-                        // The receiver is gone when another column failed.
-                        let _ = sender.send(Ok((position, made)));
-                        Ok(())
-                    })
-                };
-                if let Err(error) = guarded(path, decode) {
-                    stop();
-                    let _ = sender.send(Err(error));
-                }
-            });
-        }
-        drop(sender);
-        let mut outcome = Ok(());
-        for received in &receiver {
-            outcome = received.and_then(|(position, made)| take(position, made));
-            if outcome.is_err() {
-                stop();
-                break;
-            }
-        }
-        drop(receiver);
-        outcome
+    (footer, schema): (&Footer, &Schema),
+    (j, nulls): (usize, Nulls),
+    spare: Column,
+) -> Result<Column> {
+    check_kinds(path, schema, &[j])?;
+    guarded(path, || {
+        let chunks = footer.open(path)?;
+        decode::Task::new(path, (footer, &chunks), &schema.names[j], nulls)?.read(footer.rows(path)?, spare)
     })
 }
 
-/// One thread's share: takes the next column until none is left.
-fn decode_some(
-    path: &Path,
-    schema: &Schema,
-    chosen: &[usize],
-    next: &AtomicUsize,
-    done: &mut dyn FnMut(usize, &mut Column) -> Result<()>,
-) -> Result<()> {
-    let reader = open(path)?;
-    let mut column = Column::default();
-    loop {
-        let position = next.fetch_add(1, Ordering::Relaxed);
-        let Some(&j) = chosen.get(position) else { return Ok(()) };
-        let task = decode::Task {
-            path,
-            reader: &reader,
-            leaf: leaf(path, &reader, &schema.names[j])?,
-            name: &schema.names[j],
-        };
-        column = task.read(schema.rows.unwrap_or(0), std::mem::take(&mut column))?;
-        done(position, &mut column)?;
-    }
-}
-
-/// The leaf of a column, by its name.
-fn leaf(path: &Path, reader: &SerializedFileReader<Chunks>, name: &str) -> Result<usize> {
-    let descriptor = reader.metadata().file_metadata().schema_descr();
-    (0..descriptor.num_columns())
-        .find(|&leaf| descriptor.get_column_root(leaf).name() == name)
-        .ok_or_else(|| damaged(path, "it changed while it was read"))
-}
-
 /// Hands the columns at the `chosen` positions to `visit`, piece by piece; returns the number of rows.
-pub(super) fn scan(path: &Path, schema: &Schema, chosen: &[usize], visit: &mut Visit<'_>) -> Result<usize> {
+pub(super) fn scan(
+    path: &Path,
+    (footer, schema): (&Footer, &Schema),
+    (chosen, nulls): (&[usize], Nulls),
+    visit: &mut Visit<'_>,
+) -> Result<usize> {
     check_kinds(path, schema, chosen)?;
     guarded(path, || {
-        let reader = open(path)?;
+        let chunks = footer.open(path)?;
         let tasks: Vec<decode::Task<'_>> = chosen
             .iter()
-            .map(|&j| {
-                Ok(decode::Task {
-                    path,
-                    reader: &reader,
-                    leaf: leaf(path, &reader, &schema.names[j])?,
-                    name: &schema.names[j],
-                })
-            })
+            .map(|&j| decode::Task::new(path, (footer, &chunks), &schema.names[j], nulls))
             .collect::<Result<_>>()?;
         let mut sinks: Vec<decode::Sink> = tasks.iter().map(decode::Task::sink).collect();
         let mut first = 0;
-        for group in 0..reader.num_row_groups() {
-            let rows = usize::try_from(reader.metadata().row_group(group).num_rows())
+        for (group, about) in footer.metadata.row_groups().iter().enumerate() {
+            let rows = usize::try_from(about.num_rows())
                 .map_err(|_| damaged(path, "a group has a negative number of rows"))?;
             let mut columns =
                 tasks.iter().map(|task| task.open(group)).collect::<Result<Vec<decode::Pieces<'_>>>>()?;
@@ -178,29 +164,12 @@ pub(super) fn scan(path: &Path, schema: &Schema, chosen: &[usize], visit: &mut V
                 first += wanted;
             }
         }
-        if Some(first) != schema.rows {
-            return Err(damaged(path, &format!("it has {first} of {} rows", schema.rows.unwrap_or(0))));
+        let claimed = footer.rows(path)?;
+        if first != claimed {
+            return Err(damaged(path, &format!("it has {first} of {claimed} rows")));
         }
         Ok(first)
     })
-}
-
-fn open(path: &Path) -> Result<SerializedFileReader<Chunks>> {
-    let chunks = Chunks::open(path).map_err(Error::io("open", path))?;
-    let reader = SerializedFileReader::new(chunks).map_err(|error| translate(path, &error))?;
-    // The library asserts this where it reads a column.
-    for column in reader.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns) {
-        let numbers = [
-            column.dictionary_page_offset().unwrap_or(0),
-            column.data_page_offset(),
-            column.compressed_size(),
-            column.num_values(),
-        ];
-        if numbers.iter().any(|&number| number < 0) {
-            return Err(damaged(path, "its footer has a negative position or size"));
-        }
-    }
-    Ok(reader)
 }
 
 /// Runs `read`; a decoder that panics on damaged bytes is an error.
@@ -219,7 +188,6 @@ fn kind(leaf: &ColumnDescriptor) -> ColumnKind {
     }
     match (leaf.physical_type(), leaf.logical_type_ref()) {
         (Physical::BOOLEAN, _) => ColumnKind::Boolean,
-        (Physical::INT96, _) => unsupported("96-bit timestamps"),
         (Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Decimal(_))) => {
             ColumnKind::Number
         }
