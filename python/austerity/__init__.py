@@ -2,12 +2,12 @@
 
 >>> import numpy as np, austerity as au
 >>> rng = np.random.default_rng(1)
->>> X = rng.normal(size=(20_000, 3))
->>> y = (rng.random(20_000) < 1 / (1 + np.exp(-X @ [1.0, -0.5, 0.2]))).astype(float)
->>> fit = au.sample(au.Logistic(X, y, prior=au.Normal(1.0)), draws=1000, seed=1, progress=False)
+>>> table = {"x": rng.normal(size=20_000), "group": rng.choice(["a", "b"], size=20_000)}
+>>> table["y"] = rng.random(20_000) < 1 / (1 + np.exp(-table["x"] - (table["group"] == "b")))
+>>> fit = au.fit("y ~ x + group", table, family="logistic", prior=au.Normal(1.0), draws=1000, progress=False)
 >>> sorted(fit.draws)
-['intercept', 'x1', 'x2', 'x3']
->>> fit.draws["x1"].shape
+['group[b]', 'intercept', 'x']
+>>> fit.draws["x"].shape
 (4, 1000)
 """
 
@@ -20,7 +20,7 @@ from ._generate import Generated, generate
 from ._models import *  # noqa: F403
 from ._own import JaxModel, Model, NumbaModel
 from ._priors import Exponential, Flat, Gamma, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
-from ._sample import Plan, Run, plan, sample
+from ._sample import Plan, Run, fit, plan, sample
 from ._theory import analyze, check, design
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "analyze",
     "check",
     "design",
+    "fit",
     "generate",
     "open",
     "plan",

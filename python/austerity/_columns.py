@@ -1,19 +1,29 @@
-"""From what people have (NumPy, pandas, polars, Arrow, dicts, lists) to named columns of float64, or of codes with labels."""
+"""From what people have to named columns: arrays of numbers, codes with labels, or columns that another library holds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from . import _tables
+from . import _austerity, _tables
 from ._tables import is_table, opened  # noqa: F401
 from ._watch import Watch
 
-Column = Any  # an array of float64, or (codes of uint32, labels, whether the order of the labels means something)
+#: An array of numbers; (codes of uint32, labels, whether the order of the labels means something); or a column that is held.
+Column = Any
 Named = List[Tuple[str, Column]]
+
+#: The code of a row without a value.
+_MISSING = np.uint32(2**32 - 1)
+#: Rows of text looked at together.
+_PIECE = 1 << 16
+#: Numbers that the compiled part takes as they are.
+_NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?")}
+#: Ticks of NumPy's times per second.
+_TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
 def _is_pandas(value: Any, kind: str) -> bool:
@@ -24,100 +34,122 @@ def _is_sparse(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "scipy" and hasattr(value, "tocsr")
 
 
-def _levels(name: str, values: np.ndarray) -> Column:
+def _absent(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
+def _refused(name: str, row: int) -> ValueError:
+    return ValueError(f"column {name!r}, row {row}: a value is missing; drop the row or impute the value")
+
+
+def _text(name: str, row: int, value: Any, drop: bool) -> Optional[str]:
+    """The text of one cell; nothing where it is missing."""
+    if _absent(value):
+        if drop:
+            return None
+        raise _refused(name, row)
+    if not isinstance(value, (str, bytes, bool, np.bool_)):
+        raise TypeError(
+            f"column {name!r}, row {row}: {value!r} of type {type(value).__name__} is neither a number nor text; "
+            "convert the column, for example with .astype(float) or .astype(str)"
+        )
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _levels(name: str, values: np.ndarray, drop: bool) -> Column:
     """Text as codes and labels, in the order of first appearance."""
-    labels: List[str] = []
-    known: dict = {}
+    known: Dict[Optional[str], Any] = {}
     codes = np.empty(len(values), dtype=np.uint32)
-    for row, value in enumerate(values):
-        if value is None or (isinstance(value, float) and value != value):
-            raise ValueError(f"column {name!r}, row {row}: a value is missing; drop the row or impute the value")
-        if not isinstance(value, (str, bytes, bool, np.bool_)):
-            raise TypeError(
-                f"column {name!r}, row {row}: {value!r} of type {type(value).__name__} is neither a number nor text; "
-                "convert the column, for example with .astype(float) or .astype(str)"
-            )
-        text = value if isinstance(value, str) else value.decode() if isinstance(value, bytes) else str(value)
-        code = known.get(text)
-        if code is None:
-            code = known[text] = len(labels)
-            labels.append(text)
-        codes[row] = code
-    return codes, labels, False
+    for first in range(0, len(values), _PIECE):
+        piece = values[first : first + _PIECE].tolist()
+        if not set(map(type, piece)) <= {str}:
+            piece = [_text(name, first + row, value, drop) for row, value in enumerate(piece)]
+        for label in dict.fromkeys(piece):
+            known.setdefault(label, _MISSING if label is None else len(known) - (None in known))
+        codes[first : first + len(piece)] = np.fromiter(map(known.__getitem__, piece), np.uint32, len(piece))
+    return codes, [label for label in known if label is not None], False
 
 
-def _missing(name: str, codes: np.ndarray) -> None:
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
-        raise ValueError(f"column {name!r}, row {row}: a value is missing; drop the row or impute the value")
+def _category(name: str, value: Any, drop: bool) -> Column:
+    """A pandas category: its codes, its labels, and that their order means something."""
+    values = value.cat if _is_pandas(value, "Series") else value
+    codes = np.asarray(values.codes)
+    if (codes < 0).any() and not drop:
+        raise _refused(name, int(np.argmax(codes < 0)))
+    return codes.astype(np.int64).astype(np.uint32), [str(label) for label in values.categories], True
 
 
-def _category(name: str, value: Any) -> Optional[Column]:
-    """A column of pandas, polars or Arrow that has categories: its codes, its labels and whether their order means something."""
-    origin = _tables.library(value)
-    if origin == "pandas" and str(getattr(value, "dtype", None)) == "category":
-        values = value.cat if _is_pandas(value, "Series") else value
-        codes = np.asarray(values.codes)
-        _missing(name, codes)
-        return codes.astype(np.uint32), [str(label) for label in values.categories], True
-    if origin == "polars" and type(value.dtype).__name__ in ("Categorical", "Enum"):
-        if type(value.dtype).__name__ == "Enum":
-            return value.to_physical().to_numpy().astype(np.uint32), [str(one) for one in value.dtype.categories], True
-        # Their numbers follow from whatever was seen first, so the order is that in which polars sorts them.
-        levels = value.unique().sort()
-        places = np.zeros(int(levels.to_physical().max()) + 1 if len(levels) else 0, dtype=np.uint32)
-        places[levels.to_physical().to_numpy()] = np.arange(len(levels), dtype=np.uint32)
-        return places[value.to_physical().to_numpy()], [str(one) for one in levels.to_list()], True
-    if origin == "pyarrow" and hasattr(value.type, "ordered"):
-        if hasattr(value, "unify_dictionaries"):
-            value = value.unify_dictionaries().combine_chunks()
-            value = value.chunk(0) if hasattr(value, "chunks") else value
-        labels = value.dictionary.to_pylist()
-        if all(isinstance(label, str) for label in labels):
-            return value.indices.to_numpy(zero_copy_only=False).astype(np.uint32), labels, bool(value.type.ordered)
-    return None
-
-
-def _finite(name: str, values: np.ndarray) -> np.ndarray:
+def _finite(name: str, values: np.ndarray, drop: bool) -> np.ndarray:
+    if values.dtype not in _NATIVE:
+        values = values.astype(np.float64)
     if not values.flags.aligned or any(stride % values.itemsize for stride in values.strides):
         # A field of records, for example: compiled code cannot step through it.
         values = values.copy()
-    bad = ~np.isfinite(values)
+    if values.dtype.kind != "f":
+        return values
+    bad = np.isinf(values) if drop else ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))
-        what = "a value is missing" if np.isnan(values[row]) else f"{values[row]} is not finite"
-        raise ValueError(f"column {name!r}, row {row}: {what}; drop the row or impute the value")
+        if np.isnan(values[row]):
+            raise _refused(name, row)
+        raise ValueError(f"column {name!r}, row {row}: {values[row]} is not finite; drop the row or impute the value")
     return values
 
 
-def one_column(name: str, value: Any, watch: Optional[Watch] = None, shown: Optional[str] = None) -> Column:
-    """One column of a table: numbers stay numbers, text and categories become levels. ``watch`` is told of memory that is shared."""
+def _moments(name: str, values: np.ndarray) -> np.ndarray:
+    """Dates as days since 1970, times as seconds since then, durations as seconds."""
+    unit, count = np.datetime_data(values.dtype)
+    if unit in ("Y", "M", "W", "D") and values.dtype.kind == "M":
+        values, ticks = values.astype("datetime64[D]"), 1.0
+    elif unit in _TICKS and count == 1:
+        ticks = _TICKS[unit]
+    elif unit in ("W", "D", "h", "m", "s", "ms", "us", "ns"):
+        values, ticks = values.astype(f"{values.dtype.kind}8[ns]"), 1e9
+    else:
+        raise TypeError(f"column {name!r} has the type {values.dtype}; convert it to numbers first")
+    found = values.astype(np.int64).astype(np.float64) / ticks
+    found[np.isnat(values)] = np.nan
+    return found
+
+
+def restored(column: Column) -> Column:
+    """A column out of a pickle."""
+    return column
+
+
+def _held(name: str, column: Any, drop: bool) -> Any:
+    column.check(name, drop)
+    return column
+
+
+def one_column(name: str, value: Any, watch: Optional[Watch] = None, shown: Optional[str] = None, drop: bool = False) -> Column:
+    """One column of a table: numbers stay numbers, text and categories become levels, what speaks Arrow is held. ``watch`` is told of memory that is
+    shared. With ``drop`` missing values may be there."""
+    if isinstance(value, _austerity.Held):
+        return _held(name, value, drop)
     if isinstance(value, np.ma.MaskedArray):
-        if np.ma.getmaskarray(value).any():
-            row = int(np.argmax(np.ma.getmaskarray(value)))
-            raise ValueError(f"column {name!r}, row {row}: the value is masked; drop the row or impute the value")
-        value = np.asarray(value.data)
-    if _is_pandas(value, "Series") or _is_pandas(value, "Categorical") or _is_pandas(value, "Index"):
-        category = _category(name, value)
-        if category is not None:
-            return category
-        if hasattr(value, "isna") and value.isna().any():
-            row = int(np.argmax(np.asarray(value.isna())))
-            raise ValueError(f"column {name!r}, row {row}: a value is missing; drop the row or impute the value")
+        masked = np.ma.getmaskarray(value)
+        if masked.any() and not drop:
+            raise ValueError(f"column {name!r}, row {int(np.argmax(masked))}: the value is masked; drop the row or impute the value")
+        value = np.where(masked, np.nan, value.data) if masked.any() else np.asarray(value.data)
+    if _tables.library(value) == "pandas":
+        if str(getattr(value, "dtype", None)) == "category":
+            return _category(name, value, drop)
+        array = getattr(value, "array", value)
+        arrow = _tables.installed("pyarrow") if hasattr(array, "__arrow_array__") else None
+        if arrow is not None:
+            made = arrow.array(array)
+            chunks = made if hasattr(made, "chunks") else arrow.chunked_array([made])
+            if _tables.speaks_arrow(chunks):
+                return _held(name, _tables.held_column(name, chunks), drop)
+        if hasattr(value, "isna") and not drop and value.isna().any():
+            raise _refused(name, int(np.argmax(np.asarray(value.isna()))))
         value = value.to_numpy()
         if value.dtype.kind == "O":
             # Made from the column's strings, or read only once and costly to compare.
             watch = None
-    elif hasattr(value, "to_numpy") and _tables.library(value) in ("pyarrow", "polars"):
-        missing = value.null_count() if callable(value.null_count) else value.null_count
-        if missing:
-            raise ValueError(f"column {name!r}: {missing} values are missing; drop the rows or impute them")
-        category = _category(name, value)
-        if category is not None:
-            return category
-        # Arrow's own arrays refuse to be copied unless told.
-        single = type(value).__module__.startswith("pyarrow") and not hasattr(value, "chunks")
-        value = value.to_numpy(zero_copy_only=False) if single else value.to_numpy()
+    elif not isinstance(value, np.ndarray) and _tables.speaks_arrow(value):
+        return _held(name, _tables.held_column(name, value), drop)
     values = np.asarray(value)
     if watch is not None and (values is value or values.base is not None):
         watch.add(shown or name, values)
@@ -127,22 +159,23 @@ def one_column(name: str, value: Any, watch: Optional[Watch] = None, shown: Opti
         raise ValueError(f"column {name!r} has shape {values.shape}; one dimension is needed: use .ravel() or one column")
     kind = values.dtype.kind
     if kind in "fiub":
-        return _finite(name, np.asarray(values, dtype=np.float64))
+        return _finite(name, values, drop)
     if kind in "US":
-        return _levels(name, values)
+        return _levels(name, values, drop)
     if kind == "O":
         numbers = (int, float, np.number, Decimal)
-        if len(values) and all(isinstance(v, numbers) and not isinstance(v, (bool, np.bool_)) for v in values[:1000]):
+        first = [v for v in values[:1000] if not _absent(v)]
+        if first and all(isinstance(v, numbers) and not isinstance(v, (bool, np.bool_)) for v in first):
             try:
-                return _finite(name, values.astype(np.float64))
+                return _finite(name, values.astype(np.float64), drop)
             except (TypeError, ValueError) as error:
                 if "row" in str(error):
                     raise
-        return _levels(name, values)
+        return _levels(name, values, drop)
     if kind == "c":
         raise TypeError(f"column {name!r}: Complex data not supported; give real numbers")
     if kind in "Mm":
-        raise TypeError(f"column {name!r} holds dates or durations; convert them to numbers first")
+        return _finite(name, _moments(name, values), drop)
     raise TypeError(f"column {name!r} has the type {values.dtype}; give numbers or text")
 
 
@@ -156,6 +189,8 @@ def numbers(name: str, value: Any, rows: Optional[int] = None, watch: Optional[W
 
 def only_numbers(name: str, column: Column) -> np.ndarray:
     """Refuses levels."""
+    if isinstance(column, _austerity.Held) and column.is_text:
+        column = column.values()
     if isinstance(column, tuple):
         raise TypeError(f"{name} holds text such as {column[1][0]!r}; numbers are needed")
     return column
@@ -177,11 +212,15 @@ def _check_names(names: Sequence[str], count: int) -> List[str]:
 
 
 def features(
-    X: Any, names: Optional[Sequence[str]] = None, only: Optional[Sequence[str]] = None, watch: Optional[Watch] = None
+    X: Any,
+    names: Optional[Sequence[str]] = None,
+    only: Optional[Sequence[str]] = None,
+    watch: Optional[Watch] = None,
+    drop: bool = False,
 ) -> Tuple[Named, int]:
-    """The columns of a design: of a two-dimensional array, a data frame, a dict or an Arrow table. Also the number of rows.
+    """The columns of a table, and the number of rows.
 
-    ``names`` rename all columns; of those, ``only`` some are converted.
+    ``names`` rename all columns; of those, ``only`` some are converted. With ``drop`` missing values may be there.
     """
     if _is_sparse(X):
         bytes_dense = 8 * X.shape[0] * X.shape[1]
@@ -194,7 +233,7 @@ def features(
         X = {name: X[name] for name in X.dtype.names}
     if isinstance(X, Mapping):
         given = [str(name) for name in X]
-        found = _taken(given, names, only, lambda j: X[list(X)[j]], watch)
+        found = _taken(given, names, only, lambda j: X[list(X)[j]], watch, drop)
         lengths = {name: length(column) for name, column in found}
         if len(set(lengths.values())) > 1:
             (a, n), (b, m) = next((i, j) for i in lengths.items() for j in lengths.items() if i[1] != j[1])
@@ -202,11 +241,7 @@ def features(
         return found, next(iter(lengths.values()), 0)
     if _is_pandas(X, "DataFrame"):
         given = [str(name) for name in X.columns]
-        return _taken(given, names, only, lambda j: X.iloc[:, j], watch), len(X)
-    if _tables.library(X) in ("pyarrow", "polars"):
-        given = list(X.column_names) if hasattr(X, "column_names") else list(X.columns) if hasattr(X, "get_column") else X.schema.names
-        get = X.get_column if hasattr(X, "get_column") else X.column
-        return _taken(given, names, only, lambda j: get(given[j]), None), len(X)
+        return _taken(given, names, only, lambda j: X.iloc[:, j], watch, drop), len(X)
     masked = isinstance(X, np.ma.MaskedArray)
     try:
         array = X if masked else np.asarray(X)
@@ -226,11 +261,13 @@ def features(
     if watch is not None and (array is X or array.base is not None):
         watch.add("X", array)
     rows, count = array.shape
-    return _taken([f"x{j + 1}" for j in range(count)], names, only, lambda j: array[:, j], None), rows
+    return _taken([f"x{j + 1}" for j in range(count)], names, only, lambda j: array[:, j], None, drop), rows
 
 
-def _taken(given: List[str], names: Optional[Sequence[str]], only: Optional[Sequence[str]], get: Any, watch: Optional[Watch]) -> Named:
+def _taken(
+    given: List[str], names: Optional[Sequence[str]], only: Optional[Sequence[str]], get: Any, watch: Optional[Watch], drop: bool
+) -> Named:
     """Columns by name, as far as they are wanted."""
     labels = _check_names(names if names is not None else given, len(given))
     chosen = [(j, label) for j, label in enumerate(labels) if only is None or label in only]
-    return [(label, one_column(label, get(j), watch, f"column {label!r} of X")) for j, label in chosen]
+    return [(label, one_column(label, get(j), watch, f"column {label!r} of X", drop)) for j, label in chosen]

@@ -115,12 +115,16 @@ class Fit:
         """Whether somebody ended the run early."""
         return self._overview["ended"] == "interrupted"
 
-    def summary(self) -> Any:
+    def summary(self, *, terms: bool = False) -> Any:
         """Mean, sd, quantiles, Monte Carlo error, effective sample sizes and R-hat of every parameter, as ``print(fit)`` orders them.
 
-        A pandas ``DataFrame`` when pandas is installed, else a dict of dicts by parameter.
+        With ``terms`` the first column names the term of the model that each coefficient belongs to, such as ``C(city)``. A pandas
+        ``DataFrame`` when pandas is installed, else a dict of dicts by parameter.
         """
         rows = {one["name"]: {k: one[k] for k in _columns_of(one)} for one in self._overview["parameters"]}
+        if terms:
+            of = {name: term for term, names in self._terms for name in names}
+            rows = {name: {"term": of.get(name, name), **row} for name, row in rows.items()}
         try:
             import pandas
         except ImportError:
@@ -166,11 +170,16 @@ class Fit:
         return list(self._draws[1])
 
     @cached_property
+    def _terms(self) -> List[Tuple[str, List[str]]]:
+        """The terms of a regression with the names of their coefficients."""
+        return _austerity.terms(self.path)
+
+    @cached_property
     def statistics(self) -> Dict[str, np.ndarray]:
         """What is known of each draw's decision, by name: arrays (chain, draw)."""
         return dict(_austerity.statistics(self.path))
 
-    def _datasets(self) -> Dict[str, Any]:
+    def _datasets(self, terms: bool) -> Dict[str, Any]:
         xarray = _late("xarray", "to_datatree")
         chains, draws = self.n_chains, self.n_draws
         coords = {"chain": np.arange(chains), "draw": np.arange(draws)}
@@ -178,22 +187,33 @@ class Fit:
         def dataset(arrays: Dict[str, np.ndarray]) -> Any:
             return xarray.Dataset({k: (("chain", "draw"), v[:, :draws]) for k, v in arrays.items()}, coords=coords)
 
-        return {"posterior": dataset(self.draws), "sample_stats": dataset(self.statistics)}
+        posterior = dataset(self.draws)
+        for term, names in self._terms if terms else []:
+            there = [name for name in names if name in posterior]
+            if len(there) > 1:
+                axis = xarray.DataArray(there, dims=f"{term}_dim", name=f"{term}_dim")
+                together = xarray.concat([posterior[name] for name in there], dim=axis).transpose("chain", "draw", ...)
+                posterior = posterior.drop_vars(there).assign({term: together})
+        return {"posterior": posterior, "sample_stats": dataset(self.statistics)}
 
-    def to_datatree(self) -> Any:
-        """An ``xarray.DataTree`` with the groups ``posterior`` and ``sample_stats``."""
+    def to_datatree(self, *, terms: bool = False) -> Any:
+        """An ``xarray.DataTree`` with the groups ``posterior`` and ``sample_stats``.
+
+        With ``terms`` a term with several coefficients, such as ``C(city)``, is one variable, and the names of its coefficients are coordinates of
+        the dimension ``C(city)_dim``.
+        """
         xarray = _late("xarray", "to_datatree")
         if not hasattr(xarray, "DataTree"):
             raise ImportError("to_datatree needs xarray 2024.10 or newer: pip install -U xarray")
-        return xarray.DataTree.from_dict(self._datasets())
+        return xarray.DataTree.from_dict(self._datasets(terms))
 
-    def to_arviz(self) -> Any:
-        """What the installed ArviZ works with: ``InferenceData``, or a ``DataTree`` from version 1 on."""
+    def to_arviz(self, *, terms: bool = False) -> Any:
+        """What the installed ArviZ works with: ``InferenceData``, or a ``DataTree`` from version 1 on. ``terms`` as for :meth:`to_datatree`."""
         arviz = _late("arviz", "to_arviz")
         # ArviZ 1 still answers to the name InferenceData, with a warning, and gives xarray's DataTree for it.
         if int(str(arviz.__version__).split(".")[0]) >= 1:
-            return self.to_datatree()
-        return arviz.InferenceData(**self._datasets())
+            return self.to_datatree(terms=terms)
+        return arviz.InferenceData(**self._datasets(terms))
 
     def to_pandas(self) -> Any:
         """A ``DataFrame`` with one row per draw: chain, draw, parameters."""
@@ -223,8 +243,9 @@ class Fit:
         observation. Of a survival family, each time of ``survival`` gives a column ``survival_TIME``: the chance that the event comes later.
         """
         features, needs_offset, needs_trials = _austerity.columns(self.path)
-        X = _columns.opened(X)
-        if not hasattr(X, "columns") and not hasattr(X, "column_names"):
+        wanted = [*features, *filter(None, (needs_offset, needs_trials))]
+        X = _columns.opened(X, wanted or None)
+        if not _columns.is_table(X):
             width = np.ndim(X) == 2 and np.shape(X)[1]
             names: Optional[Sequence[str]] = self._names if self._names and len(self._names) == width else None
             if names is None:
@@ -234,8 +255,7 @@ class Fit:
                 raise ValueError(f"X has {width} features, but this fit is expecting {expected} features as input")
         else:
             names = None
-        wanted = [*features, *filter(None, (needs_offset, needs_trials))]
-        columns, rows = _columns.features(X, names, wanted if names is None and _columns.is_table(X) else None)
+        columns, rows = _columns.features(X, names, (wanted or None) if names is None and _columns.is_table(X) else None)
         there = [name for name, _ in columns]
         if needs_offset is not None and (offset is not None or needs_offset not in there):
             if offset is None:

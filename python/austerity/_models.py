@@ -18,6 +18,7 @@ __all__ = [
     "Binomial",
     "Cloglog",
     "ExponentialSurvival",
+    "Formula",
     "GammaRegression",
     "Linear",
     "Logistic",
@@ -41,9 +42,9 @@ class Regression:
     Parameters
     ----------
     X : array, table or path
-        Rows × columns: a NumPy array; a pandas or polars DataFrame, a polars LazyFrame; an Arrow table, reader or data set; a
-        DuckDB relation; a dict of columns; or the path of a CSV, Parquet or NumPy file, which is read when sampling begins.
-        Text and categories become one column per level except the reference.
+        Rows × columns: a NumPy array; a pandas or polars DataFrame, a polars LazyFrame; a DuckDB relation, a pyarrow table, reader or data set, an
+        ibis expression, and whatever else speaks Arrow; a dict of columns; or the path of a CSV, Parquet or NumPy file, which is read when
+        sampling begins. Text and categories become one column per level except the reference; dates are days since 1970, times seconds.
     y : array, or str
         The response, or the name of its column in ``X``.
     prior : Normal, Laplace, StudentT or Flat
@@ -70,6 +71,9 @@ class Regression:
     reference : dict
         Reference levels by column, such as ``{"city": "Bonn"}``. Default: the first category of a pandas or polars category,
         else the most frequent level.
+    missing : str
+        What becomes of rows in which a column that is used has no value: ``"refuse"`` is an error that names the first one, ``"drop"`` leaves them
+        out and counts them in a remark.
     intercept, standardize : bool
         Whether there is an intercept; whether numeric columns are standardised (coefficients are reported on both scales).
 
@@ -102,9 +106,11 @@ class Regression:
         reference: Optional[Mapping[str, Any]] = None,
         intercept: bool = True,
         standardize: bool = False,
+        missing: str = "refuse",
     ) -> None:
         if not self.family:
             raise TypeError(f"Regression has no family; use {', '.join(sorted(one.__name__ for one in Regression.__subclasses__()))}")
+        self._drop = _drops(missing)
         self._watch = Watch()
         self._file: Optional[str] = None
         self._columns: _columns.Named = []
@@ -126,6 +132,8 @@ class Regression:
             self._data["features"] = chosen
         for name in levels:
             self._known("categorical", name)
+        if self._drop:
+            self._data["missing"] = missing
         self._data.update(categorical=levels, success=success, no_intercept=not intercept, standardize=bool(standardize))
         if reference is not None:
             if not isinstance(reference, Mapping):
@@ -133,12 +141,7 @@ class Regression:
             for name in reference:
                 self._known("reference", str(name))
             self._data["reference"] = dict(reference)
-        single = {str(name): checked_prior(f"priors[{name!r}]", one) for name, one in (priors or {}).items()}
-        self._priors: Dict[str, Any] = {
-            "prior": checked_prior("prior", prior),
-            "prior_intercept": checked_prior("prior_intercept", prior_intercept),
-            "priors": single or None,
-        }
+        self._priors = _priors(prior, prior_intercept, priors)
         self._watch.seal()
 
     def _of_table(
@@ -151,7 +154,7 @@ class Regression:
             shown, value = next(iter(by_name.items()))
             raise TypeError(f"{shown} is the text {value!r}, but X is an array without column names; pass names=, a DataFrame, or {shown} as an array")
         only = None if chosen is None else [*chosen, *by_name.values()]
-        columns, self.rows = _columns.features(X, names, only, self._watch)
+        columns, self.rows = _columns.features(X, names, only, self._watch, self._drop)
         there = [name for name, _ in columns]
         for shown, name in [*by_name.items(), *(("features", name) for name in chosen or [])]:
             if name not in there:
@@ -173,7 +176,7 @@ class Regression:
                 column = taken[value]
             else:
                 same = shown == "trials" and is_number(value)
-                column = np.full(self.rows, float(value)) if same else _columns.one_column(shown, value, self._watch)
+                column = np.full(self.rows, float(value)) if same else _columns.one_column(shown, value, self._watch, drop=self._drop)
                 if _columns.length(column) != self.rows:
                     raise ValueError(f"{shown} has {_columns.length(column)} values, but X has {self.rows} rows; give one for each row")
                 _same_index(index, shown, value)
@@ -185,7 +188,7 @@ class Regression:
         if names is not None:
             raise TypeError("names= is for columns in memory; the columns of a file have the names in it")
         self._file = os.path.abspath(os.fspath(X))
-        there, self.rows = _austerity.schema(self._file)
+        there, self.rows = _austerity.schema([self._file])
         for shown, value in given.items():
             if not isinstance(value, str):
                 raise TypeError(
@@ -223,6 +226,23 @@ class Regression:
         return f"<{type(self).__name__}: {size}, {len(self.names)} columns>"
 
 
+def _priors(prior: Any, prior_intercept: Any, priors: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    single = {str(name): checked_prior(f"priors[{name!r}]", one) for name, one in (priors or {}).items()}
+    return {
+        "prior": checked_prior("prior", prior),
+        "prior_intercept": checked_prior("prior_intercept", prior_intercept),
+        "priors": single or None,
+    }
+
+
+def _drops(missing: str) -> bool:
+    if missing not in ("refuse", "drop"):
+        raise ValueError(f"missing is {missing!r}; give 'refuse' or 'drop'")
+    if missing == "drop" and "missing" not in _austerity.fit_options():
+        raise NotImplementedError("missing='drop' is not in this build; drop the rows before")
+    return missing == "drop"
+
+
 def _names(what: str, names: Union[str, Sequence[str]]) -> List[str]:
     found = [names] if isinstance(names, str) else [str(name) for name in names]
     for name in found:
@@ -239,10 +259,8 @@ def _unknown(what: str, name: str, there: Sequence[str]) -> str:
 
 def _all_names(X: Any, names: Optional[Sequence[str]], there: List[str]) -> List[str]:
     """Names for a message, of a table of which some columns were taken."""
-    found = names if names is not None else getattr(X, "column_names", None)
-    if found is None and _tables.library(X) in ("pandas", "duckdb") or hasattr(X, "get_column"):
-        found = X.columns
-    return [str(name) for name in found] if found is not None else [str(name) for name in X] if isinstance(X, Mapping) else there
+    found = names if names is not None else _tables.names(X)
+    return [str(name) for name in found] if found is not None else there
 
 
 def _once(roles: Dict[str, str], chosen: Optional[List[str]]) -> None:
@@ -263,6 +281,76 @@ def _same_index(index: Any, shown: str, value: Any) -> None:
     else:
         remedy = f"select the same rows of both, for example {shown} = {shown}.loc[X.index]"
     raise ValueError(f"the index of {shown} is not that of X; {remedy}, or pass {shown}.to_numpy() to go by position")
+
+
+class Formula(Regression):
+    """A regression that a formula describes, such as ``"y ~ x1 + C(city)"``; :func:`austerity.fit` samples it at once.
+
+    Parameters
+    ----------
+    formula : str
+        The response, ``~``, and what explains it: terms, interactions, splines, offset, weights and trials, as the page on formulas says.
+    data : table or path
+        Any table with named columns, as for :class:`Regression`; or the path of a file, a folder of files, a pattern such as
+        ``"parts/*.parquet"``, which are read when sampling begins. No other columns are read than those the formula names.
+    family : str
+        ``"logistic"``, ``"linear"``, ``"poisson"``, ``"negative-binomial"``, ``"probit"``, ``"student-nu"``, ``"student:7"``, … Default: logistic for
+        a response of two values, else linear.
+    prior, prior_intercept, priors, success, standardize, missing
+        As for :class:`Regression`; ``priors`` by the names of the coefficients, such as ``"C(city)[Ulm]"``.
+
+    >>> Formula("y ~ x + C(city)", {"x": [0.5, 1.5, 1.0], "city": ["Bonn", "Ulm", "Bonn"], "y": [1.0, 2.0, 0.0], "note": [None, "a", "b"]})
+    <Formula: y ~ x + C(city), 3 rows>
+    """
+
+    def __init__(
+        self,
+        formula: str,
+        data: Any,
+        family: Optional[str] = None,
+        *,
+        prior: Optional[Prior] = None,
+        prior_intercept: Optional[Prior] = None,
+        priors: Optional[Dict[str, Prior]] = None,
+        success: Any = None,
+        standardize: bool = False,
+        missing: str = "refuse",
+    ) -> None:
+        if not isinstance(formula, str):
+            raise TypeError(f"formula is a {type(formula).__name__}; give a text such as 'y ~ x1 + x2'")
+        if family is not None and not isinstance(family, str):
+            raise TypeError(f"family is {family!r}; give a text such as 'logistic'")
+        self._drop = _drops(missing)
+        self._watch = Watch()
+        self._file = None
+        self._columns = []
+        self.rows = None
+        files = _tables.paths(data)
+        if files is not None:
+            if len(files) > 1:
+                raise TypeError("data is a list of files; give one path, or a pattern such as 'parts/*.parquet'")
+            self._file = files[0]
+            there, self.rows = _austerity.schema(files)
+            self.names = _austerity.formula_columns(formula, there)
+        else:
+            there = _tables.names(data)
+            if there is None and (isinstance(data, (list, tuple)) or _tables.library(data) == "numpy"):
+                raise TypeError("data has no column names; give a table, or a dict of columns such as {'y': y, 'x': x}")
+            needed = _austerity.formula_columns(formula, there)
+            self._columns, self.rows = _columns.features(data, None, needed, self._watch, self._drop)
+            self.names = [name for name, _ in self._columns]
+            if there is None:
+                _austerity.formula_columns(formula, self.names)
+            if self.rows == 0:
+                raise ValueError("Found array with 0 sample(s): data has no rows; at least one is needed")
+        self._data = {"file": self._file or "memory", "formula": formula, "family": family}
+        self._data.update(success=success, standardize=bool(standardize), missing=missing if self._drop else None)
+        self._priors = _priors(prior, prior_intercept, priors)
+        self._watch.seal()
+
+    def __repr__(self) -> str:
+        size = f"{self.rows} rows" if self._file is None else os.path.basename(self._file)
+        return f"<Formula: {self._data['formula']}, {size}>"
 
 
 class Logistic(Regression):

@@ -11,7 +11,7 @@ import numpy as np
 from . import _austerity
 
 #: What `sample` says in its own way.
-_OWN = {"json", "out", "resume", "json_progress", "response", "features", "categorical", "weights", "trials", "event", "offset"}
+_OWN = {"json", "out", "resume", "json_progress", "formula", "missing", "response", "features", "categorical", "weights", "trials", "event", "offset"}
 _OWN |= {"success", "reference", "no_intercept", "standardize", "family", "prior", "prior_intercept", "priors"}
 
 #: What other samplers call it, and what it is here.

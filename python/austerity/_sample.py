@@ -13,8 +13,9 @@ from typing import Any, Dict, Optional, Set, Union
 
 from . import _austerity, _options
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError
-from ._models import Regression
+from ._models import Formula, Regression
 from ._own import OwnModel
+from ._priors import Prior
 from ._progress import Bar
 from ._temporary import Temporary
 
@@ -92,6 +93,41 @@ def sample(
     if not blocking:
         return run
     return run._finish(Bar.wanted(progress))
+
+
+def fit(
+    formula: str,
+    data: Any,
+    family: Optional[str] = None,
+    draws: Optional[int] = None,
+    *,
+    prior: Optional[Prior] = None,
+    prior_intercept: Optional[Prior] = None,
+    priors: Optional[Dict[str, Prior]] = None,
+    success: Any = None,
+    standardize: bool = False,
+    missing: str = "refuse",
+    **options: Any,
+) -> Union[Fit, "Run"]:
+    """Fits a regression that a formula describes to a table.
+
+    >>> import numpy as np, austerity as au
+    >>> rng = np.random.default_rng(1)
+    >>> people = {"age": rng.normal(40, 10, size=2000), "city": rng.choice(["Bonn", "Ulm"], size=2000)}
+    >>> people["income"] = 0.1 * people["age"] + (people["city"] == "Ulm") + rng.normal(size=2000)
+    >>> fit = au.fit("income ~ age + C(city)", people, draws=500, progress=False)
+    >>> fit.coefficients
+    ['intercept', 'age', 'C(city)[Ulm]']
+
+    Parameters
+    ----------
+    formula, data, family, prior, prior_intercept, priors, success, standardize, missing
+        As of :class:`austerity.Formula`.
+    draws, **options
+        As of :func:`sample`.
+    """
+    about = dict(prior=prior, prior_intercept=prior_intercept, priors=priors, success=success, standardize=standardize, missing=missing)
+    return sample(Formula(formula, data, family, **about), draws, **options)  # type: ignore[arg-type]
 
 
 class Plan(Dict[str, Any]):

@@ -26,7 +26,7 @@ def with_value(value, row=17, column=1):
         (lambda: au.Logistic(with_value(np.nan), Y), ValueError, "'x2', row 17.*missing.*drop the row"),
         (lambda: au.Logistic(with_value(np.inf), Y), ValueError, "'x2', row 17.*not finite"),
         (lambda: au.Logistic(X.astype(complex), Y), (TypeError, ValueError), "[Cc]omplex"),
-        (lambda: au.Logistic(X.astype("datetime64[s]"), Y), TypeError, "dates"),
+        (lambda: au.Logistic(X.astype("timedelta64"), Y), TypeError, "timedelta64.*numbers first"),
         (lambda: au.Logistic(np.array([[object(), 1.0]] * 200, dtype=object), Y), TypeError, "neither a number nor text"),
         (lambda: au.Logistic(np.ma.masked_equal(np.round(X), 0.0), Y), ValueError, "masked"),
         (lambda: au.Logistic(X, Y, weights=np.ones(3)), ValueError, "weights has 3 values"),

@@ -52,12 +52,12 @@ fn a_kill_while_draws_are_made_again_changes_nothing() {
     let scratch = scratch("healing-killed");
     let fit = "fit data.parquet --response y --seed 4";
     for run in ["whole", "killed"] {
-        scratch.fit(&format!("{fit} --out {run} --draws 30000"));
+        scratch.fit(&format!("{fit} --out {run} --draws 12000"));
         give_up(&scratch, run, "exact");
     }
     let again = |run: &str| format!("{fit} --out {run} --resume");
     scratch.fit(&again("whole"));
-    for wait in [150, 2_500] {
+    for wait in [150, 1_200] {
         scratch.killed_after(&again("killed"), Duration::from_millis(wait));
     }
     scratch.fit(&again("killed"));

@@ -50,7 +50,7 @@ fn killed_logistic_runs_go_on_to_the_same_draws() {
     assert!(scratch.run("generate logistic --rows 20000 --features 3 --out data.parquet").status.success());
     killed_and_resumed(
         &scratch,
-        "fit data.parquet --response y --seed 5 --epsilon 0.05 --batch 500 --growth 1.5 --audit 0.05 --draws 30000 --standardize --thin 2 \
+        "fit data.parquet --response y --seed 5 --epsilon 0.05 --batch 500 --growth 1.5 --audit 0.05 --draws 15000 --standardize --thin 2 \
          --keep x2,intercept",
     );
 }

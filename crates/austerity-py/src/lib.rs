@@ -4,8 +4,11 @@
 //! |---|---|
 //! | `request` | keyword arguments as a request |
 //! | `error` | errors as Python exceptions |
-//! | `table` | arrays as a table in memory |
+//! | `table` | arrays and held columns as a table in memory |
+//! | `held` | columns of other libraries' tables, through Arrow |
+//! | `capsule` | streams of Arrow out of their capsules (unsafe) |
 //! | `fingerprint` | whether an array was written to |
+//! | `formula` | what a formula needs of a table |
 //! | `generate` | data with known coefficients |
 //! | `handle` | a run on a thread of its own: watched, paused, ended |
 //! | `callback` | a user's model as Python functions, called with the interpreter's lock |
@@ -19,11 +22,14 @@
 #![allow(clippy::needless_pass_by_value, reason = "arguments from Python are handed over by value")]
 
 mod callback;
+mod capsule;
 mod derivatives;
 mod error;
 mod fingerprint;
+mod formula;
 mod generate;
 mod handle;
+mod held;
 mod lock;
 mod native;
 mod reading;
@@ -38,6 +44,10 @@ use pyo3::prelude::*;
 fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<handle::Handle>()?;
+    module.add_class::<held::PyHeld>()?;
+    module.add_function(wrap_pyfunction!(held::held, module)?)?;
+    module.add_function(wrap_pyfunction!(formula::formula_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(formula::terms, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_table, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_functions, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_derivatives, module)?)?;

@@ -26,6 +26,11 @@ pub use crate::verdict::Overview;
 pub(crate) use folder::{FORMAT, Folder, RunFile, Saved, Standing};
 pub(crate) use fresh::Fresh;
 
+/// The terms of the model of the run at `run`, with the names of their coefficients.
+pub fn terms(run: &std::path::Path) -> Result<Vec<austerity_io::coding::TermNames>, crate::output::Failure> {
+    Ok(Folder::new(run).read_run()?.plan.recipe.term_names()?)
+}
+
 /// The columns that new rows must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewColumns {

@@ -10,6 +10,8 @@
 //! | delimited text, gzip or not | `csv` |
 //! | Parquet through its column reader, without Arrow | `parquet` |
 //! | NumPy `.npy` | `npy` |
+//! | tables of other libraries through Arrow's C interface | [`arrow`] |
+//! | columns in memory, decoded when they are read | `held` |
 //! | columns in pieces of some thousand rows | `scan` |
 //! | columns computed from those of a table | `derived` |
 //! | text as codes and labels | `levels` |
@@ -19,13 +21,16 @@
 //! for and no others, [`Source::scan`] hands them over in pieces. Text columns become [`Column::Levels`], booleans the numbers 0 and 1, dates days and
 //! times seconds. A missing value in a column that is read is an error, unless [`Source::without_missing`] drops its row: imputation is the user's decision.
 
+pub mod arrow;
 mod columns;
 mod csv;
 pub(crate) mod derived;
+mod held;
 mod kept;
 pub(crate) mod levels;
 pub(crate) mod names;
 mod npy;
+mod number;
 mod parquet;
 mod parts;
 mod recognise;
@@ -37,6 +42,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 
+pub use held::{Held, Plain};
 pub use names::nearest;
 pub use scan::{CHUNK_ROWS, Chunk, Missing, Visit};
 pub use source::{Dropped, OpenOptions, Source, open, open_all, open_with};

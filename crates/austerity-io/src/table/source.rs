@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::columns;
+use super::held::{self, Held, Reader};
 use super::kept::Kept;
 use super::levels::truths;
 use super::parts::Parts;
@@ -78,7 +79,7 @@ enum Kind {
     Csv(Dialect),
     Parquet(Arc<parquet::Footer>),
     Npy(npy::Layout),
-    Memory(Arc<Table>),
+    Memory(Arc<Vec<Held>>),
     Parts(Arc<Parts>),
     Derived(Arc<Derived>),
 }
@@ -236,10 +237,12 @@ impl Source {
             Kind::Npy(layout) => npy::scan(path, layout, names, (chosen, nulls), visit),
             Kind::Parts(parts) => parts.scan(chosen, (as_text, nulls), visit),
             Kind::Derived(derived) => derived.scan(chosen, as_text, visit),
-            Kind::Memory(table) => {
-                let chunks: Vec<Chunk<'_>> = chosen.iter().map(|&j| table.columns[j].chunk()).collect();
-                visit(0, &chunks)?;
-                Ok(table.rows)
+            Kind::Memory(columns) => {
+                let rows = columns.first().map_or(0, Held::len);
+                let chosen: Vec<(&str, &Held)> =
+                    chosen.iter().map(|&j| (names[j].as_str(), &columns[j])).collect();
+                held::scan(path, &chosen, (rows, nulls), visit)?;
+                Ok(rows)
             }
         }
     }
@@ -248,7 +251,8 @@ impl Source {
     pub(crate) fn is_columnar(&self) -> bool {
         match &self.kind {
             Kind::Csv(_) => false,
-            Kind::Parquet(_) | Kind::Memory(_) => true,
+            Kind::Parquet(_) => true,
+            Kind::Memory(columns) => columns.iter().all(|column| matches!(column, Held::Ready(_))),
             Kind::Npy(layout) => npy::is_columnar(layout),
             Kind::Parts(parts) => parts.is_columnar(),
             Kind::Derived(derived) => derived.source.is_columnar(),
@@ -290,7 +294,11 @@ impl Source {
     pub(super) fn column(&self, (j, nulls): (usize, Nulls), spare: Column) -> Result<Column> {
         match &self.kind {
             Kind::Parquet(footer) => parquet::column(&self.path, (footer, &self.schema), (j, nulls), spare),
-            Kind::Memory(table) => Ok(table.columns[j].clone()),
+            Kind::Memory(columns) => {
+                let mut reader = Reader::new(&columns[j], nulls);
+                reader.read((&self.path, &self.schema.names[j]), 0..columns[j].len())?;
+                Ok(reader.column())
+            }
             Kind::Parts(parts) => parts.column((j, nulls), spare),
             Kind::Csv(_) | Kind::Npy(_) | Kind::Derived(_) => {
                 let mut column = None;
@@ -355,18 +363,17 @@ impl Source {
     /// Columns in memory as a source.
     #[must_use]
     pub fn of_table(table: Table) -> Self {
-        let kind = |column: &Column| match column {
-            Column::Numbers(_) => ColumnKind::Number,
-            Column::Levels { .. } => ColumnKind::Text,
-        };
-        let schema = Schema {
-            names: table.names.clone(),
-            kinds: table.columns.iter().map(kind).collect(),
-            rows: Some(table.rows),
-            notes: Vec::new(),
-        };
-        let (path, kind) = (table.file.clone(), Kind::Memory(Arc::new(table)));
-        Self::new(&path, kind, schema, 1)
+        Self::of_held(table.file, table.names.into_iter().zip(table.columns.into_iter().map(Held::Ready)))
+    }
+
+    /// The same, of columns that are decoded when they are read. All have as many rows as the first; messages call the table `file`.
+    #[must_use]
+    pub fn of_held(file: impl AsRef<Path>, columns: impl IntoIterator<Item = (String, Held)>) -> Self {
+        let (names, columns): (Vec<String>, Vec<Held>) = columns.into_iter().unzip();
+        let kinds = columns.iter().map(Held::kind).collect();
+        let rows = columns.first().map_or(0, Held::len);
+        let schema = Schema { names, kinds, rows: Some(rows), notes: Vec::new() };
+        Self::new(file.as_ref(), Kind::Memory(Arc::new(columns)), schema, 1)
     }
 
     /// Says of which columns in memory the labels are in an order that means something: the first level is then the reference,
