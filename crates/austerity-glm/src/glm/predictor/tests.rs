@@ -157,13 +157,8 @@ fn store(given: &Given, kind: ResponseKind, as_factors: bool) -> Store {
     builder.finish().unwrap()
 }
 
-<<<<<<< HEAD
-fn models<F: Family>(family: F, rows: usize, factors: usize) -> [Glm<F>; 2] {
-    let given = given(family.kind(), rows, factors);
-=======
 fn models<F: Family>(family: F, rows: usize, factors: Factors) -> [Glm<F>; 2] {
-    let given = given(F::KIND, rows, factors);
->>>>>>> origin/main
+    let given = given(family.kind(), rows, factors);
     [false, true].map(|as_factors| {
         let store = store(&given, family.kind(), as_factors);
         let priors = vec![Prior::normal(3.0); store.coefficients() + family.extra().len()];
@@ -225,11 +220,7 @@ impl Visitor for Rows {
             let [columns, levels] = models(family, 700, factors).map(|model| model.with_precision(double));
             let d = columns.parameters();
             let (from, to) = (state(&columns, 1, 0.3), state(&columns, 2, 0.3));
-<<<<<<< HEAD
-            let what = |part: &str| format!("{} {factors} {double} {part}", family.name());
-=======
-            let what = |part: &str| format!("{} {factors:?} {double} {part}", F::NAME);
->>>>>>> origin/main
+            let what = |part: &str| format!("{} {factors:?} {double} {part}", family.name());
             let derivatives = |model: &Glm<F>| {
                 let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
                 let value = model.hessian(&from, &mut gradient, &mut hessian).unwrap();
@@ -299,11 +290,7 @@ impl Visitor for Expansions {
                 .chain([(ONE_SLOPE, 2, Some(0)), (MIXED[0], 2, Some(40)), (MIXED[1], 3, Some(10))])
         {
             let [columns, levels] = models(family, 3000, factors);
-<<<<<<< HEAD
-            let what = |part: &str| format!("{} {factors} {order} {apart:?} {part}", family.name());
-=======
-            let what = |part: &str| format!("{} {factors:?} {order} {apart:?} {part}", F::NAME);
->>>>>>> origin/main
+            let what = |part: &str| format!("{} {factors:?} {order} {apart:?} {part}", family.name());
             let (one, other) = (expanded(&columns, order, apart), expanded(&levels, order, apart));
             let d = columns.parameters();
             let sds: Vec<f64> = one.covariance().iter().step_by(d + 1).map(|v| v.sqrt()).collect();
