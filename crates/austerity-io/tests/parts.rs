@@ -41,7 +41,7 @@ fn same(found: &Loaded, wanted: &Loaded) {
 }
 
 fn message(outcome: austerity_io::Result<impl Sized>) -> String {
-    outcome.err().expect("an error").to_string()
+    outcome.err().unwrap().to_string()
 }
 
 #[test]

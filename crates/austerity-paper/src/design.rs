@@ -325,7 +325,7 @@ pub(crate) mod tests {
     fn planted(kind: usize, target: f64, (error, usage): (f64, f64)) -> Tested {
         let mut space = Space::constant(4_000).unwrap();
         space = space.with_first(&[500]);
-        let candidate = space.candidates()[0].clone();
+        let candidate = space.candidates()[0];
         let moves = |mean: f64| (0..100).map(|i| mean * (1.0 + 0.1 * f64::from(i % 3 - 1))).collect();
         let design = worst_case(&space, 4_000, 0.2).unwrap().best.unwrap();
         let design = Design { candidate, ..design };

@@ -51,7 +51,13 @@ pub(crate) fn held(
     };
     // Producers may need the lock on threads of their own.
     let read = py.detach(|| {
-        let pause = &mut || Python::attach(|py| py.check_signals()).map_err(Ended::Raised);
+        let pause = &mut || {
+            let signals = Python::attach(|py| {
+                py.check_signals()?;
+                Ok(())
+            });
+            signals.map_err(Ended::Raised)
+        };
         arrow::read(&mut *batches, wanted.as_deref(), alone, pause)
     });
     let columns = read.map_err(|ended| match ended {

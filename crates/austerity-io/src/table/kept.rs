@@ -36,6 +36,10 @@ impl Kept {
                 Chunk::Levels { codes, .. } => {
                     codes.iter().enumerate().filter(|&(_, &c)| c == MISSING).for_each(|(row, _)| mark(row));
                 }
+                Chunk::Slopes { codes, numbers, .. } => {
+                    let missing = |row: &usize| codes[*row] == MISSING || numbers[*row].is_nan();
+                    (0..codes.len()).filter(missing).for_each(mark);
+                }
             }
         }
         self.bits.resize((self.rows + rows).div_ceil(WORD), 0);
@@ -132,17 +136,23 @@ impl Kept {
 enum Cut {
     Numbers(Vec<f64>),
     Levels { codes: Vec<u32>, truths: bool },
+    Slopes { codes: Vec<u32>, numbers: Vec<f64> },
 }
 
 impl Cut {
     fn of(chunk: &Chunk<'_>, stay: &[usize], texts: &mut Relabel) -> Self {
+        let mut cut = |codes: &[u32], labels: &[String]| {
+            let theirs: Vec<u32> = stay.iter().map(|&row| codes[row]).collect();
+            let mut codes = Vec::with_capacity(theirs.len());
+            texts.apply(&theirs, labels, &mut codes);
+            codes
+        };
+        let numbers = |values: &[f64]| stay.iter().map(|&row| values[row]).collect();
         match *chunk {
-            Chunk::Numbers(values) => Self::Numbers(stay.iter().map(|&row| values[row]).collect()),
-            Chunk::Levels { codes, labels, truths } => {
-                let theirs: Vec<u32> = stay.iter().map(|&row| codes[row]).collect();
-                let mut codes = Vec::with_capacity(theirs.len());
-                texts.apply(&theirs, labels, &mut codes);
-                Self::Levels { codes, truths }
+            Chunk::Numbers(values) => Self::Numbers(numbers(values)),
+            Chunk::Levels { codes, labels, truths } => Self::Levels { codes: cut(codes, labels), truths },
+            Chunk::Slopes { codes, labels, numbers: values } => {
+                Self::Slopes { codes: cut(codes, labels), numbers: numbers(values) }
             }
         }
     }
@@ -151,6 +161,7 @@ impl Cut {
         match self {
             Self::Numbers(values) => Chunk::Numbers(values),
             Self::Levels { codes, truths } => Chunk::Levels { codes, labels, truths: *truths },
+            Self::Slopes { codes, numbers } => Chunk::Slopes { codes, labels, numbers },
         }
     }
 }

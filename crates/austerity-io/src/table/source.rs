@@ -416,7 +416,7 @@ impl Source {
         match &self.kind {
             Kind::Derived(derived) => (0..self.schema.names.len())
                 .any(|place| derived.compute.cells(place).is_some_and(|cells| cells.slopes)),
-            Kind::Csv(_) | Kind::Parquet | Kind::Npy(_) | Kind::Memory(_) => false,
+            Kind::Csv(_) | Kind::Parquet(_) | Kind::Npy(_) | Kind::Memory(_) | Kind::Parts(_) => false,
         }
     }
 

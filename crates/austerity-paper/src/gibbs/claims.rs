@@ -262,7 +262,7 @@ pub(super) fn conditionals(found: &Found) -> Result<Vec<Check>> {
         found.conditionals.iter().map(|one| one.kappa).sum::<f64>() / found.conditionals.len() as f64;
     let shares = found
         .tests()
-        .filter_map(|(epsilon, kind)| Some((epsilon, kind.each_share.as_slice(), kind.share)))
+        .map(|(epsilon, kind)| (epsilon, kind.each_share.as_slice(), kind.share))
         .collect::<Vec<_>>();
     let (as_sd, as_variance) = (largest(plan, plan.sd, 0.01)?, largest(plan, plan.sd.sqrt(), 0.01)?);
     let references =

@@ -63,7 +63,7 @@ pub fn read<E: From<String>>(
     alone: &str,
     pause: &mut dyn FnMut() -> Result<(), E>,
 ) -> Result<Vec<(String, ArrowColumn)>, E> {
-    let field = stream.field().map_err(lost)?;
+    let field = stream.field().map_err(|what| lost(&what))?;
     let single = [Field { name: alone.into(), ..field.clone() }];
     let fields = if field.format == "+s" { &field.children[..] } else { &single[..] };
     let is_wanted = |name: &String| wanted.is_none_or(|wanted| wanted.contains(name));
@@ -71,7 +71,7 @@ pub fn read<E: From<String>>(
     for field in fields {
         columns.push(is_wanted(&field.name).then(|| ArrowColumn::new(field)).transpose()?);
     }
-    while let Some(batch) = stream.next(&field).map_err(lost)? {
+    while let Some(batch) = stream.next(&field).map_err(|what| lost(&what))? {
         // Columns that are not wanted are released here.
         for ((column, array), field) in columns.iter_mut().zip(batch.0).zip(fields) {
             if let Some(column) = column {
@@ -85,7 +85,7 @@ pub fn read<E: From<String>>(
 }
 
 /// The stream's own error.
-fn lost(what: String) -> String {
+fn lost(what: &str) -> String {
     format!("the table could not be read: {what}")
 }
 

@@ -266,7 +266,8 @@ impl Joined {
                 self.decide(part, true)?;
                 self.texts.apply(codes, labels, &mut self.codes);
             }
-            (Origin::File(_), None) => {}
+            // A file has no slopes: only computed columns have.
+            (Origin::File(_), Some(Chunk::Slopes { .. }) | None) => {}
         }
         Ok(())
     }
