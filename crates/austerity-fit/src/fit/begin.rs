@@ -26,7 +26,6 @@ use super::plan::{
     DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Remark, Without, words,
 };
 use super::prior_table::PriorTable;
-use super::prior_table::PriorTable;
 use super::sink::Stored;
 use super::spikes::FindSpikes;
 use super::start::{FindMode, Start, hazards, starts};
@@ -51,19 +50,6 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     request.shape.check()?;
     settings(request)?;
     Ok(())
-}
-
-/// The priors that the request makes of the data.
-pub(super) fn prior_records(asked: &Asked<'_>) -> Result<PriorTable, Failure> {
-    let rows = Rows::load(asked, &Wanted::read(&asked.request.shape)?)?;
-    let (records, store) = (rows.prior_records(), &rows.loaded.store);
-    Ok(PriorTable {
-        family: rows.family,
-        records,
-        means: store.column_means(),
-        intercept: store.description().intercept,
-        priors: rows.priors.priors.clone(),
-    })
 }
 
 /// The priors that the request makes of the data.

@@ -46,7 +46,6 @@ mod own;
 mod pace;
 pub(crate) mod plan;
 pub mod prior_table;
-pub mod prior_table;
 pub(crate) mod progress;
 mod proposal;
 mod reach;

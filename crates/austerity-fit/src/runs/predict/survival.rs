@@ -3,7 +3,7 @@
 //! Cost: the linear predictors once more, and one survival function per row, draw and time.
 
 use austerity_glm::glm::Visitor;
-use austerity_io::design::Piece;
+use austerity_io::coding::Piece;
 
 use super::draws::Draws;
 use super::product::{Product, TILE};
