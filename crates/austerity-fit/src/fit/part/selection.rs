@@ -81,7 +81,8 @@ pub(super) fn go(way: Way<'_>, options: &SelectOptions, host: &mut dyn Host) -> 
         Step::Begin(_) => data::load(&asked, way.asked.table, way.seed(), request.threads)?,
         Step::GoOn { run, .. } => {
             let stored = DataOptions { standardize: !options.raw, ..run.request.data.clone() };
-            let asked = DataOptions { response: asked.response.clone().or(stored.response.clone()), ..asked.clone() };
+            let asked =
+                DataOptions { response: asked.response.clone().or(stored.response.clone()), ..asked.clone() };
             let options = resume::same(&stored, &asked, &["file", "family"])?;
             let options = DataOptions { file: asked.file.clone(), family: asked.family, ..options };
             let loaded = data::load(&options, way.asked.table, way.seed(), request.threads)?;
