@@ -19,6 +19,7 @@ from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, ve
 from ._generate import Generated, generate
 from ._models import *  # noqa: F403
 from ._own import JaxModel, Model, NumbaModel
+from ._parts import gibbs, ica, select
 from ._priors import Exponential, Flat, Gamma, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
 from ._sample import Plan, Run, fit, plan, sample
 from ._theory import analyze, check, design
@@ -49,9 +50,12 @@ __all__ = [
     "design",
     "fit",
     "generate",
+    "gibbs",
+    "ica",
     "open",
     "plan",
     "sample",
+    "select",
     "verify",
 ]
 __all__ += _models.__all__

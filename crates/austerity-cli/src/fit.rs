@@ -1,11 +1,11 @@
 //! `austerity fit` on a terminal: a live line while things are prepared, one line per chain while they run, words or JSON at the end.
 
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
-use austerity_fit::Line;
 use austerity_fit::fit::{self, Display, Host};
 use austerity_fit::output::{Failure, json, say};
 use austerity_fit::request::Common;
 use austerity_fit::runs::{Overview, summary};
+use austerity_fit::{Line, Request};
 use austerity_io::text::printable_lines;
 
 use crate::arguments::FitArguments;
@@ -13,15 +13,28 @@ use crate::interrupt;
 
 /// Runs the fit; tells whether its result may be trusted.
 pub(crate) fn run(common: &Common, arguments: &FitArguments) -> Result<bool, Failure> {
-    let request = arguments.request(common)?;
-    let mut host = Terminal { common, json: arguments.json_progress, line: Line::new("fit"), display: None };
-    if arguments.dry_run {
-        let plan = fit::plan(&request, &mut host)?;
+    let asked = Asked { name: "fit", json_progress: arguments.json_progress, dry_run: arguments.dry_run };
+    asked_for(common, &arguments.request(common)?, &asked)
+}
+
+/// How a command that draws is to go on.
+pub(crate) struct Asked {
+    /// The command.
+    pub(crate) name: &'static str,
+    pub(crate) json_progress: bool,
+    pub(crate) dry_run: bool,
+}
+
+/// Runs what is asked for; tells whether its result may be trusted.
+pub(crate) fn asked_for(common: &Common, request: &Request, asked: &Asked) -> Result<bool, Failure> {
+    let mut host = Terminal { common, json: asked.json_progress, line: Line::new(asked.name), display: None };
+    if asked.dry_run {
+        let plan = fit::plan(request, &mut host)?;
         host.line.clear();
         let told = if common.json { json(&plan) } else { say(plan.words(host.dialect())) };
         return told.map(|()| true);
     }
-    Ok(fit::run(&request, &mut host)?.verdict.trusted())
+    Ok(fit::run(request, &mut host)?.verdict.trusted())
 }
 
 struct Terminal<'a> {

@@ -20,7 +20,9 @@ mod without_paper;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, PartArguments};
+use austerity_fit::output::Failure;
+use austerity_fit::request::Common;
 use austerity_fit::{analyze, check, design, runs};
 use austerity_io::text::printable_lines;
 use clap::Parser as _;
@@ -28,17 +30,44 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let common = &arguments.common();
-    let outcome = match &arguments.command {
-        Command::Fit(options) => match fit::run(common, options) {
-            Ok(true) => Ok(()),
-            Ok(false) => return ExitCode::from(1),
-            Err(failure) => Err(failure),
-        },
-        Command::Verify(options) => match runs::verify::run(common, &options.path) {
-            Ok(true) => Ok(()),
-            Ok(false) => return ExitCode::from(1),
-            Err(failure) => Err(failure),
-        },
+    let outcome = match judged(common, &arguments.command) {
+        Some(Ok(true)) => Ok(()),
+        Some(Ok(false)) => return ExitCode::from(1),
+        Some(Err(failure)) => Err(failure),
+        None => told(common, &arguments.command),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("austerity: {}", printable_lines(&failure.to_string()));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs a command whose result may be bad news; tells whether it is good.
+fn judged(common: &Common, command: &Command) -> Option<Result<bool, Failure>> {
+    let part = |name, request, options: &PartArguments| {
+        let PartArguments { json_progress, dry_run, .. } = *options;
+        fit::asked_for(common, &request, &fit::Asked { name, json_progress, dry_run })
+    };
+    Some(match command {
+        Command::Fit(options) => fit::run(common, options),
+        Command::Select(options) => part("select", options.request(common), &options.common),
+        Command::Ica(options) => part("ica", options.request(common), &options.common),
+        Command::Gibbs(options) => part("gibbs", options.request(common), &options.common),
+        Command::Verify(options) => runs::verify::run(common, &options.path),
+        _ => return None,
+    })
+}
+
+/// Runs any other command.
+fn told(common: &Common, command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Fit(_) | Command::Select(_) | Command::Ica(_) | Command::Gibbs(_) | Command::Verify(_) => {
+            Ok(())
+        }
         Command::Predict(options) => runs::predict::run(common, &options.options(), &interrupt::control()),
         Command::Merge(options) => runs::merge::run(common, &options.runs, &options.out),
         Command::Summary(options) => runs::summary::run(common, &options.run, options.terms),
@@ -64,13 +93,5 @@ fn main() -> ExitCode {
         #[cfg(not(feature = "paper"))]
         Command::Data(words) => without_paper::run("data", words),
         Command::Generate(options) => generate::run(common, options),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("austerity: {}", printable_lines(&failure.to_string()));
-            ExitCode::from(2)
-        }
     }
 }

@@ -83,7 +83,7 @@ fn find(
     let DefaultPriors { coefficients: priors, sigma } = data.default_priors_with(family.tails());
     let findings = match family {
         Family::Glm(family) => family.visit(Look { data, priors, sigma, common, options }),
-        Family::Own => return Err(crate::model::own()),
+        Family::Own | Family::Components | Family::Field => return Err(crate::model::own()),
         Family::Linear => {
             let model = Linear::from_store(data, priors, Noise::Unknown { prior: sigma })?.by_rows()?;
             look(&model, data.coefficients() + 1, (common, options), |_, _, _| Ok(None))

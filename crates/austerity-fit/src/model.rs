@@ -20,11 +20,17 @@ pub(crate) enum Family {
     Linear,
     /// A user's own functions.
     Own,
+    /// Independent components.
+    Components,
+    /// A discrete factor graph.
+    Field,
 }
 
 /// Names of the families that are not in the list.
 const LINEAR: &str = "linear";
 const OWN: &str = "own";
+const COMPONENTS: &str = "components";
+const FIELD: &str = "field";
 
 impl Family {
     /// The likelihood that was asked for, or the usual one of a kind of response.
@@ -42,6 +48,8 @@ impl Family {
             Self::Glm(family) => family.to_string(),
             Self::Linear => LINEAR.into(),
             Self::Own => OWN.into(),
+            Self::Components => COMPONENTS.into(),
+            Self::Field => FIELD.into(),
         }
     }
 
@@ -49,6 +57,8 @@ impl Family {
         match name {
             LINEAR => Some(Self::Linear),
             OWN => Some(Self::Own),
+            COMPONENTS => Some(Self::Components),
+            FIELD => Some(Self::Field),
             _ => name.parse().ok().map(Self::Glm),
         }
     }
@@ -58,7 +68,7 @@ impl Family {
         match self {
             Self::Glm(family) => family.facts().extra,
             Self::Linear => &[Extra::SIGMA],
-            Self::Own => &[],
+            Self::Own | Self::Components | Self::Field => &[],
         }
     }
 
@@ -86,7 +96,7 @@ impl Family {
     pub(crate) fn kind(self) -> ResponseKind {
         match self {
             Self::Glm(family) => family.facts().kind,
-            Self::Linear | Self::Own => ResponseKind::Real,
+            Self::Linear | Self::Own | Self::Components | Self::Field => ResponseKind::Real,
         }
     }
 
@@ -94,7 +104,7 @@ impl Family {
     pub(crate) fn tails(self) -> NoiseTails {
         match self {
             Self::Glm(family) => family.facts().tails,
-            Self::Linear | Self::Own => NoiseTails::Normal,
+            Self::Linear | Self::Own | Self::Components | Self::Field => NoiseTails::Normal,
         }
     }
 
@@ -103,6 +113,11 @@ impl Family {
     /// Logit and log links are canonical (Wedderburn 1976), and log Φ is concave. With an unknown σ it is concave in (β/σ, 1/σ), where the priors are not.
     pub(crate) fn is_log_concave(self) -> bool {
         matches!(self, Self::Glm(family) if family.facts().log_concave)
+    }
+
+    /// Whether rows have a response that features explain.
+    pub(crate) fn is_regression(self) -> bool {
+        matches!(self, Self::Glm(_) | Self::Linear)
     }
 
     /// Whether certified decisions exist.
@@ -115,7 +130,7 @@ impl Family {
         match self {
             Self::Glm(family) => Some(family.facts().effect),
             Self::Linear => Some("Change of the mean response"),
-            Self::Own => None,
+            Self::Own | Self::Components | Self::Field => None,
         }
     }
 
@@ -125,6 +140,8 @@ impl Family {
             Self::Glm(family) => family.words(),
             Self::Linear => "linear regression with normal noise".into(),
             Self::Own => "a posterior of the user's own".into(),
+            Self::Components => "independent components with logistic sources".into(),
+            Self::Field => "a discrete factor graph".into(),
         }
     }
 }
@@ -189,7 +206,7 @@ impl Posterior<'_> {
                 let model = Linear::from_store(&store, coefficients, Noise::Unknown { prior })?;
                 if by_rows { task.run(&model.by_rows()?) } else { task.run(&model) }
             }
-            Family::Own => Err(own()),
+            Family::Own | Family::Components | Family::Field => Err(own()),
         }
     }
 }

@@ -183,6 +183,11 @@ fn set(request: &mut Request, given: &Given<'_, '_>) -> PyResult<bool> {
         request.data.file = given.path()?;
         return Ok(true);
     }
+    if given.name == "part" {
+        let part = serde_json::from_str(&given.text()?);
+        request.part = Some(part.map_err(|error| given.wrong(error))?);
+        return Ok(true);
+    }
     let Some(keyword) = Keyword::named(given.name) else { return Ok(false) };
     Ok(about_run(request, keyword, given)?
         || about_data(request, keyword, given)?

@@ -65,6 +65,7 @@ impl FitArguments {
             data: self.data.options(),
             length: self.length.options(),
             shape: self.shape.options()?,
+            part: None,
         })
     }
 }
@@ -336,7 +337,7 @@ impl ShapeArguments {
 
 /// How long: a resumed run may change it.
 #[derive(Args, Clone, Debug)]
-struct LengthArguments {
+pub(super) struct LengthArguments {
     /// Draws per chain, in total over all resumptions. [default: from 2000 to 200000, planned by the pilot run for about 600 effective
     /// draws per chain; unlimited if another limit is given]
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Length")]
@@ -358,7 +359,7 @@ struct LengthArguments {
 }
 
 impl LengthArguments {
-    fn options(&self) -> LengthOptions {
+    pub(super) fn options(&self) -> LengthOptions {
         let Self { draws, budget, evaluations, target_ess, max_disk } = *self;
         LengthOptions { draws, budget, evaluations, target_ess, max_disk }
     }

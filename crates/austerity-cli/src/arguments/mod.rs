@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 #[cfg(feature = "paper")]
 mod data;
 mod fit;
+mod parts;
 #[cfg(feature = "paper")]
 mod reproduce;
 mod runs;
@@ -24,6 +25,7 @@ use crate::without_paper::Words;
 pub(crate) use data::{DataCommand, FetchOptions};
 pub(crate) use fit::FitArguments;
 use fit::PriorsArguments;
+pub(crate) use parts::{GibbsArguments, IcaArguments, PartArguments, SelectArguments};
 #[cfg(feature = "paper")]
 pub(crate) use reproduce::ReproduceOptions;
 pub(crate) use runs::{ConvertArguments, ExportArguments, ExportFormat};
@@ -106,6 +108,15 @@ pub(crate) enum Command {
     /// Fit a model to a table: posterior draws on disk, a summary, and whether to trust it.
     #[command(after_help = fit::EXAMPLES)]
     Fit(Box<FitArguments>),
+    /// Find which features of a logistic regression matter: inclusion probabilities, models, model-averaged draws.
+    #[command(after_help = parts::SELECT_EXAMPLES)]
+    Select(Box<SelectArguments>),
+    /// Unmix the columns of a table into independent sources.
+    #[command(after_help = parts::ICA_EXAMPLES)]
+    Ica(Box<IcaArguments>),
+    /// Compute the marginals of a discrete factor graph by Gibbs sampling.
+    #[command(after_help = parts::GIBBS_EXAMPLES)]
+    Gibbs(Box<GibbsArguments>),
     /// Summarise a run: posterior table, diagnostics, and whether to trust it.
     #[command(
         after_help = "Examples:\n  austerity summary run\n  austerity summary run --terms\n  austerity summary run --json"

@@ -16,6 +16,7 @@ use austerity_io::coding::Recipe;
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::budget::{Budget, Sitting};
+use super::chains::OfModel;
 use super::choose::Chosen;
 use super::decide::{Decided, Wanted};
 use super::engine::{Engine as _, OnRows, Work};
@@ -37,7 +38,7 @@ use crate::model::{Family, Posterior, Regression, Sampled, Task};
 use crate::output::Failure;
 use crate::refusal::Refusal;
 use crate::request::{ProposalChoice, Request};
-use crate::runs::{FORMAT, RunFile, Saved, about};
+use crate::runs::{FORMAT, Folder, Fresh, RunFile, Saved, about};
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
 const EFFECTIVE: f64 = 600.0;
@@ -262,6 +263,7 @@ impl Planner<'_> {
             crossing,
             budget,
             storage: None,
+            part: None,
             proposal: candidates.proposing,
             expected: None,
             settings,
@@ -297,7 +299,7 @@ impl Planner<'_> {
 
     /// Whether chains are timed before they run: where decisions read all rows, where draws are made again, and where only the plan was asked for.
     fn is_timed(&self, plan: &Plan) -> bool {
-        let exact = !matches!(plan.model.family, Family::Linear | Family::Own)
+        let exact = matches!(plan.model.family, Family::Glm(_))
             && matches!(plan.settings.rule, RuleSettings::Exact { .. })
             // Paths on all rows were timed by their pilot.
             && plan.wide.is_none();
@@ -357,7 +359,7 @@ impl Work for Finish<'_> {
         };
         let session = planner.write(plan, layout, checkpoint, pairs.as_ref())?;
         let sampler = sampler.limited(session.stretch.limits);
-        session.sample(model, sampler).map(|overview| Done::Ran(Box::new(overview)))
+        session.sample(&OfModel::<M, P>::new(model), sampler).map(|overview| Done::Ran(Box::new(overview)))
     }
 }
 
@@ -366,18 +368,54 @@ impl Planner<'_> {
     fn write(
         &mut self,
         plan: Plan,
-        mut layout: Layout,
+        layout: Layout,
         checkpoint: Checkpoint<Vec<f64>, StoredProposal>,
         pairs: Option<&Pairs>,
     ) -> Result<Session<'_>, Failure> {
-        let again = !self.history.is_empty();
+        let Goal::Run { folder, fresh } = &mut self.goal else { return Err(Failure::Interrupted) };
+        Opening {
+            request: self.request,
+            folder,
+            fresh,
+            host: self.host,
+            history: &self.history,
+            budget: self.budget,
+            closing: self.closing,
+            begun: self.begun,
+        }
+        .write(plan, layout, checkpoint, pairs)
+    }
+}
+
+/// A folder that is about to become that of a run.
+pub(super) struct Opening<'a, 'f> {
+    pub(super) request: &'a Request,
+    pub(super) folder: &'f Folder,
+    pub(super) fresh: &'a mut Fresh<'f>,
+    pub(super) host: &'a mut dyn Host,
+    pub(super) history: &'a History,
+    pub(super) budget: Option<Budget>,
+    pub(super) closing: Option<Closing>,
+    pub(super) begun: Instant,
+}
+
+impl<'a, 'f: 'a> Opening<'a, 'f> {
+    /// Tells the plan and writes the folder.
+    pub(super) fn write(
+        self,
+        plan: Plan,
+        mut layout: Layout,
+        checkpoint: Checkpoint<Vec<f64>, StoredProposal>,
+        pairs: Option<&Pairs>,
+    ) -> Result<Session<'a>, Failure> {
+        let Self { request, folder, fresh, host, history, budget, closing, begun } = self;
+        let again = !history.is_empty();
         if let (true, Some(takes)) = (again, words::takes(&plan)) {
-            self.host.warn(&format!(
+            host.warn(&format!(
                 "Making all draws again takes {takes}. Ctrl-C keeps what was drawn by then; --resume continues."
             ));
         }
-        unless_closed(self.host.plan(&words::of(&plan, self.host.dialect())))?;
-        let Goal::Run { folder, fresh } = &mut self.goal else { return Err(Failure::Interrupted) };
+        unless_closed(host.plan(&words::of(&plan, host.dialect())))?;
         let created = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         layout.created_at.clone_from(&created);
         let mut run = RunFile {
@@ -385,19 +423,19 @@ impl Planner<'_> {
             format: FORMAT,
             created,
             merged: Vec::new(),
-            healed: self.history.records(),
+            healed: history.records(),
             pairs: pairs.map(|pairs| write_pairs(&folder.file("pairs.csv"), pairs)).transpose()?,
-            request: self.request.clone(),
+            request: request.clone(),
             plan,
         };
-        let preparation = self.begun.elapsed().as_secs_f64();
+        let preparation = begun.elapsed().as_secs_f64();
         let saved = Saved { checkpoint, seconds: 0.0, preparation, ended: None, failed: false };
         let files = Instant::now();
         let writer = DrawsWriter::create(folder.draws(), &layout)?;
         austerity_io::run::checkpoint::write(folder.checkpoint(), &saved)?;
         folder.write_run(&run)?;
         fresh.keep();
-        let (mut closing, mut budget) = (self.closing, self.budget);
+        let (mut closing, mut budget) = (closing, budget);
         if let (Some(priced), Some(all)) = (closing, run.plan.settings.limits.seconds) {
             // The last files will take what the first ones took.
             let priced = priced.with_files(files.elapsed().as_secs_f64(), all);
@@ -406,9 +444,9 @@ impl Planner<'_> {
                 plan.reserving(budget);
             }
         }
-        let keeping = Keeping::new(self.request, &run.plan, self.begun).until(&run.plan, closing);
+        let keeping = Keeping::new(request, &run.plan, begun).until(&run.plan, closing);
         let stretch = keeping.leg(&run.plan, 0, budget.as_ref());
-        Ok(Session { resumed: false, folder, run, host: self.host, budget, keeping, stretch, writer, saved })
+        Ok(Session { resumed: false, folder, run, host, budget, keeping, stretch, writer, saved })
     }
 }
 

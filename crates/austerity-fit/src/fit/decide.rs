@@ -56,6 +56,33 @@ pub(crate) struct Wanted {
     care: Care,
 }
 
+impl Decided {
+    /// Of a posterior that is no regression's on all features: exact decisions unless a test was asked for, which is then the one of the options. `logistic` is the law of
+    /// conditionals.
+    pub(crate) fn of_part(options: &ShapeOptions, logistic: bool) -> Result<Self, Failure> {
+        let wanted = Wanted::read(options)?;
+        let law = if logistic { Law::Logistic } else { Law::Metropolis };
+        let test = match (wanted.test, wanted.rule) {
+            (_, RuleChoice::Certified) => {
+                let allowed = "exact or sequential: bounds are known of regressions only";
+                return Err(Refusal::range(Keyword::Rule, "certified", allowed).into());
+            }
+            (Some(test), _) => test,
+            (None, RuleChoice::Sequential) => Wanted::test(options, false, wanted.block_rows)?,
+            (None, _) => {
+                let reason = if options.rule == Some(RuleChoice::Exact) { Why::Asked } else { Why::Usual };
+                let rule = RuleSettings::Exact { law };
+                return Ok(Self { rule, audit: 0.0, prediction: None, reason });
+            }
+        };
+        let reason = Why::Test { origin: Origin::Asked, threshold: Threshold::AsGiven };
+        // Conditionals are not audited.
+        let audit = if logistic { 0.0 } else { wanted.audit.unwrap_or_else(|| audit::rate(1.0)) };
+        let rule = RuleSettings::Sequential(SequentialSettings { law, ..test });
+        Ok(Self { rule, audit, prediction: None, reason })
+    }
+}
+
 impl Wanted {
     /// Reads the options.
     pub(crate) fn read(options: &ShapeOptions) -> Result<Self, Failure> {

@@ -7,19 +7,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use austerity::run::{
-    Checkpoint, Control, Ended, MetropolisSampler, Observer, Progress, Run, Sampler, Settings,
-};
+use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sampler, Settings};
 use austerity_io::run::DrawsWriter;
 use austerity_io::store;
 
 use super::budget::{self, Budget, Now};
+use super::chains::{Chains, Learnt};
 use super::options::{kept, layout};
 use super::plan::Plan;
-use super::sink::{FolderSink, Stored};
+use super::sink::{FolderSink, Kept as _};
 use super::storage::{Closing, Storage};
 use super::{Host, healing, unless_closed};
-use crate::model::Sampled;
 use crate::output::Failure;
 use crate::request::Request;
 use crate::runs::{Folder, Overview, RunFile, Saved, page};
@@ -106,15 +104,15 @@ pub(super) struct Session<'a> {
 
 impl Session<'_> {
     /// Samples, stores, summarises.
-    pub(super) fn sample<'m, M: Sampled, P: Stored>(
+    pub(super) fn sample<'m, C: Chains<'m>>(
         self,
-        model: &'m M,
-        sampler: MetropolisSampler<'m, M, P>,
+        chains: &C,
+        sampler: Sampler<'m, C::Target, C::Kernel>,
     ) -> Result<Overview, Failure> {
         let Self { resumed, folder, mut run, host, budget, keeping, stretch, writer, saved } = self;
         let recipe = run.plan.model.standardize.then(|| run.plan.recipe.clone());
         let coefficients = run.plan.recipe.coefficient_names().len();
-        let sampler = as_stored(sampler, &run, &saved.checkpoint.names)?;
+        let sampler = as_stored::<C>(sampler, &run, &saved.checkpoint.names)?;
         let mut sink = FolderSink::new(folder, writer, (recipe.as_ref(), coefficients), saved);
         if resumed {
             sink.save()?;
@@ -123,7 +121,7 @@ impl Session<'_> {
         host.begin(&run.plan.settings);
         let before = Now::of(sink.checkpoint(), budget.as_ref());
         let legs = Legs {
-            model,
+            chains,
             folder,
             run: &mut run,
             budget,
@@ -138,7 +136,7 @@ impl Session<'_> {
         let control = host.control();
         let Run { checkpoint, ended, seconds, .. } = legs.run(sampler, &control, host)?;
         host.end();
-        sink.finish(checkpoint.map(|proposal| Ok(proposal.stored()))?, &ended, seconds)?;
+        sink.finish(checkpoint.map(|learnt| Ok(learnt.kept()))?, &ended, seconds)?;
         unchanged(&run.plan.data.file, started)?;
         conclude(folder, &ended, &keeping, host)
     }
@@ -180,8 +178,8 @@ fn conclude(
 }
 
 /// The chains of a session, leg by leg.
-struct Legs<'a, 'm, 'f, M> {
-    model: &'m M,
+struct Legs<'a, 'f, C> {
+    chains: &'a C,
     folder: &'a Folder,
     run: &'a mut RunFile,
     budget: Option<Budget>,
@@ -210,14 +208,17 @@ enum Next {
     Stretch,
 }
 
-impl<'m, M: Sampled> Legs<'_, 'm, '_, M> {
+impl<C> Legs<'_, '_, C> {
     /// Runs the chains to the end of the session.
-    fn run<P: Stored>(
+    fn run<'m>(
         mut self,
-        mut sampler: MetropolisSampler<'m, M, P>,
+        mut sampler: Sampler<'m, C::Target, C::Kernel>,
         control: &Control,
         observer: &mut dyn Host,
-    ) -> Result<Run<Vec<f64>, P>, Failure> {
+    ) -> Result<Run<Vec<f64>, Learnt<'m, C>>, Failure>
+    where
+        C: Chains<'m>,
+    {
         loop {
             let left = self.budget.as_ref().and_then(Budget::seconds_left);
             let mut watch = Watch {
@@ -245,11 +246,11 @@ impl<'m, M: Sampled> Legs<'_, 'm, '_, M> {
                     return Ok(Run { checkpoint, ..outcome });
                 }
                 Next::Leg => self.going_on(checkpoint)?,
-                Next::Level => Sampler::resume(self.model, &self.settings, checkpoint)?,
+                Next::Level => self.chains.resume(&self.settings, checkpoint)?,
                 Next::Stretch => {
                     let Settings { rule, audit, .. } = &self.settings;
                     let checkpoint = checkpoint.under(rule, *audit);
-                    Sampler::resume(self.model, &self.settings, checkpoint)?
+                    self.chains.resume(&self.settings, checkpoint)?
                 }
             };
         }
@@ -324,26 +325,29 @@ impl<'m, M: Sampled> Legs<'_, 'm, '_, M> {
     }
 
     /// Chains that go on from `checkpoint`, with the stored draws to look back on where a target ESS asks for them.
-    fn going_on<P: Stored>(
+    fn going_on<'m>(
         &self,
-        checkpoint: Checkpoint<Vec<f64>, P>,
-    ) -> Result<MetropolisSampler<'m, M, P>, Failure> {
-        let sampler = Sampler::resume(self.model, &self.settings, checkpoint)?;
+        checkpoint: Checkpoint<Vec<f64>, Learnt<'m, C>>,
+    ) -> Result<Sampler<'m, C::Target, C::Kernel>, Failure>
+    where
+        C: Chains<'m>,
+    {
+        let sampler = self.chains.resume(&self.settings, checkpoint)?;
         if self.run.plan.settings.limits.target_ess.is_none() {
             return Ok(sampler);
         }
         let earlier = self.folder.reader()?.trace_until(&self.sink.stored())?;
-        Ok(as_stored(sampler, self.run, &self.sink.checkpoint().names)?.with_earlier(earlier))
+        Ok(as_stored::<C>(sampler, self.run, &self.sink.checkpoint().names)?.with_earlier(earlier))
     }
 }
 
 /// Lets a target ESS look at the draws as they are stored, on the original scale and without parameters that are not kept: a resumed
 /// run has nothing else to look back on.
-fn as_stored<'m, M: Sampled, P: Stored>(
-    sampler: MetropolisSampler<'m, M, P>,
+fn as_stored<'m, C: Chains<'m>>(
+    sampler: Sampler<'m, C::Target, C::Kernel>,
     run: &RunFile,
     names: &[String],
-) -> Result<MetropolisSampler<'m, M, P>, Failure> {
+) -> Result<Sampler<'m, C::Target, C::Kernel>, Failure> {
     let plan = &run.plan;
     if plan.settings.limits.target_ess.is_none() {
         return Ok(sampler);

@@ -152,7 +152,7 @@ pub(super) fn next_review(draws: u64, all: u64) -> u64 {
 /// Whether the run may change its setting: nothing was said about the decision, and it is a regression's.
 pub(super) fn is_open(request: &Request, plan: &Plan) -> bool {
     let wanted = Wanted::read(&request.shape).is_ok_and(|wanted| wanted.is_open());
-    let family = !matches!(plan.model.family, Family::Own | Family::Linear);
+    let family = matches!(plan.model.family, Family::Glm(_)) && plan.part.is_none();
     // A surrogate that was asked for stays.
     let surrogate = request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto;
     let tested = matches!(plan.settings.rule, RuleSettings::Sequential(_));

@@ -3,9 +3,11 @@
 //! | file | what it decides or does |
 //! |---|---|
 //! | `begin`, `resume` | a new run, or going on with one |
+//! | `part` | posteriors of `select`, `ica` and `gibbs` |
 //! | `plan` | what will be done and why, as a value; the plan in words |
 //! | `choose` | engine, proposal and rule of a new run |
 //! | `engine` | what chains run on: rows, residuals of a surrogate, paths |
+//! | `chains` | the kernel of the chains: how they go on from a checkpoint |
 //! | `execute` | chains of a plan: draws, audits, verdict |
 //! | `options` | what options mean |
 //! | `prior_table` | the priors before a fit, and draws from them |
@@ -32,6 +34,7 @@
 
 mod begin;
 pub(crate) mod budget;
+mod chains;
 mod choose;
 pub(crate) mod crossing;
 pub(crate) mod decide;
@@ -44,6 +47,7 @@ mod numeric;
 mod options;
 mod own;
 mod pace;
+pub(crate) mod part;
 pub(crate) mod plan;
 pub mod prior_table;
 pub(crate) mod progress;
@@ -95,12 +99,18 @@ pub fn plan_on(table: &Source, request: &Request, host: &mut dyn Host) -> Result
 }
 
 fn planned(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Plan, Failure> {
+    if let Some(part) = &asked.request.part {
+        return part::plan(asked, part, host);
+    }
     begin::check(asked.request)?;
     begin::run(asked, Goal::Plan, History::default(), host)?.planned()
 }
 
 fn fit(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Overview, Failure> {
     let request = asked.request;
+    if let Some(part) = &request.part {
+        return part::run(asked, part, host);
+    }
     in_folder(request, |folder| {
         let begun = Instant::now();
         let pending =

@@ -18,7 +18,9 @@ const MOST_CHAINS: u32 = 4096;
 
 /// The layout of the draws of a run.
 pub(super) fn layout(plan: &Plan, names: Vec<String>, keep: Option<Vec<usize>>) -> Layout {
-    let mut layout = Layout::new(names, plan.recipe.coefficient_names().len(), &plan.settings);
+    // Other posteriors have many parameters alike: one array holds them.
+    let coefficients = if plan.part.is_some() { names.len() } else { plan.recipe.coefficient_names().len() };
+    let mut layout = Layout::new(names, coefficients, &plan.settings);
     layout.keep = keep;
     // A plan may audit later on.
     if plan.settings.audit > 0.0 || plan.budget.is_some() {

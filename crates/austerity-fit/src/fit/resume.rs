@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use austerity::run::{Limits, Sampler, UNBOUNDED};
+use austerity::run::{Limits, Target as _, UNBOUNDED};
 use austerity_glm::proposal::StoredProposal;
 use austerity_glm::{Glm, Prior, Priors};
 use austerity_io::run::{DrawsWriter, Layout, RunLock, checkpoint};
@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::budget::{Budget, Sitting, follow};
+use super::chains::{Chains, Learnt, OfModel};
 use super::decide::Wanted;
 use super::engine::{Engine as _, GlmEngine, OnRows, Work};
 use super::execute::{Keeping, Session};
@@ -39,6 +40,13 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
             "{} was merged from other runs and cannot go on: resume those ({}) and merge them again into a new folder",
             folder.path().display(),
             parts.join(", ")
+        )));
+    }
+    if let Some(part) = &run.plan.part {
+        return Err(Failure::Usage(format!(
+            "{} holds a run of `austerity {}`: go on with it by that command",
+            folder.path().display(),
+            part.command()
         )));
     }
     let lock = RunLock::acquire(folder.path())?;
@@ -69,24 +77,34 @@ pub(super) fn own<'a>(
     rows: usize,
     host: &'a mut dyn Host,
 ) -> Result<Resume<'a>, Failure> {
-    let begun = Instant::now();
-    let options = asked.request;
-    let mut run = folder.read_run()?;
-    let lock = RunLock::acquire(folder.path())?;
-    if run.plan.model.family != Family::Own {
-        return Err(differs(
-            About::Thing("the model".into()),
-            &run.plan.model.family.words(),
-            &Family::Own.words(),
-        ));
+    let run = opened(folder, Family::Own, rows)?;
+    begun(asked, folder, run, host)
+}
+
+/// The run in `folder`, which must be of this family and of so many rows.
+pub(super) fn opened(folder: &Folder, family: Family, rows: usize) -> Result<RunFile, Failure> {
+    let run = folder.read_run()?;
+    if run.plan.model.family != family {
+        let (stored, now) = (run.plan.model.family.words(), family.words());
+        return Err(differs(About::Thing("the model".into()), &stored, &now));
     }
     if run.plan.data.rows != rows {
-        return Err(differs(
-            About::Thing("the number of rows".into()),
-            &run.plan.data.rows.to_string(),
-            &rows.to_string(),
-        ));
+        let (stored, now) = (run.plan.data.rows.to_string(), rows.to_string());
+        return Err(differs(About::Thing("the number of rows".into()), &stored, &now));
     }
+    Ok(run)
+}
+
+/// A run that goes on with what was asked for now.
+pub(super) fn begun<'a>(
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    mut run: RunFile,
+    host: &'a mut dyn Host,
+) -> Result<Resume<'a>, Failure> {
+    let begun = Instant::now();
+    let options = asked.request;
+    let lock = RunLock::acquire(folder.path())?;
     same_seed(&run, options)?;
     same(&run.shape(), &options.shape, &[])?;
     length(&mut run, options)?;
@@ -221,13 +239,24 @@ impl Work for Resume<'_> {
     type Output = Overview;
 
     fn on<M: Sampled, P: Stored>(
-        mut self,
+        self,
         model: &M,
         restored: impl FnMut(StoredProposal) -> austerity::Result<P>,
     ) -> Result<Overview, Failure> {
+        self.with(&OfModel::<M, P>::new(model), restored)
+    }
+}
+
+impl Resume<'_> {
+    /// Goes on with `chains`; `restored` makes what their kernel had learnt of what a checkpoint keeps.
+    pub(super) fn with<'m, C: Chains<'m>>(
+        mut self,
+        chains: &C,
+        restored: impl FnMut(StoredProposal) -> austerity::Result<Learnt<'m, C>>,
+    ) -> Result<Overview, Failure> {
         let length = &self.asked.request.length;
         self.host.note("looking for the newest checkpoint whose draws are on disk");
-        let Found { layout, mut writer, mut saved, refused } = self.found(model.names())?;
+        let Found { layout, mut writer, mut saved, refused } = self.found(chains.target().names())?;
         let (storage, closing) = self.storage(&layout)?;
         self.run.plan.storage = Some(storage);
         let drawn = saved.drawn();
@@ -243,7 +272,7 @@ impl Work for Resume<'_> {
         let keeping = Keeping::new(&run.request, plan, *begun).until(plan, closing);
         let stretch = keeping.leg(plan, shortest, budget.as_ref());
         let checkpoint = saved.checkpoint.clone().under(&plan.settings.rule, plan.settings.audit);
-        let mut sampler = Sampler::resume(model, &stretch, checkpoint.map(restored)?)?;
+        let mut sampler = chains.resume(&stretch, checkpoint.map(restored)?)?;
         if plan.settings.limits.target_ess.is_some() {
             let stored: Vec<u64> = (0..drawn.len()).map(|chain| writer.drawn(chain)).collect();
             sampler = sampler.with_earlier(folder.reader()?.trace_until(&stored)?);
@@ -264,7 +293,7 @@ impl Work for Resume<'_> {
         (saved.ended, saved.failed) = (None, false);
         folder.write_run(&run)?;
         let session = Session { resumed: true, folder, run, host, budget, keeping, stretch, writer, saved };
-        session.sample(model, sampler)
+        session.sample(chains, sampler)
     }
 }
 
@@ -350,7 +379,7 @@ fn differs(what: About, stored: &str, now: &str) -> Failure {
 }
 
 /// What was typed now on top of what was typed at the start: equal where both say something. Options named in `free` may differ.
-fn same<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Result<T, Failure> {
+pub(super) fn same<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Result<T, Failure> {
     let broken = |error: serde_json::Error| Failure::Usage(format!("run.toml cannot be used: {error}"));
     let mut merged = serde_json::to_value(old).map_err(broken)?;
     let new = serde_json::to_value(new).map_err(broken)?;
@@ -382,7 +411,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Refuses other data, naming what differs.
-fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failure> {
+pub(super) fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failure> {
     let differ = |what: &str, stored: String, now: String| {
         let old = &run.plan.data.file;
         let begun = if old == file { String::new() } else { format!(", which began with {}", old.display()) };

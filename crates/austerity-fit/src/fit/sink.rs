@@ -21,6 +21,27 @@ use crate::runs::{Folder, RunFile, Saved};
 /// How often draws are made durable.
 const INTERVAL: Duration = Duration::from_secs(2);
 
+/// What a kernel has learnt, as a checkpoint file can keep it.
+pub(super) trait Kept: Clone + Send {
+    fn kept(self) -> StoredProposal;
+}
+
+impl<P: Stored> Kept for P {
+    fn kept(self) -> StoredProposal {
+        self.stored()
+    }
+}
+
+/// Of a kernel that learns nothing: its plan says all there is to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned;
+
+impl Kept for Planned {
+    fn kept(self) -> StoredProposal {
+        StoredProposal::Planned
+    }
+}
+
 /// A proposal that a checkpoint file can keep.
 pub(super) trait Stored: austerity::proposal::Proposal<Vec<f64>> + Clone + Send {
     fn stored(self) -> StoredProposal;
@@ -162,7 +183,7 @@ impl<'a> FolderSink<'a> {
         checkpoint::write(self.folder.checkpoint(), &self.saved)
     }
 
-    fn store<P: Stored>(&mut self, mut part: Part<Vec<f64>, P>) -> austerity_io::Result<()> {
+    fn store<P: Kept>(&mut self, mut part: Part<Vec<f64>, P>) -> austerity_io::Result<()> {
         if let Some(recipe) = self.recipe {
             for draw in part.draws.values.chunks_exact_mut(self.width.max(1)) {
                 recipe.to_original(&mut draw[..self.coefficients]);
@@ -170,12 +191,12 @@ impl<'a> FolderSink<'a> {
         }
         self.writer.append(part.chain, &part.draws.values, &part.draws.decisions)?;
         let (proposal, rest) = part.checkpoint.split();
-        self.saved.checkpoint.chains[part.chain] = rest.with(proposal.stored());
+        self.saved.checkpoint.chains[part.chain] = rest.with(proposal.kept());
         if self.last.elapsed() >= INTERVAL { self.save() } else { Ok(()) }
     }
 }
 
-impl<P: Stored> Sink<Vec<f64>, P> for FolderSink<'_> {
+impl<P: Kept> Sink<Vec<f64>, P> for FolderSink<'_> {
     fn take(&mut self, part: Part<Vec<f64>, P>) -> Result<(), String> {
         self.store(part).map_err(|error| error.to_string())
     }

@@ -7,6 +7,7 @@
 //! | `choice` | choices among a few names |
 //! | `grammar` | choices with numbers, such as `random-walk:0.01` |
 //! | `keyword` | the options by name, and how each front end spells them |
+//! | `part` | what `select`, `ica` and `gibbs` are asked for |
 //! | `commands` | what other commands are asked for |
 //!
 //! A value that is not given is `None` and decided by the fit; a resumed run accepts no other value than it began with.
@@ -17,6 +18,7 @@ mod commands;
 mod family;
 pub mod grammar;
 mod keyword;
+mod part;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +36,7 @@ pub use commands::{AnalyzeOptions, CheckOptions, Common, DesignOptions, PredictO
 pub use family::FamilyChoice;
 pub use grammar::{AuditChoice, BoundChoice, LawChoice, ProposalChoice, Reference, SurrogateChoice};
 pub use keyword::{Dialect, Keyword};
+pub use part::{IcaOptions, PartOptions, SelectOptions};
 
 /// The largest size of a run's folder unless another is given, in bytes.
 pub const MAX_DISK: u64 = 1_000_000_000;
@@ -64,6 +67,9 @@ pub struct Request {
     pub length: LengthOptions,
     /// What shapes the draws.
     pub shape: ShapeOptions,
+    /// Another posterior than that of a regression on all features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartOptions>,
 }
 
 /// Where the data are and which column is what.

@@ -124,6 +124,7 @@ fn request() -> impl Strategy<Value = Request> {
     );
     (of(name()), any::<bool>(), of(0..1_u64 << 62), 0..64_usize, data(), length, shape()).prop_map(
         |(out, resume, seed, threads, data, length, shape)| Request {
+            part: None,
             out: out.map(Into::into),
             resume,
             seed,

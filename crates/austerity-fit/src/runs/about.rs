@@ -8,6 +8,7 @@ use austerity_glm::{ResponseKind, Store};
 use austerity_io::coding::{Recipe, ResponseCoding, Term};
 use austerity_io::text::printable;
 
+use crate::fit::part::PartRecord;
 use crate::fit::plan::{Plan, PriorRecord};
 use crate::model::Family;
 use crate::report::{Meaning, count};
@@ -20,12 +21,13 @@ const PRIORS: usize = 4;
 /// The model and its response, then the success class and the reference levels where there are any.
 pub(crate) fn lines(plan: &Plan) -> Vec<String> {
     let rows = count(plan.data.rows as f64);
-    let mut said = if plan.model.family == Family::Own {
+    let mut said = if !plan.model.family.is_regression() {
         vec![format!("Model: {}, {rows} rows.", plan.model.family.words())]
     } else {
         vec![format!("Model: {}; response {}, {rows} rows.", plan.model.family.words(), plan.recipe.response)]
     };
     said.extend(coding(plan));
+    said.extend(plan.part.iter().flat_map(PartRecord::sentences));
     said.extend(priors(&plan.model.priors, plan.model.family));
     said.iter_mut().for_each(|text| *text = printable(text).into_owned());
     said

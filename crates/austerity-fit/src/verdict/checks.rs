@@ -145,7 +145,7 @@ pub(crate) fn of(overview: &Overview) -> Vec<Check> {
 
 fn chains(overview: &Overview) -> Check {
     let chains = overview.run.plan.settings.chains;
-    let worst = overview.summary.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
+    let worst = overview.judged.iter().map(|s| s.rhat).fold(f64::NAN, f64::max);
     if chains < 2 {
         return Check::without(Checked::Chains, None, "one chain alone cannot disagree with another");
     }
@@ -154,7 +154,7 @@ fn chains(overview: &Overview) -> Check {
 }
 
 fn effective(overview: &Overview) -> Check {
-    let all = overview.summary.iter().flat_map(|s| [s.ess_bulk, s.ess_tail]);
+    let all = overview.judged.iter().flat_map(|s| [s.ess_bulk, s.ess_tail]);
     let least = all.fold(f64::INFINITY, |least, value| if value.is_nan() { value } else { least.min(value) });
     let limit = ESS_PER_CHAIN * f64::from(overview.run.plan.settings.chains);
     let words = "smallest of bulk and tail ESS".into();
@@ -167,6 +167,9 @@ fn modes(overview: &Overview) -> Check {
         return Check::new(Checked::Modes, figures, Some(found.passed()), found.words());
     }
     match &overview.run.plan.model.modes {
+        None if overview.run.plan.part.is_some() => {
+            Check::without(Checked::Modes, None, "chains began apart, but nobody looked for modes")
+        }
         None => Check::without(Checked::Modes, None, "nobody looked for other modes"),
         Some(ModesRecord::Proved) => Check::without(Checked::Modes, Some(true), "one mode, by proof"),
         Some(ModesRecord::Searched { starts, found, beside }) => {
@@ -183,6 +186,9 @@ fn tails(overview: &Overview) -> Check {
             None,
             "the prior of a model of one's own cannot be looked into",
         );
+    }
+    if overview.run.plan.part.is_some() {
+        return Check::without(Checked::Tails, None, "tails are looked at in regressions only");
     }
     let worst = |a: &TailCheck, b: &TailCheck| (a.figure - 1.0).abs().total_cmp(&(b.figure - 1.0).abs());
     let checks: Vec<TailCheck> = overview.tails.iter().map(TailFinding::check).collect();
@@ -284,6 +290,8 @@ fn audits(overview: &Overview) -> Check {
 fn data(overview: &Overview) -> Check {
     let words = if overview.run.plan.model.family == Family::Own {
         return Check::without(Checked::Data, None, "rows of a model of one's own are not looked into");
+    } else if !overview.run.plan.model.family.is_regression() {
+        "all numbers were checked as they were read; the file carries no checksum"
     } else if overview.run.plan.data.file.is_dir() {
         "all rows of the store fit their checksums"
     } else {

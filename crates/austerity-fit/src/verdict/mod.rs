@@ -5,6 +5,7 @@
 //! | `overview` | [`Overview`]: summaries, costs, counts and the verdict on them, as values |
 //! | `checks` | what was looked at, with its figure, limit and outcome |
 //! | `crossing` | the shares of several modes, and whether chains crossed often enough |
+//! | `indicators`, `models` | what a verdict on a selection or a factor graph rests on; the models of a selection |
 //! | `tails` | whether the draws reached the tails of priors, and which moments do not exist |
 //! | `sentences` | all of it in words |
 //!
@@ -12,6 +13,8 @@
 
 pub(crate) mod checks;
 mod crossing;
+mod indicators;
+mod models;
 mod overview;
 mod sentences;
 mod tails;

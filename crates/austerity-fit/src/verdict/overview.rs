@@ -10,6 +10,8 @@ use austerity_io::text::printable;
 use serde_json::{Value, json};
 
 use super::crossing::CrossingFinding;
+use super::indicators;
+use super::models::ModelsFinding;
 use super::tails::{self, TailFinding};
 use super::{checks, sentences};
 use crate::fit::budget::BudgetPlan;
@@ -32,6 +34,10 @@ pub struct Overview {
     pub(crate) stored_every: u64,
     /// One summary per parameter.
     pub summary: Vec<Summary>,
+    /// Those that the verdict rests on.
+    pub(super) judged: Vec<Summary>,
+    /// The models that a selection found.
+    pub(crate) models: Option<ModelsFinding>,
     pub(crate) counters: Counters,
     /// Whether to trust it, and why not.
     pub verdict: Verdict,
@@ -72,7 +78,10 @@ impl Overview {
             Some(record) => CrossingFinding::of(record, &reader, &saved.checkpoint.names)?,
             None => None,
         };
-        let mut verdict = judged(&run, &saved, (&summary, &counters), &reader);
+        let weighed = indicators::judged(run.plan.part.as_ref(), &summary);
+        let models = ModelsFinding::of(run.plan.part.as_ref(), &reader)?;
+        let mut verdict = judged(&run, &saved, (&weighed, &counters), &reader);
+        verdict.remarks.extend(indicators::remark(run.plan.part.as_ref(), &summary).map(Reason::Told));
         if reader.draws() > 0 {
             verdict.short |= verdict.reasons.is_empty();
             verdict.reasons.extend(tails.iter().filter_map(TailFinding::reason));
@@ -97,6 +106,8 @@ impl Overview {
             run,
             saved,
             summary,
+            judged: weighed,
+            models,
             counters,
             verdict,
             standardized,
@@ -185,6 +196,7 @@ impl Overview {
             "audit": audit,
             "standardized": self.standardized,
             "modes": self.crossing.as_ref().map(CrossingFinding::json),
+            "selection": self.models.as_ref().map(ModelsFinding::json),
             "tails": self.tails.iter().map(TailFinding::json).collect::<Vec<_>>(),
         })
     }
@@ -204,7 +216,10 @@ impl Overview {
 
     /// The same with the coefficients below the names of these terms.
     pub(crate) fn tables_by(&self, terms: &[TermNames]) -> String {
-        let original = numbers(&self.summary, terms);
+        let mut original = numbers(&self.summary, terms);
+        if let Some(models) = &self.models {
+            original = format!("{original}\n\nMost probable models:\n{}", models.text());
+        }
         if self.standardized.is_empty() {
             return original;
         }

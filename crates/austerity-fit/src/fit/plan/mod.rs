@@ -24,6 +24,7 @@ use super::AskedPriors;
 use super::budget::BudgetPlan;
 use super::crossing::CrossingRecord;
 use super::modes::ModesRecord;
+use super::part::PartRecord;
 use super::sampled::SampleRecord;
 use super::start::Start;
 use super::storage::Storage;
@@ -62,6 +63,9 @@ pub struct Plan {
     /// How many draws are stored; unlimited in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) storage: Option<Storage>,
+    /// The posterior, where it is that of `select`, `ica` or `gibbs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) part: Option<PartRecord>,
     /// How candidates are proposed.
     pub(crate) proposal: Proposing,
     /// What it will take; unknown in runs of earlier versions.

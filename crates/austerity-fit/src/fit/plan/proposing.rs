@@ -65,6 +65,12 @@ pub(crate) enum Proposing {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<Box<Proposing>>,
     },
+    /// A step of one coefficient, a birth or a death of a feature: sds of the steps and of new coefficients.
+    Features { update_sd: f64, birth_sd: f64 },
+    /// Rotations of sources towards each other.
+    Rotations,
+    /// Each variable in turn from its conditional.
+    Conditionals,
     /// The same, and every third candidate moves one coefficient into the tail of its prior.
     WithTails { others: Box<Proposing> },
     /// The same, and every third candidate draws one coefficient anew, from its narrow prior or around the maximum of the likelihood.

@@ -10,6 +10,8 @@ use crate::fit::surrogate::SurrogateReport;
 pub(crate) enum Why {
     /// Exact decisions were asked for.
     Asked,
+    /// Exact decisions are the default of `select`, `ica` and `gibbs`.
+    Usual,
     /// Exact decisions on all residuals were asked for.
     AskedOnResiduals,
     /// Sums of squares and products decide: no row is read.
@@ -96,6 +98,8 @@ impl Without {
 pub(crate) enum Remark {
     /// Every row is on its side at the mode.
     Separable,
+    /// The data hardly tell these two sources apart, counted from 1.
+    Alike { first: usize, second: usize },
     /// The prior decides about these parameters, and about so many more.
     Weak { parameters: Vec<String>, more: usize },
     /// No mode was found from the start that was given.

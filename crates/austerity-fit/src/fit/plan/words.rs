@@ -7,6 +7,7 @@ use austerity::run::UNBOUNDED;
 use super::proposing::Leapfrog;
 use super::{Expected, Origin, Plan, Proposing, Remark, Threshold, Why, Without};
 use crate::fit::budget::{BudgetPlan, Unit, amount};
+use crate::fit::part::PartRecord;
 use crate::fit::progress::duration;
 use crate::fit::wide::WideRecord;
 use crate::report::count;
@@ -45,7 +46,7 @@ impl Plan {
                 Some(format!("Time: about {seconds:.1} s for the chains, at the pace of the first steps."))
             }
             Some(_) => None,
-            None if self.wide.is_some() => None,
+            None if self.wide.is_some() || self.part.is_some() => None,
             None => Some("Time: until the limit you set.".to_owned()),
         };
         let surrogate = match &self.surrogate {
@@ -76,6 +77,7 @@ pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
     lines.extend(fatal.map(|hazard| format!("• {hazard}")));
     lines.extend(plan.crossing.as_ref().map(|crossing| format!("• {}", crossing.sentence())));
     lines.extend(about::priors(&plan.model.priors, plan.model.family));
+    lines.extend(plan.part.iter().flat_map(PartRecord::sentences));
     lines.push(format!("Proposal: {}.", proposal(&plan.proposal)));
     lines.push(format!("Accept/reject rule: {}.", rule(&settings.rule)));
     lines.push(format!("  Why: {}.", why(plan)));
@@ -117,6 +119,7 @@ pub(crate) fn why(plan: &Plan) -> String {
     let report = || plan.surrogate.as_ref().map_or(String::new(), |record| record.report.sentence());
     match &plan.decision.reason {
         Why::Asked => "exact decisions, as asked for".into(),
+        Why::Usual => "exact decisions, the default here; --rule sequential tests".into(),
         Why::AskedOnResiduals => "exact decisions on all residuals, as asked for".into(),
         Why::SumsOfSquares => "exact decisions from sums of squares and products: no row is read".into(),
         Why::Contradicted => "exact decisions, since audits contradicted a test".into(),
@@ -242,6 +245,13 @@ pub(crate) fn proposal(proposing: &Proposing) -> String {
                 stretch => format!("steps {stretch} times as long as they are best for exact decisions, "),
             }
         ),
+        Proposing::Features { update_sd, birth_sd } => format!(
+            "a step of one coefficient (sd {update_sd:.2e}), a birth or a death of a feature (sd of new coefficients {birth_sd:.2e})"
+        ),
+        Proposing::Rotations => {
+            "rotations of the sources towards each other, as wide as the posterior".into()
+        }
+        Proposing::Conditionals => "each variable in turn from its conditional (Gibbs)".into(),
         Proposing::FixedWalk { sd } => format!("random walk with sd {sd} in every coefficient"),
         Proposing::AroundMode => {
             "independent draws around the mode, one in five a step of an adapting random walk".into()
@@ -326,6 +336,9 @@ pub(crate) fn remark(remark: &Remark) -> String {
         Remark::Separable => {
             "the data are separable: every row is on its side at the mode, so the prior decides how large the coefficients are".into()
         }
+        Remark::Alike { first, second } => format!(
+            "the data hardly say how to tell sources {first} and {second} apart: both may be Gaussian, or have lighter tails than that"
+        ),
         Remark::Weak { parameters, more } => format!(
             "the data say little about {}{}: the prior decides there",
             parameters.join(", "),

@@ -95,7 +95,7 @@ impl Draws {
             .collect();
         let noise = match family {
             Family::Glm(family) => family.visit(Noise { level: &level, extra: &extra }),
-            Family::Linear | Family::Own => {
+            Family::Linear | Family::Own | Family::Components | Family::Field => {
                 let law = Normal::standard();
                 level.iter().map(|&u| law.inverse_cdf(u)).collect()
             }

@@ -100,7 +100,7 @@ fn probability(interval: f64) -> Result<(), Refusal> {
 /// A run that can predict.
 fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
     let run = folder.read_run()?;
-    if run.plan.model.family == Family::Own { Err(crate::model::own()) } else { Ok(run) }
+    if run.plan.model.family.is_regression() { Ok(run) } else { Err(crate::model::own()) }
 }
 
 /// Predictions for rows in memory: their names and columns.

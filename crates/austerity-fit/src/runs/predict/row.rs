@@ -110,7 +110,7 @@ impl<'a> Predictor<'a> {
         let task = Row { predictor: self, eta, trials, response, scratch };
         match self.family {
             Family::Glm(family) => family.visit(task),
-            Family::Linear | Family::Own => task.made(&Normal),
+            Family::Linear | Family::Own | Family::Components | Family::Field => task.made(&Normal),
         }
     }
 }
