@@ -14,7 +14,6 @@ use crate::error::exception;
 use crate::table::{Columns, source};
 
 /// A column and its name.
-
 type Named<'py> = (String, Bound<'py, PyArray1<f64>>);
 
 /// An array with its shape.

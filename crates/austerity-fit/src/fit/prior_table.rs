@@ -103,7 +103,7 @@ impl PriorTable {
         }
         let response = match self.family {
             Family::Glm(family) => family.visit(Respond { eta, extra: &state[coefficients..], rng }),
-            Family::Linear | Family::Own => {
+            Family::Linear | Family::Own | Family::Components | Family::Field => {
                 let noise: f64 = StandardNormal.sample(rng);
                 eta + state[coefficients].exp() * noise
             }

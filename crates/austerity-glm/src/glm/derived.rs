@@ -244,7 +244,8 @@ impl<F: Family> Kernel<F> for Derived {
         let mut out = [0.0f32; 32];
         for (i, out) in out.iter_mut().enumerate() {
             let around = (f64::from(eta[i]), f64::from(reach[i]));
-            *out = family.row_largest_third(extra, around, f64::from(response[i]), f64::from(trials[i])) as f32;
+            *out =
+                family.row_largest_third(extra, around, f64::from(response[i]), f64::from(trials[i])) as f32;
         }
         pair(simd, &out)
     }
@@ -254,13 +255,7 @@ impl<F: Family> Kernel<F> for Derived {
     }
 
     #[inline(always)]
-    fn residuals<S: Simd>(
-        _: S,
-        _: &(F, Ways),
-        _: &Rows<S>,
-        _: Displaced<S>,
-        _: bool,
-    ) -> Option<Pair<S>> {
+    fn residuals<S: Simd>(_: S, _: &(F, Ways), _: &Rows<S>, _: Displaced<S>, _: bool) -> Option<Pair<S>> {
         None
     }
 

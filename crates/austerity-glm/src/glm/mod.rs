@@ -291,7 +291,8 @@ impl<F: Family> Model for Glm<F> {
 
     /// Of at most 4,096 blocks spread over the storage, the names and the priors.
     fn fingerprint(&self) -> u64 {
-        let words = format!("{} {:?} {:?} {}", self.family.name(), self.names, self.priors, self.blocks().rows());
+        let words =
+            format!("{} {:?} {:?} {}", self.family.name(), self.names, self.priors, self.blocks().rows());
         fingerprint(self.blocks().sample().chain(words.bytes().map(u32::from)))
     }
 

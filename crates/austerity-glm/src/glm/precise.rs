@@ -245,7 +245,9 @@ pub(super) fn certain<F: Family>(
                 let curve = model.family.row_curve(extra, moved, response, trials);
                 first[i] = weight * curve.slope[0];
                 slopes.constant += first[i];
-                for (sum, slope) in slopes.extra.iter_mut().zip(&curve.slope[1..]).take(model.family.extra().len()) {
+                for (sum, slope) in
+                    slopes.extra.iter_mut().zip(&curve.slope[1..]).take(model.family.extra().len())
+                {
                     *sum += weight * slope;
                 }
             }

@@ -320,7 +320,9 @@ pub fn pass<S: Simd, F: Family>(
         let first = [weighted(simd, all.first[0], weight[0]), weighted(simd, all.first[1], weight[1])];
         slopes.constant += f64::from(lanes_sum(first[0] + first[1]));
         if let Some(extra) = all.extra {
-            for (sum, slope) in slopes.extra.iter_mut().zip(extra.slope).take(stratum.model.family.extra().len()) {
+            for (sum, slope) in
+                slopes.extra.iter_mut().zip(extra.slope).take(stratum.model.family.extra().len())
+            {
                 *sum += f64::from(lanes_sum(
                     weighted(simd, slope[0], weight[0]) + weighted(simd, slope[1], weight[1]),
                 ));

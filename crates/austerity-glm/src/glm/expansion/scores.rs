@@ -247,7 +247,8 @@ pub(super) fn by_fourth<F: Family>(
             let (response, trials) = (side(Some(layout.response)), side(layout.trials));
             let place = (f64::from(eta), reach);
             let [_, largest] = model.family.row_bounds(&span.around(), place, response, trials, true);
-            let size = if model.family.extra().is_empty() { leverage } else { leverage.hypot(span.square.sqrt()) };
+            let size =
+                if model.family.extra().is_empty() { leverage } else { leverage.hypot(span.square.sqrt()) };
             let score = side(layout.weight) * largest * size.powi(4) / 24.0 * factor;
             // An undefined score is as heavy as scores can be.
             (score as f32).min(LARGEST)

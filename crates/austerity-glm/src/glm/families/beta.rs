@@ -38,7 +38,8 @@ impl Family for Beta {
     const NAME: &'static str = "beta";
     const WORDS: &'static str = "beta regression, logit link";
     const EFFECT: &'static str = "Change of the log odds of the mean";
-    const ABOUT: &'static str = "shares between 0 and 1 with variance μ(1 − μ)/(1 + φ), logit link, φ sampled";
+    const ABOUT: &'static str =
+        "shares between 0 and 1 with variance μ(1 − μ)/(1 + φ), logit link, φ sampled";
     const KIND: ResponseKind = ResponseKind::Share;
     const EXTRA: &'static [Extra] = &[Extra {
         name: "phi",

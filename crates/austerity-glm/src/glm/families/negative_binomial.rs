@@ -168,7 +168,6 @@ impl Family for NegativeBinomial {
     }];
     type Kernel = Derived;
 
-
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, _trials: f64) -> T {
         let (s, t) = (extra[0], eta - extra[0]);
         let softplus = t.softplus();

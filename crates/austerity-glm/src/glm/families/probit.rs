@@ -34,7 +34,6 @@ impl Family for Probit {
     const LOG_CONCAVE: bool = true;
     type Kernel = Derived;
 
-
     fn log_density<T: Number>(&self, eta: T, _extra: &[T], response: f64, _trials: f64) -> T {
         (eta * response).ln_normal_cdf()
     }
@@ -62,7 +61,6 @@ impl Family for BinomialProbit {
     const KIND: ResponseKind = ResponseKind::CountOfTrials;
     const LOG_CONCAVE: bool = true;
     type Kernel = Derived;
-
 
     fn log_density<T: Number>(&self, eta: T, _extra: &[T], response: f64, trials: f64) -> T {
         eta.ln_normal_cdf() * response + (-eta).ln_normal_cdf() * (trials - response)

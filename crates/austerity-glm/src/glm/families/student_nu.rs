@@ -78,7 +78,6 @@ impl Family for StudentNu {
     const TAILS: NoiseTails = NoiseTails::Heavy;
     type Kernel = Derived;
 
-
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, _trials: f64) -> T {
         let (s, n) = (extra[0], extra[1]);
         let ratio = (-eta + response) * (-s).exp();

@@ -18,12 +18,12 @@ use rand::RngExt as _;
 use rand_distr::{Distribution as _, Exp1};
 use statrs::function::gamma::gamma;
 
+use crate::Prior;
 use crate::ResponseKind;
 use crate::glm::derived::Derived;
 use crate::glm::number::Number;
 use crate::glm::number::special::HALF_LOG_TWO_PI;
 use crate::glm::{Extra, Family};
-use crate::Prior;
 use austerity::rng::Rng;
 
 /// Times with a constant hazard.
@@ -99,7 +99,8 @@ impl Family for Weibull {
     const NAME: &'static str = "weibull";
     const WORDS: &'static str = "survival with Weibull times";
     const EFFECT: &'static str = "Change of the log time";
-    const ABOUT: &'static str = "times whose hazard is a power of time, log link, right censoring, shape sampled";
+    const ABOUT: &'static str =
+        "times whose hazard is a power of time, log link, right censoring, shape sampled";
     const KIND: ResponseKind = ResponseKind::Time;
     const EXTRA: &'static [Extra] = &[Extra {
         name: "shape",
@@ -159,8 +160,7 @@ impl Family for Lognormal {
     const EFFECT: &'static str = "Change of the mean log time";
     const ABOUT: &'static str = "times whose logarithm is normal, right censoring, σ sampled";
     const KIND: ResponseKind = ResponseKind::Time;
-    const EXTRA: &'static [Extra] =
-        &[Extra { about: "standard deviation of the log time", ..Extra::SIGMA }];
+    const EXTRA: &'static [Extra] = &[Extra { about: "standard deviation of the log time", ..Extra::SIGMA }];
     const MEAN_BY_EXTRA: bool = true;
     type Kernel = Derived;
 

@@ -72,7 +72,9 @@ fn given(kind: ResponseKind, rows: usize, factors: Factors) -> Given {
             ResponseKind::CountOfTrials => success(u) + success(rng.random()),
             ResponseKind::Count => (eta.exp() * 2.0 * u).floor(),
             ResponseKind::Real => eta + 0.5 * rng.sample::<f64, _>(StandardNormal),
-            ResponseKind::Positive | ResponseKind::Time => (eta + 0.7 * rng.sample::<f64, _>(StandardNormal)).exp(),
+            ResponseKind::Positive | ResponseKind::Time => {
+                (eta + 0.7 * rng.sample::<f64, _>(StandardNormal)).exp()
+            }
             ResponseKind::Share => 1.0 / (1.0 + (-eta - 0.7 * rng.sample::<f64, _>(StandardNormal)).exp()),
         });
         all.dense[0].push(20.0 + 3.0 * x[0]);

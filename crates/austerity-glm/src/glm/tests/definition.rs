@@ -242,7 +242,12 @@ fn blocks<F: Family>(family: F) {
                 ];
                 for k in 0..5 {
                     let Some(values) = found[k] else { continue };
-                    close(f64::from(values[i]), wanted[k], sizes[k] + 1e-7 * wanted[k].abs(), &(F::NAME, k, p));
+                    close(
+                        f64::from(values[i]),
+                        wanted[k],
+                        sizes[k] + 1e-7 * wanted[k].abs(),
+                        &(F::NAME, k, p),
+                    );
                 }
             }
         }

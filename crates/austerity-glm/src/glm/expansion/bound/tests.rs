@@ -119,7 +119,11 @@ fn certificates<F: Family>(expansion: &GlmExpansion<F>, seed: u64) {
         let mut stage = 0;
         while let Some(certificate) = residuals.certify(stage, f64::INFINITY).unwrap() {
             let error = (total - certificate.estimate).abs();
-            assert!(error <= certificate.bound, "{} stage {stage}: {total} {certificate:?}", expansion.model.family.name());
+            assert!(
+                error <= certificate.bound,
+                "{} stage {stage}: {total} {certificate:?}",
+                expansion.model.family.name()
+            );
             rows += certificate.rows;
             assert_eq!(rows > 0, stage > 1);
             stage += 1;

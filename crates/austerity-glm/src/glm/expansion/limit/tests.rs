@@ -68,7 +68,11 @@ fn holds<F: Family>(family: &F, kind: ResponseKind, part: usize) {
             assert_eq!(expansion.report().limit, limit.map(|limit| limit.typical));
             if limit.is_none() {
                 // Heavy rows that are not apart, or an extra parameter that the data hardly tell: nothing could be settled, and nothing is asked.
-                assert!(stratum == Some(0) || !family.extra().is_empty(), "{} {rows} order {order}", family.name());
+                assert!(
+                    stratum == Some(0) || !family.extra().is_empty(),
+                    "{} {rows} order {order}",
+                    family.name()
+                );
                 continue;
             }
             let share = tightness(&expansion);
