@@ -106,7 +106,6 @@ def fit(
     priors: Optional[Dict[str, Prior]] = None,
     success: Any = None,
     standardize: bool = False,
-    missing: str = "refuse",
     **options: Any,
 ) -> Union[Fit, "Run"]:
     """Fits a regression that a formula describes to a table.
@@ -121,12 +120,12 @@ def fit(
 
     Parameters
     ----------
-    formula, data, family, prior, prior_intercept, priors, success, standardize, missing
+    formula, data, family, prior, prior_intercept, priors, success, standardize
         As of :class:`austerity.Formula`.
     draws, **options
         As of :func:`sample`.
     """
-    about = dict(prior=prior, prior_intercept=prior_intercept, priors=priors, success=success, standardize=standardize, missing=missing)
+    about = dict(prior=prior, prior_intercept=prior_intercept, priors=priors, success=success, standardize=standardize)
     return sample(Formula(formula, data, family, **about), draws, **options)  # type: ignore[arg-type]
 
 
