@@ -104,7 +104,8 @@ fn files_of_priors_that_are_wrong() {
         (&data, &["--priors", &folder.name("none.csv")]),
         &["none.csv", "check the path"],
     );
-    fit_refuses(&folder, "a folder", (&data, &["--priors", &folder.name("")]), &["directory"]);
+    let words = ["priors.csv", "has no column", "leave this file out"];
+    fit_refuses(&folder, "a folder of other tables", (&data, &["--priors", &folder.name("")]), &words);
 }
 
 #[test]

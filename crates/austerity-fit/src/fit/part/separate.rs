@@ -7,7 +7,7 @@
 //! Of the frames found the one with the largest likelihood is kept. The information about the angle between rows i and j there,
 //!
 //! ```text
-//! I_ij = Σ_n { s_i·g(s_i) + s_j·g(s_j) − g'(s_i)·s_j² − g'(s_j)·s_i² }
+//! I_ij = Σ_n { g'(s_i)·s_j² + g'(s_j)·s_i² − s_i·g(s_i) − s_j·g(s_j) }
 //! ```
 //!
 //! is minus the second derivative of the log-likelihood along the rotation: its inverse root is the posterior sd of the angle. Pairs without information (two
@@ -113,7 +113,7 @@ fn angles(white: &[Vec<f64>], frame: &[f64]) -> (Vec<f64>, Vec<(usize, usize)>) 
         for (information, &(i, j)) in information.iter_mut().zip(&pairs) {
             let (a, b) = (source[i], source[j]);
             let [g, h] = [a, b].map(|s| (0.5 * s).tanh());
-            *information += a * g + b * h - 0.5 * (1.0 - g * g) * b * b - 0.5 * (1.0 - h * h) * a * a;
+            *information += 0.5 * (1.0 - g * g) * b * b + 0.5 * (1.0 - h * h) * a * a - a * g - b * h;
         }
     }
     let sd = |information: f64| if information > 0.0 { information.sqrt().recip() } else { f64::INFINITY };
