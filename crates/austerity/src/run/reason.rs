@@ -321,22 +321,7 @@ impl fmt::Display for Reason {
                 if *longer { " Run longer or improve the proposal." } else { "" }
             ),
             Self::Tail { parameter, from, up, figure, limit } => {
-                let side = if *up { "above" } else { "below" };
-                write!(f, "The tail of {parameter} {side} {from:.3}, where the posterior is its prior, ")?;
-                let off = (figure - 1.0).abs() > *limit;
-                match (figure.is_nan(), off) {
-                    (true, _) => f.write_str("has hardly any draws.")?,
-                    (_, true) => write!(
-                        f,
-                        "is too {}: the mean depth of its draws is {figure:.2} where 1 ± {limit:.2} is right.",
-                        if *figure < 1.0 { "thin" } else { "thick" }
-                    )?,
-                    (_, false) => f.write_str("has too few independent draws.")?,
-                }
-                write!(
-                    f,
-                    " Quantiles of {parameter} on that side are off. Run longer, or use a prior with more degrees of freedom."
-                )
+                f.write_str(&unreached(parameter, (*from, *up), (*figure, *limit)))
             }
             Self::RareCrossing { modes, every, error } => {
                 let crossed = if every.is_finite() {
@@ -355,6 +340,23 @@ impl fmt::Display for Reason {
             Self::Told(words) => f.write_str(words),
         }
     }
+}
+
+/// A tail that the draws do not have as its prior has it.
+fn unreached(parameter: &str, (from, up): (f64, bool), (figure, limit): (f64, f64)) -> String {
+    let side = if up { "above" } else { "below" };
+    let what = match (figure.is_nan(), (figure - 1.0).abs() > limit) {
+        (true, _) => "has hardly any draws.".to_owned(),
+        (_, true) => format!(
+            "is too {}: the mean depth of its draws is {figure:.2} where 1 ± {limit:.2} is right.",
+            if figure < 1.0 { "thin" } else { "thick" }
+        ),
+        (_, false) => "has too few independent draws.".to_owned(),
+    };
+    format!(
+        "The tail of {parameter} {side} {from:.3}, where the posterior is its prior, {what} \
+         Quantiles of {parameter} on that side are off. Run longer, or use a prior with more degrees of freedom."
+    )
 }
 
 /// Chains that accepted nothing.

@@ -8,7 +8,7 @@
 //! | `values` | their values in some rows |
 //! | `rank` | whether columns repeat each other |
 //!
-//! A formula becomes computed columns of the table ([`Source::derived`]), and these are coded, loaded, converted and predicted like any
+//! A formula becomes computed columns of the table (`Source::derived`), and these are coded, loaded, converted and predicted like any
 //! others. A block of terms with levels alone is one column of level places; it is stored as a factor or as 0/1 columns, whichever
 //! suits its size. Nothing of the length of the data is kept.
 //!
