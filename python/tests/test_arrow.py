@@ -211,7 +211,7 @@ def test_nothing_is_copied_and_everything_is_released(rng):
     assert fit(model).n_draws == 60
     del model
     gc.collect()
-    assert arrow.total_allocated_bytes() == before
+    assert arrow.total_allocated_bytes() <= before
 
 
 def test_models_of_held_columns_can_be_copied(people):

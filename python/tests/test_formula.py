@@ -64,7 +64,7 @@ def test_formulas_of_files(people, tmp_path):
 
 
 def test_new_rows_follow_the_stored_recipe(people):
-    found = au.fit("income ~ scale(age) + poly(age, 2) + C(city)", people, **QUICK)
+    found = au.fit("income ~ poly(age, 2) + C(city)", people, **QUICK)
     few = {name: column[:4] for name, column in people.items() if name in ("age", "city")}
     many = found.predict(people)["mean"]
     # What was learnt of the data is not learnt anew of the new rows.

@@ -91,8 +91,8 @@ def test_all_families_find_what_made_the_data(rng):
         fit = au.sample(model, draws=800, seed=2, progress=False)
         found = np.array([fit.draws[c].mean() for c in ["x1", "x2"]])
         assert np.abs(found - beta).max() < 0.1, name
-        assert ("sigma" in fit.draws) == (name in ("linear", "student", "student-nu"))
-        assert ("phi" in fit.draws) == (name == "negative-binomial")
+        assert ("sigma" in fit.draws) == (name in ("linear", "lognormal", "student", "student-nu"))
+        assert ("phi" in fit.draws) == (name in ("beta", "negative-binomial"))
         assert fit.diagnose()["family"] == name
 
 
