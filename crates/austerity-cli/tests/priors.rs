@@ -54,7 +54,7 @@ fn priors_that_fit_nothing_are_refused() {
     assert!(!scratch.at("run").exists());
 }
 
-/// The table is what a fit keeps, and draws have the moments of their priors; a partner with another prior is told apart.
+/// The table is what a fit keeps, and draws have the moments of their priors; another prior fails the same test.
 #[test]
 fn priors_are_shown_and_drawn_from() {
     let scratch = Scratch::new("priors-table");

@@ -224,7 +224,9 @@ impl fmt::Display for Problem {
             Self::Groups => f.write_str(
                 "group terms need a multilevel model, and there is none yet; C(group) gives every level a coefficient",
             ),
-            Self::Event => f.write_str("cens() needs a survival family, and there is none yet"),
+            Self::Event => f.write_str(
+                "cens() is not read in formulas yet; for survival times name the columns of times and events instead of a formula",
+            ),
             Self::Repeated(name) => write!(f, "two terms both make the column {name}; leave one out"),
         }
     }

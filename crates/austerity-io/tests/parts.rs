@@ -189,7 +189,7 @@ fn files_that_do_not_fit_together_are_refused_by_name() {
         let said = message(all(names));
         words.iter().for_each(|word| assert!(said.contains(word), "{names:?}: {word}: {said}"));
     }
-    // What the checks of the data find is told by file and row too.
+    // Errors found by the checks of the data name file and row, too.
     write(&path("w1.csv"), "y,x,w\n0,1,1\n1,2,1\n");
     write(&path("w2.csv"), "y,x,w\n0,3,1\n1,9,0\n");
     let weighted = CodingOptions { weights: Some("w".into()), ..CodingOptions::new("y") };

@@ -1,6 +1,6 @@
 //! The models of a selection: sets of features, by the share of the draws that had them, with its Monte Carlo error.
 //!
-//! Shares come from all stored draws up to [`LOOKED_AT`] of them, then from every k-th. Nothing is told where indicators were not kept.
+//! Shares come from all stored draws up to [`LOOKED_AT`] of them, then from every k-th. A run that did not keep the indicators has no shares.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A producer for tests: gives what it is told to, and counts what is released.
+//! A producer for tests: it serves given columns and counts those released.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
