@@ -208,7 +208,7 @@ struct ShapeArguments {
     /// Error probability ε of the sequential test, one-sided, at each look at the data.
     #[arg(long, value_name = "E", allow_hyphen_values = true, help_heading = "Decision")]
     epsilon: Option<f64>,
-    /// Rows in the first look of the sequential test.
+    /// Rows in the first look of the sequential test [default: 500; on residuals of a surrogate 64 or what its rows need].
     #[arg(long, value_name = "M", allow_hyphen_values = true, help_heading = "Decision")]
     batch: Option<usize>,
     /// Factor by which the sample grows between looks; 1 adds --batch rows each time, as in the paper.

@@ -3,7 +3,7 @@
 use austerity::model::{Mode, Model as _};
 use austerity_glm::Glm;
 use austerity_glm::check::{
-    Leverage, RawBlindness, Stratum, SurrogateBlindness, SurrogateSettings, check_leverage,
+    Leverage, RawBlindness, ResidualTest, Stratum, SurrogateBlindness, check_leverage,
 };
 use austerity_glm::glm::{Family, Influence};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(super) fn of_glm<F: Family>(
     };
     Ok(Some(Influences {
         raw: leverage.raw(batch)?,
-        surrogate: leverage.surrogate(&SurrogateSettings::default())?,
+        surrogate: leverage.surrogate(&ResidualTest::default())?,
         by_leverage: named(&leverage.by_leverage),
         by_score: named(&leverage.by_score),
         leverage,
@@ -72,7 +72,7 @@ pub(super) fn blindness_json(influences: Option<&Influences>) -> Value {
     let Some(Influences { raw, surrogate, .. }) = influences else {
         return json!({"raw": null, "surrogate": null, "verdict": LINEAR});
     };
-    let settings = SurrogateSettings::default();
+    let settings = ResidualTest::default();
     json!({
         "raw": {
             "sound": raw.sound(),

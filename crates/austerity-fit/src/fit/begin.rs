@@ -27,7 +27,7 @@ use super::plan::{
     DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Remark, Without, words,
 };
 use super::prior_table::PriorTable;
-use super::sink::Stored;
+use super::save_draws::Stored;
 use super::spikes::FindSpikes;
 use super::start::{FindMode, Start, hazards, starts};
 use super::storage::{Closing, Storage, bytes};

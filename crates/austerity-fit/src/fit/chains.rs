@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use austerity::kernel::Kernel;
 use austerity::run::{Audited, Checkpoint, Sampler, Settings, Target};
 
-use super::sink::{Kept, Stored};
+use super::save_draws::{Kept, Stored};
 use crate::model::Sampled;
 
 /// What the kernel of some chains learns.

@@ -12,7 +12,7 @@ use austerity_glm::{CertainSteps, Glm, ResidualGradient, SeveralExpansions, Surr
 
 use super::Host;
 use super::plan::Plan;
-use super::sink::Stored;
+use super::save_draws::Stored;
 use super::{crossing, surrogate, wide};
 use crate::model::Sampled;
 use crate::output::Failure;

@@ -15,7 +15,7 @@ use super::budget::{self, Budget, Now};
 use super::chains::{Chains, Learnt};
 use super::options::{kept, layout};
 use super::plan::Plan;
-use super::sink::{FolderSink, Kept as _};
+use super::save_draws::{FolderSink, Kept as _};
 use super::storage::{Closing, Storage};
 use super::{Host, healing, unless_closed};
 use crate::output::Failure;

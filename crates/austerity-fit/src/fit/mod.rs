@@ -11,7 +11,6 @@
 //! | `execute` | chains of a plan: draws, audits, verdict |
 //! | `options` | what options mean |
 //! | `prior_table` | the priors before a fit, and draws from them |
-//! | `prior_table` | the priors before a fit, and draws from them |
 //! | `budget` | how a budget is spent: the rule with the least risk at its end |
 //! | `decide` | who decides: the rule, by a pilot and the design module |
 //! | `proposal` | where candidates come from, with a surrogate and without |
@@ -27,7 +26,7 @@
 //! | `sampled` | candidates from a weighted sample of the rows, where no expansion describes the posterior |
 //! | `pace` | how long chains will take |
 //! | `healing` | what to do when audits contradict the test: begin again with the next safer setting |
-//! | `sink` | draws and checkpoints to the folder while chains run |
+//! | `save_draws` | draws and checkpoints to the folder while chains run |
 //! | `storage` | how many draws are stored: below a size, and no more than the budget leaves time to summarise |
 //! | `host` | who asked: is told, watches, may end it |
 //! | `progress` | what people watch |
@@ -55,7 +54,7 @@ mod proposal;
 mod reach;
 mod resume;
 pub(crate) mod sampled;
-mod sink;
+mod save_draws;
 mod spikes;
 mod start;
 pub(crate) mod storage;

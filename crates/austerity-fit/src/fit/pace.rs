@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use austerity::run::{Control, Limits, Progress, Sampler, Settings, Silent, UNBOUNDED};
 
-use super::sink::Stored;
+use super::save_draws::Stored;
 use crate::model::Sampled;
 
 /// Steps that are timed, after one that fills caches.

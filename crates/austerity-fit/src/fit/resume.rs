@@ -19,7 +19,7 @@ use super::engine::{Engine as _, GlmEngine, OnRows, Work};
 use super::execute::{Keeping, Session};
 use super::options::{self, kept, layout, limits};
 use super::plan::{Plan, PriorRecord};
-use super::sink::Stored;
+use super::save_draws::Stored;
 use super::storage::{Closing, Storage};
 use super::{Asked, Host, unless_closed};
 use crate::data::{self, Loaded, all_cores};

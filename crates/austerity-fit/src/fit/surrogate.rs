@@ -11,7 +11,7 @@
 
 use austerity::model::{Mode, Parameters as _, find_mode};
 use austerity::rule;
-use austerity_glm::check::blindness::SurrogateSettings;
+use austerity_glm::check::blindness::ResidualTest;
 use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::{CertificateSettings, ExpansionReport, ExpansionSettings, GlmExpansion};
 use austerity_glm::own::{Derivatives, FromBatches};
@@ -79,7 +79,7 @@ impl SurrogateReport {
     pub(crate) fn first_look(&self) -> usize {
         match self {
             Self::Regression(report) => report.first_look,
-            Self::Own(_) => SurrogateSettings::default().first,
+            Self::Own(_) => ResidualTest::default().first,
         }
     }
 
@@ -176,7 +176,7 @@ impl<F: Family> Expandable for Glm<F> {
 
     fn expand(&self, start: &[f64], how: &Order) -> austerity::Result<GlmExpansion<F>> {
         let Order { order, raise, walk, care, fixed, threads } = *how;
-        let mut stratum = SurrogateSettings::default();
+        let mut stratum = ResidualTest::default();
         if care == Care::Stricter {
             stratum.first *= rule::TIGHTER_LOOK;
             stratum.tolerance /= rule::TIGHTER_STOP;

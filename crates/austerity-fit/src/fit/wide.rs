@@ -15,6 +15,7 @@
 
 use austerity::model::{Curvature, Gradient as _, Model as _, covariance_at};
 use austerity::proposal::RandomWalk;
+use austerity::rule::SequentialSettings;
 use austerity::run::Settings;
 use austerity_glm::glm::expansion::Width;
 use austerity_glm::proposal::{StoredProposal, WholePathPlan};
@@ -36,7 +37,7 @@ use crate::request::{LengthOptions, ProposalChoice, SurrogateChoice};
 /// Parameters up to which an expansion serves: it may have a third order there.
 const NARROW: usize = 64;
 /// Standard error of a log ratio at which tests on residuals stop.
-const TOLERANCE: f64 = 0.03;
+const TOLERANCE: f64 = SequentialSettings::RESIDUAL_TOLERANCE;
 /// Effective draws per pass that no path exceeds.
 const BEST: f64 = 1.0;
 /// What the worst of many coefficients is worth under a test on residuals, over the prediction: 0.5 at 100,000 rows and 300 columns, 1 at 300,000 and 1,000.

@@ -15,7 +15,7 @@
 //! An outcome is passed, failed, or *not checked*: nothing that was not looked at counts as passed. Reasons for distrust are in the
 //! [`Verdict`](austerity::run::Verdict); the list shows them beside what speaks for the draws.
 
-use austerity::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT};
+use austerity::diagnostics::{ESS_PER_CHAIN, INFLATION_LIMIT, RHAT_LIMIT};
 use austerity::rule::RuleSettings;
 use austerity::run::Hazard;
 use austerity_glm::check::CONFLICT;
@@ -27,9 +27,6 @@ use super::tails::TailFinding;
 use crate::fit::modes::{MATTERS, ModesRecord};
 use crate::model::Family;
 use crate::table::table;
-
-/// Relative error of posterior standard deviations that may be predicted.
-const INFLATION: f64 = 0.05;
 
 /// What is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -254,8 +251,8 @@ fn decisions(overview: &Overview) -> Check {
         let words = "predicted relative error of posterior sds".into();
         return Check::new(
             Checked::Decisions,
-            [Some(error), Some(INFLATION)],
-            Some(error <= INFLATION),
+            [Some(error), Some(INFLATION_LIMIT)],
+            Some(error <= INFLATION_LIMIT),
             words,
         );
     }

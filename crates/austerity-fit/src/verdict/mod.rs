@@ -5,15 +5,15 @@
 //! | `overview` | [`Overview`]: summaries, costs, counts and the verdict on them, as values |
 //! | `checks` | what was looked at, with its figure, limit and outcome |
 //! | `crossing` | the shares of several modes, and whether chains crossed often enough |
-//! | `indicators`, `models` | what a verdict on a selection or a factor graph rests on; the models of a selection |
+//! | `inclusion`, `models` | what a verdict on a selection or a factor graph rests on; the models of a selection |
 //! | `tails` | whether the draws reached the tails of priors, and which moments do not exist |
-//! | `sentences` | all of it in words |
+//! | `sentences` | cost, decisions, audits and advice in words; those of reasons are in `austerity`, `run/reason/words.rs` |
 //!
-//! Terminal, JSON, the page and Python render these values; another sentence goes to `sentences`.
+//! Terminal, JSON, the page and Python render these values.
 
 pub(crate) mod checks;
 mod crossing;
-mod indicators;
+mod inclusion;
 mod models;
 mod overview;
 mod sentences;

@@ -10,7 +10,7 @@ use austerity_io::text::printable;
 use serde_json::{Value, json};
 
 use super::crossing::CrossingFinding;
-use super::indicators;
+use super::inclusion;
 use super::models::ModelsFinding;
 use super::tails::{self, TailFinding};
 use super::{checks, sentences};
@@ -78,10 +78,10 @@ impl Overview {
             Some(record) => CrossingFinding::of(record, &reader, &saved.checkpoint.names)?,
             None => None,
         };
-        let weighed = indicators::judged(run.plan.part.as_ref(), &summary);
+        let weighed = inclusion::judged(run.plan.part.as_ref(), &summary);
         let models = ModelsFinding::of(run.plan.part.as_ref(), &reader)?;
         let mut verdict = judged(&run, &saved, (&weighed, &counters), &reader);
-        verdict.remarks.extend(indicators::remark(run.plan.part.as_ref(), &summary).map(Reason::Told));
+        verdict.remarks.extend(inclusion::remark(run.plan.part.as_ref(), &summary).map(Reason::Told));
         if reader.draws() > 0 {
             verdict.short |= verdict.reasons.is_empty();
             verdict.reasons.extend(tails.iter().filter_map(TailFinding::reason));

@@ -1,6 +1,6 @@
 //! What a person would say about a run: whether to trust it and why not, what it cost, what the theory expects, what audits found, what to do next.
 //!
-//! Everything is rendered from the values of an [`Overview`]; the sentences of all front ends are here.
+//! Everything is rendered from the values of an [`Overview`], alike for all front ends. Reasons for distrust have their own words (`austerity::run::reason`).
 
 use austerity::rule::{Law, RuleSettings};
 use austerity::run::{Counters, UNBOUNDED};

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! 30 is that of two independent draws; short moves change h³ less. With e the mean square of a step per direction, in posterior variances, E(h'³ − h³)² = 30·(.9e + 1.5e² + .5e³)·lev⁶
-//! and, of the h⁴ that a third order leaves, E(h'⁴ − h⁴)² = 192·(1.25e + 3.19e² + 2.19e³ + .55e⁴)·lev⁸, 192 for independent draws: the larger of the two ratios is taken ([`SurrogateSettings::for_walk`]). A walk's log ratios are
+//! and, of the h⁴ that a third order leaves, E(h'⁴ − h⁴)² = 192·(1.25e + 3.19e² + 2.19e³ + .55e⁴)·lev⁸, 192 for independent draws: the larger of the two ratios is taken ([`ResidualTest::for_walk`]). A walk's log ratios are
 //! of the order of 1, so that most of its decisions are clear long before τ: with κ² = V·Σ_rest s², G the critical value and f the density of log ratio less threshold at a
 //! tie, m + π·f·G·κ·N rows are read on average, where that is less than n_τ.
 //!
@@ -34,7 +34,7 @@
 use super::heavy::{Above, heavier_than};
 use crate::pass::Driver;
 use austerity::error::{Result, setting};
-use austerity::rule::Looks;
+use austerity::rule::{Looks, SequentialSettings};
 use serde::{Deserialize, Serialize};
 
 /// E of the squared difference of h³ at two states, in units of lev⁶: 2·15.
@@ -55,7 +55,7 @@ const RAW_GROWTH: f64 = 1.5;
 
 /// The test on residuals that a check has in mind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SurrogateSettings {
+pub struct ResidualTest {
     /// Rows of the first look.
     pub first: usize,
     /// Growth of the looks.
@@ -72,12 +72,12 @@ pub struct SurrogateSettings {
     pub ties: Option<f64>,
 }
 
-impl Default for SurrogateSettings {
+impl Default for ResidualTest {
     fn default() -> Self {
         Self {
-            first: 64,
-            growth: 1.5,
-            tolerance: 0.03,
+            first: SequentialSettings::RESIDUAL_FIRST_LOOK,
+            growth: SequentialSettings::RESIDUAL_GROWTH,
+            tolerance: SequentialSettings::RESIDUAL_TOLERANCE,
             evaluations: 5.0,
             largest_stratum: 20_000,
             moves: 1.0,
@@ -126,7 +126,7 @@ pub struct Stratum {
 
 impl Stratum {
     /// g·K + n_τ: rows read per decision.
-    pub(crate) fn cost(&self, settings: &SurrogateSettings) -> f64 {
+    pub(crate) fn cost(&self, settings: &ResidualTest) -> f64 {
         settings.evaluations * self.rows as f64 + self.rows_to_tolerance
     }
 }
@@ -187,7 +187,7 @@ impl Falling {
     }
 
     /// What a stratum of the `apart` heaviest rows does for a test.
-    pub fn stratum(&self, apart: usize, settings: &SurrogateSettings) -> Result<Stratum> {
+    pub fn stratum(&self, apart: usize, settings: &ResidualTest) -> Result<Stratum> {
         let looks = settings.looks(self.rows)?;
         Ok(self.stratum_at(apart.min(self.rows), settings, &looks))
     }
@@ -199,11 +199,11 @@ impl Falling {
         (self.tails.squares[apart] / (self.rows - apart).max(1) as f64).sqrt()
     }
 
-    fn rows_to_tolerance(&self, apart: usize, settings: &SurrogateSettings) -> f64 {
+    fn rows_to_tolerance(&self, apart: usize, settings: &ResidualTest) -> f64 {
         settings.rows_read((self.rows - apart) as f64, self.tails.squares[apart])
     }
 
-    fn stratum_at(&self, apart: usize, settings: &SurrogateSettings, looks: &[usize]) -> Stratum {
+    fn stratum_at(&self, apart: usize, settings: &ResidualTest, looks: &[usize]) -> Stratum {
         let apart = apart.min(self.tails.squares.len() - 1);
         Stratum {
             rows: apart,
@@ -281,7 +281,7 @@ fn standard_error(squares: f64, rows: usize, look: usize) -> f64 {
     if look >= rows { 0.0 } else { (rows * squares / look * (1.0 - look / rows)).sqrt() }
 }
 
-impl SurrogateSettings {
+impl ResidualTest {
     /// The same for a random walk whose steps have the mean square `energy` per direction, in posterior variances: residuals change less, and the stratum is read
     /// once per candidate.
     #[must_use]
@@ -324,7 +324,7 @@ impl SurrogateSettings {
 }
 
 /// Whether a test on residuals can be blind, and the cheapest stratum that cures it.
-pub fn surrogate(scores: &Falling, settings: &SurrogateSettings) -> Result<SurrogateBlindness> {
+pub fn surrogate(scores: &Falling, settings: &ResidualTest) -> Result<SurrogateBlindness> {
     let looks = settings.looks(scores.rows)?;
     let without = scores.stratum_at(0, settings, &looks);
     let mut chosen: Option<(f64, Stratum)> = None;

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::blindness::{Falling, RawBlindness, SurrogateBlindness, SurrogateSettings, raw, surrogate};
+use super::blindness::{Falling, RawBlindness, ResidualTest, SurrogateBlindness, raw, surrogate};
 use crate::glm::influence::Influences;
 use crate::glm::{Family, Glm, Influence};
 use crate::pass::Pass;
@@ -129,7 +129,7 @@ fn list(largest: &mut Vec<Influence>, row: Influence, value: fn(&Influence) -> f
 
 impl Leverage {
     /// Whether a test on residuals of a second-order expansion can be blind here, and the certainty stratum that cures it.
-    pub fn surrogate(&self, settings: &SurrogateSettings) -> Result<SurrogateBlindness> {
+    pub fn surrogate(&self, settings: &ResidualTest) -> Result<SurrogateBlindness> {
         surrogate(&Falling::new(&self.scores, settings.largest_stratum, settings.first), settings)
     }
 

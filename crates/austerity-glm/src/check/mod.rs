@@ -20,7 +20,7 @@ pub mod prior_conflict;
 pub mod replication;
 pub mod tails;
 
-pub use blindness::{Blindness, RawBlindness, Stratum, SurrogateBlindness, SurrogateSettings};
+pub use blindness::{Blindness, RawBlindness, ResidualTest, Stratum, SurrogateBlindness};
 pub use design_effect::design_effect;
 pub use leverage::{Leverage, check_leverage};
 pub use normality::{Normality, NormalitySettings, Offender, PairNormality, Tail, check_normality};

@@ -10,7 +10,7 @@
 //!
 //! Cost: a pass over the scores per s* and stratum, about a hundred at most, and a copy of the scores. Not for few heavy rows: those are cheaper in the stratum.
 
-use super::blindness::{Falling, Stratum, SurrogateSettings};
+use super::blindness::{Falling, ResidualTest, Stratum};
 use austerity::error::Result;
 
 /// Costs within this factor of the least are as good.
@@ -75,12 +75,12 @@ impl Plan {
     }
 
     /// Rows read per decision beside the stratum.
-    fn rows_to_tolerance(&self, settings: &SurrogateSettings) -> f64 {
+    fn rows_to_tolerance(&self, settings: &ResidualTest) -> f64 {
         settings.rows_read(self.rows as f64, self.squares)
     }
 
     /// What the test meets in the copies.
-    fn outcome(&self, scores: &[f32], settings: &SurrogateSettings) -> Result<Replication> {
+    fn outcome(&self, scores: &[f32], settings: &ResidualTest) -> Result<Replication> {
         let mut all = Vec::with_capacity(self.rows);
         for &score in scores {
             let count = copies(score, self.threshold);
@@ -98,7 +98,7 @@ impl Plan {
 
 /// The cheapest stratum and copies of other rows, at most `extra` of them, with which a test on residuals is not blind; nothing if
 /// there is none, or no row to copy.
-pub fn replicate(scores: &[f32], settings: &SurrogateSettings, extra: usize) -> Result<Option<Replication>> {
+pub fn replicate(scores: &[f32], settings: &ResidualTest, extra: usize) -> Result<Option<Replication>> {
     let mut best: Option<(f64, Replication)> = None;
     let mut list = scores.to_vec();
     let mut apart = settings.largest_stratum.min(scores.len() / 2);
@@ -122,7 +122,7 @@ pub fn replicate(scores: &[f32], settings: &SurrogateSettings, extra: usize) -> 
 }
 
 /// The same for the rows outside a stratum.
-fn beside(scores: &[f32], settings: &SurrogateSettings, extra: usize) -> Result<Option<Replication>> {
+fn beside(scores: &[f32], settings: &ResidualTest, extra: usize) -> Result<Option<Replication>> {
     let largest = scores.iter().fold(0.0f32, |most, &score| most.max(score));
     let limit = scores.len() + extra;
     let plans: Vec<Plan> = (1..HALVINGS)
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn copies_cure_what_a_small_stratum_cannot() {
         let scores = heavy();
-        let settings = SurrogateSettings { largest_stratum: 8, ..SurrogateSettings::default() };
+        let settings = ResidualTest { largest_stratum: 8, ..ResidualTest::default() };
         let falling = Falling::new(&scores, 8, settings.first);
         assert!(falling.stratum(8, &settings).unwrap().blindness.is_blind());
         let found = replicate(&scores, &settings, 50_000).unwrap().unwrap();
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_stratum_far_past_its_limit() {
         let scores: Vec<f32> = (0..1_000_000).map(|row| if row % 33 == 0 { 1e-3 } else { 1e-8 }).collect();
-        let settings = SurrogateSettings { largest_stratum: 1000, ..SurrogateSettings::default() };
+        let settings = ResidualTest { largest_stratum: 1000, ..ResidualTest::default() };
         let falling = Falling::new(&scores, 1000, settings.first);
         assert!(falling.stratum(1000, &settings).unwrap().blindness.is_blind());
         let found = replicate(&scores, &settings, 500_000).unwrap().unwrap();
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn limits() {
-        let settings = SurrogateSettings { largest_stratum: 0, ..SurrogateSettings::default() };
+        let settings = ResidualTest { largest_stratum: 0, ..ResidualTest::default() };
         // No room for copies, no row with a score, no row.
         assert_eq!(replicate(&heavy(), &settings, 10).unwrap(), None);
         assert_eq!(replicate(&[0.0; 500], &settings, 250).unwrap(), None);
@@ -200,7 +200,7 @@ mod tests {
         let mut scores = heavy();
         scores[17] = 1e18;
         // A score beyond number: one row always read takes care of it.
-        let one = SurrogateSettings { largest_stratum: 1, tolerance: 3.0, ..settings };
+        let one = ResidualTest { largest_stratum: 1, tolerance: 3.0, ..settings };
         let found = replicate(&scores, &one, 50_000).unwrap().unwrap();
         assert_eq!(found.stratum.rows, 1);
     }

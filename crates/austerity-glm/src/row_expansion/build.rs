@@ -15,7 +15,7 @@ use rand_distr::StandardNormal;
 
 use super::residuals::RowMemory;
 use super::{RowExpansion, RowExpansionReport};
-use crate::check::blindness::{Falling, Stratum, SurrogateSettings, heaviest, surrogate};
+use crate::check::blindness::{Falling, ResidualTest, Stratum, heaviest, surrogate};
 use crate::own::RowCurvature;
 use crate::pass::Driver;
 use austerity::error::{Error, Result, setting};
@@ -73,14 +73,14 @@ pub struct RowExpansionSettings<'a> {
     /// Which rows are read at every decision.
     pub certainty: Certainty<'a>,
     /// The test that the stratum is made for.
-    pub stratum: SurrogateSettings,
+    pub stratum: ResidualTest,
     /// Whether the start is the centre, as it is; otherwise the mode is looked for from there.
     pub fixed: bool,
 }
 
 impl Default for RowExpansionSettings<'_> {
     fn default() -> Self {
-        Self { order: 2, certainty: Certainty::Probed, stratum: SurrogateSettings::default(), fixed: false }
+        Self { order: 2, certainty: Certainty::Probed, stratum: ResidualTest::default(), fixed: false }
     }
 }
 
@@ -130,7 +130,7 @@ impl<'m, M: RowCurvature> RowExpansion<'m, M> {
 }
 
 /// The cheapest stratum that is not blind, or the largest allowed.
-fn choose(scores: &[f32], settings: &SurrogateSettings) -> Result<Stratum> {
+fn choose(scores: &[f32], settings: &ResidualTest) -> Result<Stratum> {
     let falling = Falling::new(scores, settings.largest_stratum, settings.first);
     match surrogate(&falling, settings)?.chosen {
         Some(chosen) => Ok(chosen),

@@ -10,7 +10,7 @@ use austerity::proposal::{Proposal, RandomWalk};
 use austerity::rng::{Role, stream};
 use austerity::rule::RuleSettings;
 use austerity::run::{Audited, Chain, ChainCheckpoint, Settings};
-use austerity_glm::check::blindness::SurrogateSettings;
+use austerity_glm::check::blindness::ResidualTest;
 use austerity_glm::glm::expansion::{ExpansionSettings, GlmExpansion};
 use austerity_glm::proposal::TransitionPlan;
 use austerity_glm::{Data, Glm, Logistic, Prior, ResponseKind, Surrogate};
@@ -47,7 +47,7 @@ pub(crate) fn run(quick: bool) {
     // A walk needs an expansion and no more; transitions need a pilot.
     let begun = cpu_time();
     let settings = ExpansionSettings { threads: 1, ..expansion_settings() };
-    let stratum = SurrogateSettings { tolerance: WALK_TOLERANCE, ..settings.stratum };
+    let stratum = ResidualTest { tolerance: WALK_TOLERANCE, ..settings.stratum };
     let for_walk = ExpansionSettings { walk: Some(STEP), raise: false, stratum, ..settings.clone() };
     let for_walk = GlmExpansion::new(&model, &vec![0.0; d], &for_walk).expect("an expansion");
     let for_walk = Surrogate::new(for_walk);

@@ -9,6 +9,7 @@
 //! | [`autocorrelation`](mod@autocorrelation) | autocovariance and autocorrelation | how slowly does it mix? |
 //! | [`rank`] | average ranks, normal scores | what the above are built on |
 //! | [`summary`] | one line per parameter | tables |
+//! | `limits` | beyond which draws are not to be trusted | verdicts |
 //! | [`streaming`] | running mean, sd, ESS and R-hat in constant memory | progress display |
 //!
 //! A parameter's draws come as `chains: &[&[f64]]`, one slice per chain. Chains of unequal length
@@ -32,6 +33,7 @@ pub mod autocorrelation;
 pub mod chains;
 pub mod ess;
 pub mod interval;
+mod limits;
 pub mod mcse;
 pub mod rank;
 pub mod rhat;
@@ -44,8 +46,9 @@ pub use autocorrelation::{autocorrelation, autocovariance};
 pub use chains::MINIMUM_DRAWS;
 pub use ess::{ess_bulk, ess_mean, ess_median, ess_quantile, ess_sd, ess_tail};
 pub use interval::{Interval, equal_tailed_interval, highest_density_interval, quantile, quantiles};
+pub use limits::{ESS_PER_CHAIN, INFLATION_LIMIT, RHAT_LIMIT};
 pub use mcse::{mcse_mean, mcse_median, mcse_quantile, mcse_sd};
 pub use rank::{average_ranks, normal_scores};
 pub use rhat::{rhat, rhat_bulk, rhat_folded, split_rhat};
 pub use streaming::{RunningSummary, Streaming, combine};
-pub use summary::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
+pub use summary::Summary;

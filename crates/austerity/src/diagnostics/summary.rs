@@ -12,11 +12,6 @@ use super::interval::quantile_of_sorted;
 use super::rank::chain_scores;
 use super::{ess, mcse, rhat};
 
-/// R-hat above which chains are said to disagree (Vehtari et al. 2021).
-pub const RHAT_LIMIT: f64 = 1.01;
-/// Effective draws per chain, bulk or tail, below which estimates are not to be trusted (the same).
-pub const ESS_PER_CHAIN: f64 = 100.0;
-
 /// Posterior summary of one parameter over all chains.
 ///
 /// Mean, sd and quantiles are NaN without draws (the sd: with fewer than two) or when a draw is not

@@ -44,14 +44,13 @@ pub struct SequentialSettings {
 }
 
 impl SequentialSettings {
-    /// Algorithm 1 of the paper to the letter: constant steps of `step` single rows, constant bounds, Student
-    /// t, plain threshold, no absolute stop, no guard.
+    /// Algorithm 1 of the paper to the letter: constant steps of `step` single rows, constant bounds, Student t, no absolute stop, no guard.
     #[must_use]
     pub fn paper(step: usize, epsilon: f64) -> Self {
         Self { guard: None, block_rows: 1, ..Self::constant(step, epsilon) }
     }
 
-    /// Constant steps and bounds as in the paper, but whole blocks of rows and the guard on.
+    /// The same with whole blocks of rows and the guard on.
     #[must_use]
     pub fn constant(step: usize, epsilon: f64) -> Self {
         Self {
@@ -65,25 +64,30 @@ impl SequentialSettings {
             block_rows: crate::BLOCK_ROWS,
         }
     }
-}
 
-impl SequentialSettings {
-    /// The defaults for residuals of a surrogate, [`Self::residuals_from`] 64 rows on.
+    /// Rows of the first look at residuals.
+    pub const RESIDUAL_FIRST_LOOK: usize = 64;
+    /// Growth of the looks at residuals.
+    pub const RESIDUAL_GROWTH: f64 = 1.5;
+    /// τ: the standard error of a total of residuals at which the test stops.
+    pub const RESIDUAL_TOLERANCE: f64 = 0.03;
+
+    /// The defaults for residuals of a surrogate, [`Self::residuals_from`] the usual first look on.
     #[must_use]
     pub fn residuals() -> Self {
-        Self::residuals_from(64)
+        Self::residuals_from(Self::RESIDUAL_FIRST_LOOK)
     }
 
-    /// The defaults for residuals of a surrogate: looks at `first` rows, × 1.5, …, Wang–Tsiatis bounds with α = ¾ and ε = 0.01, an absolute stop at
-    /// τ = 0.03, no guard, since residuals are guarded beforehand (`austerity_glm::check::blindness`).
+    /// The defaults for residuals of a surrogate: looks at `first` rows, growing by a constant factor, Wang–Tsiatis bounds with α = ¾ and ε = 0.01, an
+    /// absolute stop, no guard, since residuals are guarded beforehand (`austerity_glm::check::blindness`).
     #[must_use]
     pub fn residuals_from(first: usize) -> Self {
         Self {
-            looks: Looks::Growing { first, growth: 1.5 },
+            looks: Looks::Growing { first, growth: Self::RESIDUAL_GROWTH },
             bound: Bound { shape: Shape::WangTsiatis { alpha: 0.75 }, ..Bound::pocock(0.01) },
-            stop_at: Some(0.03),
+            stop_at: Some(Self::RESIDUAL_TOLERANCE),
             guard: None,
-            ..Self::constant(64, 0.01)
+            ..Self::constant(first, 0.01)
         }
     }
 }

@@ -16,15 +16,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostics::{ESS_PER_CHAIN, RHAT_LIMIT, Summary};
+use crate::diagnostics::{ESS_PER_CHAIN, INFLATION_LIMIT, RHAT_LIMIT, Summary};
 use crate::rule::RuleSettings;
 use crate::run::{Counters, Ended, Hazard, Reason};
 
 /// Share of the decisions that the guard may hold up before it is worth a word, and before it is a reason.
 const GUARD_REMARK: f64 = 0.01;
 const GUARD_LIMIT: f64 = 0.05;
-/// Relative error of posterior standard deviations that the theory may predict.
-const INFLATION_LIMIT: f64 = 0.05;
 /// Share of the data at which a test of two evaluations per row costs as much as exact decisions.
 const SHARE_LIMIT: f64 = crate::design::choice::BREAK_EVEN;
 /// Share of the proposals that must be impossible for the support to be the reason why a chain stays where it is.

@@ -23,7 +23,7 @@ use super::super::decide::Decided;
 use super::super::options;
 use super::super::plan::{Proposing, Why};
 use super::super::proposal::{Candidates, INDEPENDENT, ProposalChoice};
-use super::super::sink::Stored;
+use super::super::save_draws::Stored;
 use super::super::surrogate::SurrogateReport;
 use super::{Budget, BudgetPlan, Candidate, Unit, terms, too_small};
 use crate::model::Sampled;
@@ -31,11 +31,11 @@ use crate::output::Failure;
 
 /// Tolerances of the standard error of a total log ratio, and that of the defaults.
 const TOLERANCES: [f64; 5] = [0.3, 0.1, 0.03, 0.01, 0.003];
-const USUAL: f64 = 0.03;
+const USUAL_TOLERANCE: f64 = SequentialSettings::RESIDUAL_TOLERANCE;
 /// What batches may miss is a bound, and about so many times what they do miss.
 const BOUND: f64 = 3.0;
 /// Rows of the first look at residuals.
-const FIRST_LOOK: f64 = 64.0;
+const FIRST_LOOK: f64 = SequentialSettings::RESIDUAL_FIRST_LOOK as f64;
 /// Lengths of steps, in units of a tuned walk's.
 const SCALES: [f64; 2] = [0.5, 1.0];
 /// Pilot steps: the first, which tell what one costs, and the most.
@@ -95,7 +95,7 @@ pub(in super::super) fn on_residuals<M: Sampled, P: Stored>(
         acceptance = seen.acceptance;
         base.worth = worth * acceptance / (2.0 - acceptance);
         let read = |tau: f64| seen.rows(tau, rows);
-        let usual = test.stop_at.unwrap_or(USUAL);
+        let usual = test.stop_at.unwrap_or(USUAL_TOLERANCE);
         let ratio = seen.evaluations / (2.0 * read(usual));
         if seconds {
             // What the rows do not explain, at least a small part.

@@ -21,7 +21,7 @@ use super::{PartRecord, Prepared, Way, no_recipe, separate};
 use crate::fit::chains::OfModel;
 use crate::fit::decide::Decided;
 use crate::fit::plan::{DataRecord, Proposing, Remark};
-use crate::fit::sink::Stored;
+use crate::fit::save_draws::Stored;
 use crate::fit::{Done, Host};
 use crate::model::Family;
 use crate::output::Failure;

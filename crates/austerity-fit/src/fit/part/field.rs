@@ -19,7 +19,7 @@ use super::{PartRecord, Prepared, Way, no_recipe};
 use crate::fit::chains::Chains;
 use crate::fit::decide::Decided;
 use crate::fit::plan::{DataRecord, Proposing};
-use crate::fit::sink::Planned;
+use crate::fit::save_draws::Planned;
 use crate::fit::{Done, Host};
 use crate::model::Family;
 use crate::output::Failure;

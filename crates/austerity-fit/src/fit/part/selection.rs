@@ -27,7 +27,7 @@ use crate::data::{self, Loaded};
 use crate::fit::chains::OfModel;
 use crate::fit::decide::Decided;
 use crate::fit::plan::{DataRecord, Proposing};
-use crate::fit::sink::Stored;
+use crate::fit::save_draws::Stored;
 use crate::fit::{Done, Host, resume};
 use crate::model::Family;
 use crate::output::Failure;

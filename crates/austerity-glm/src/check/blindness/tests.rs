@@ -7,7 +7,7 @@ fn falling(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-fn of(falling: &[f64], settings: &SurrogateSettings) -> Result<SurrogateBlindness> {
+fn of(falling: &[f64], settings: &ResidualTest) -> Result<SurrogateBlindness> {
     let scores: Vec<f32> = falling.iter().map(|&score| score.min(1e18) as f32).collect();
     surrogate(&Falling::new(&scores, settings.largest_stratum, settings.first), settings)
 }
@@ -22,7 +22,7 @@ fn formulas_by_hand() {
     let mut values = vec![0.01; 100];
     values[37] = 2.0;
     let scores = falling(values);
-    let settings = SurrogateSettings { first: 50, tolerance: 0.03, ..SurrogateSettings::default() };
+    let settings = ResidualTest { first: 50, tolerance: 0.03, ..ResidualTest::default() };
     let found = of(&scores, &settings).unwrap();
     let root = 30f64.sqrt();
     let all: f64 = 4.0 + 99.0 * 1e-4;
@@ -46,7 +46,7 @@ fn formulas_by_hand() {
 #[test]
 fn equal_rows_are_never_missed() {
     let scores = vec![1e-3; 10_000];
-    let found = of(&scores, &SurrogateSettings::default()).unwrap();
+    let found = of(&scores, &ResidualTest::default()).unwrap();
     // blind/se = 1/√64 at the first look, and less than 1 at every other.
     assert!(found.without.blindness.ratio() < 0.3, "{found:?}");
     assert_eq!(found.chosen.map(|s| s.rows), Some(0));
@@ -58,7 +58,7 @@ fn equal_rows_are_never_missed() {
 /// The sampled rows never exceed those there are, whatever the scores; sums of the rest lose no digits to the heaviest.
 #[test]
 fn limits() {
-    let settings = SurrogateSettings::default();
+    let settings = ResidualTest::default();
     let mut huge = vec![1e-5; 5000];
     huge[..3].fill(1e120);
     let found = of(&huge, &settings).unwrap();
@@ -68,7 +68,7 @@ fn limits() {
     assert_eq!(chosen.rows, 3);
     close(chosen.standard_error, (30.0f64 * 4997.0 * 4997e-10 / 64.0 * (1.0 - 64.0 / 4997.0)).sqrt());
     // A limit too low to hold them: no stratum.
-    let few = SurrogateSettings { largest_stratum: 2, ..settings };
+    let few = ResidualTest { largest_stratum: 2, ..settings };
     let found = of(&huge, &few).unwrap();
     assert!(found.chosen.is_none() && found.verdict().contains("exact rule"));
     // No third order at all, one row, fewer rows than the first look.
@@ -79,11 +79,11 @@ fn limits() {
         assert!(found.sound() && found.kappa.is_finite(), "{found:?}");
     }
     for tolerance in [0.0, -1.0, f64::NAN] {
-        assert!(of(&[1.0], &SurrogateSettings { tolerance, ..settings }).is_err());
+        assert!(of(&[1.0], &ResidualTest { tolerance, ..settings }).is_err());
     }
-    assert!(of(&[1.0], &SurrogateSettings { evaluations: f64::NAN, ..settings }).is_err());
-    assert!(of(&[1.0], &SurrogateSettings { first: 0, ..settings }).is_err());
-    assert!(of(&[1.0], &SurrogateSettings { moves: 0.0, ..settings }).is_err());
+    assert!(of(&[1.0], &ResidualTest { evaluations: f64::NAN, ..settings }).is_err());
+    assert!(of(&[1.0], &ResidualTest { first: 0, ..settings }).is_err());
+    assert!(of(&[1.0], &ResidualTest { moves: 0.0, ..settings }).is_err());
     assert!(raw(&[1.0], 1, 0).is_err());
 }
 
@@ -113,16 +113,15 @@ fn tails_ratio(spreads: &[f64], first: usize) -> f64 {
 #[test]
 fn walks_need_smaller_strata() {
     let scores: Vec<f32> = (0..20_000u32).map(|i| 2e-3 / (1.0 + i as f32 / 50.0)).collect();
-    let found = |settings: &SurrogateSettings| {
+    let found = |settings: &ResidualTest| {
         let falling = Falling::new(&scores, settings.largest_stratum, settings.first);
         surrogate(&falling, settings).unwrap().chosen.unwrap()
     };
-    let usual = SurrogateSettings::default();
+    let usual = ResidualTest::default();
     let (draws, short) = (found(&usual), found(&usual.for_walk(0.01)));
     assert!(short.rows < draws.rows, "{short:?} {draws:?}");
-    let at = |settings: &SurrogateSettings| {
-        Falling::new(&scores, 100, settings.first).stratum(10, settings).unwrap()
-    };
+    let at =
+        |settings: &ResidualTest| Falling::new(&scores, 100, settings.first).stratum(10, settings).unwrap();
     let ratio = at(&usual.for_walk(0.01)).standard_error / at(&usual).standard_error;
     let moves = 0.0125 + 3.1875e-4 + 2.1875e-6 + 5.46875e-9;
     assert!((ratio - f64::sqrt(moves)).abs() < 1e-12, "{ratio}");

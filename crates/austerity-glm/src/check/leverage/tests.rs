@@ -29,7 +29,7 @@ fn gaussian_columns() {
     let raw = seen.raw(500).unwrap();
     assert!((2.3..2.6).contains(&raw.kappa), "{raw:?}");
     assert!(raw.sound() && raw.blindness.ratio() < 0.2, "{raw:?}");
-    let surrogate = seen.surrogate(&SurrogateSettings::default()).unwrap();
+    let surrogate = seen.surrogate(&ResidualTest::default()).unwrap();
     assert!((0.2..0.9).contains(&surrogate.without.blindness.ratio()), "{surrogate:?}");
     assert_eq!(surrogate.chosen.unwrap().rows, 0);
     assert!(seen.top_share < 0.05 && seen.largest_ratio < 3.0 && seen.verdict().contains("spread out"));
@@ -49,7 +49,7 @@ fn rare_columns() {
     for row in seen.by_score.iter().chain(&seen.by_leverage) {
         assert!(is_rare(order[row.position] as usize), "{row:?}");
     }
-    let surrogate = seen.surrogate(&SurrogateSettings::default()).unwrap();
+    let surrogate = seen.surrogate(&ResidualTest::default()).unwrap();
     println!("{surrogate:?}\n{:?}", seen.raw(500).unwrap());
     assert!(surrogate.without.blindness.ratio() > 20.0, "{surrogate:?}");
     let chosen = surrogate.chosen.unwrap();
@@ -88,7 +88,7 @@ fn outliers_of_the_response() {
     for row in &seen.by_score {
         assert_ne!(order[row.position] % 1000, 0, "{row:?}");
     }
-    let surrogate = seen.surrogate(&SurrogateSettings::default()).unwrap();
+    let surrogate = seen.surrogate(&ResidualTest::default()).unwrap();
     assert!(!surrogate.without.blindness.is_blind(), "{surrogate:?}");
     assert_eq!(surrogate.chosen.unwrap().rows, 0);
     assert!(seen.raw(500).unwrap().sound());
@@ -111,7 +111,7 @@ fn heavy_columns() {
         .collect();
     let data = Data::new(["heavy", "light"], vec![heavy.clone(), light], y);
     let (seen, order) = look(Poisson, &data.check(ResponseKind::Count).unwrap(), None);
-    let surrogate = seen.surrogate(&SurrogateSettings::default()).unwrap();
+    let surrogate = seen.surrogate(&ResidualTest::default()).unwrap();
     println!("{surrogate:?} {:?}", seen.raw(500).unwrap());
     // Dear rather than dangerous: without a stratum thousands of rows are wanted, with a few rows apart the first look does.
     let chosen = surrogate.chosen.unwrap();

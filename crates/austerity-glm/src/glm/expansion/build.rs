@@ -10,7 +10,7 @@ use super::cubic::{Cubic, LARGEST};
 use super::limit::Collected;
 use super::scores;
 use super::{CertainRows, ExpansionReport, GlmExpansion, Limit, Line, centre};
-use crate::check::blindness::{Falling, Stratum, SurrogateBlindness, SurrogateSettings, heaviest, surrogate};
+use crate::check::blindness::{Falling, ResidualTest, Stratum, SurrogateBlindness, heaviest, surrogate};
 use crate::check::replication::{Replication, replicate};
 use crate::glm::blocks::{BLOCK, Blocks, View};
 use crate::glm::derivative;
@@ -42,7 +42,7 @@ pub struct ExpansionSettings {
     /// Whether an expansion of the second order gets a term of the third where decisions would read much fewer rows for it.
     pub raise: bool,
     /// The test that the stratum is made for.
-    pub stratum: SurrogateSettings,
+    pub stratum: ResidualTest,
     /// The sd of the isotropic random walk whose steps are decided about, instead of independent draws: residuals change less, and fewer rows need to be apart.
     pub walk: Option<f64>,
     /// How many rows the stratum has, instead of the number found best. 0 switches it off: for tests and teaching.
@@ -61,7 +61,7 @@ impl Default for ExpansionSettings {
         Self {
             order: 2,
             raise: false,
-            stratum: SurrogateSettings::default(),
+            stratum: ResidualTest::default(),
             walk: None,
             stratum_rows: None,
             extra_rows: 0.5,
@@ -230,14 +230,14 @@ fn weighed<F: Family>(
 }
 
 /// The test as the moves that are decided about have it.
-fn moved(settings: &ExpansionSettings, centre: &centre::Centre) -> SurrogateSettings {
+fn moved(settings: &ExpansionSettings, centre: &centre::Centre) -> ResidualTest {
     let Some(sd) = settings.walk else { return settings.stratum };
     settings.stratum.for_walk(STEEP * sd * sd * centre.mean_precision)
 }
 
 /// Half the usual first look where that is predicted to reach the tolerance and misses nothing that matters.
-fn first_look(falling: &Falling, apart: usize, settings: &SurrogateSettings) -> Result<usize> {
-    let half = SurrogateSettings { first: settings.first / 2, ..*settings };
+fn first_look(falling: &Falling, apart: usize, settings: &ResidualTest) -> Result<usize> {
+    let half = ResidualTest { first: settings.first / 2, ..*settings };
     if half.first == 0 {
         return Ok(settings.first);
     }

@@ -57,7 +57,7 @@ use super::blocks::{Blocks, Line};
 use super::totals::Totals;
 use super::{Coding, Family, Glm, Kernel as _};
 use crate::PowerTail;
-use crate::check::blindness::{Stratum, SurrogateSettings};
+use crate::check::blindness::Stratum;
 use crate::simd::eight::{LANES, add_matrix_product, filled};
 use crate::simd::{Level, dispatched};
 use crate::surrogate::{CertainSteps, Expansion, posterior_differences};
@@ -66,6 +66,7 @@ use austerity::error::Result;
 use austerity::model::check_length;
 use austerity::model::{Model as _, Parameters as _};
 use austerity::population::Moments;
+use austerity::rule::SequentialSettings;
 
 pub use bound::{Bounds, CertificateSettings};
 pub use build::ExpansionSettings;
@@ -106,7 +107,7 @@ pub struct ExpansionReport {
     /// Columns that are not zero outside the stratum.
     pub sampled_columns: usize,
     /// Rows that the first look of a test should have; 64 before this was reported.
-    #[serde(default = "usual_look")]
+    #[serde(default = "unreported_look")]
     pub first_look: usize,
     /// Predicted standard error of a total after 64 rows.
     pub standard_error: f64,
@@ -176,7 +177,7 @@ impl ExpansionReport {
             replicated: 0,
             extra_rows: 0,
             sampled_columns: 0,
-            first_look: usual_look(),
+            first_look: SequentialSettings::RESIDUAL_FIRST_LOOK,
             standard_error: stratum.standard_error,
             rows_to_tolerance: stratum.rows_to_tolerance,
             missed: stratum.blindness.missed,
@@ -188,8 +189,9 @@ impl ExpansionReport {
     }
 }
 
-fn usual_look() -> usize {
-    SurrogateSettings::default().first
+/// The first look of runs that did not report it. It stays what it was when they were made, whatever the default is today.
+fn unreported_look() -> usize {
+    64
 }
 
 /// The expansion of a [`Glm`].

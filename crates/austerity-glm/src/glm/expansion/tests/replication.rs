@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::check::SurrogateSettings;
+use crate::check::ResidualTest;
 use crate::gradients::{At, BatchGradient};
 use austerity::model::Gradient as _;
 use austerity::population::Batch;
@@ -57,7 +57,7 @@ fn model<F: Family>(family: F, data: &crate::CheckedData) -> Glm<F> {
 
 /// A test so strict, with a stratum so small, that copies are needed.
 fn strict(largest_stratum: usize, tolerance: f64) -> ExpansionSettings {
-    let stratum = SurrogateSettings { tolerance, largest_stratum, ..SurrogateSettings::default() };
+    let stratum = ResidualTest { tolerance, largest_stratum, ..ResidualTest::default() };
     ExpansionSettings { stratum, ..ExpansionSettings::default() }
 }
 
@@ -210,7 +210,7 @@ fn rare_features_past_the_limit_of_the_stratum() {
     let names: Vec<String> = (0..21).map(|j| format!("x{j}")).collect();
     let data = Data::new(names, columns, response).check(ResponseKind::Binary).unwrap();
     let model = model(Logistic, &data);
-    let stratum = SurrogateSettings { largest_stratum: 100, ..SurrogateSettings::default() };
+    let stratum = ResidualTest { largest_stratum: 100, ..ResidualTest::default() };
     gain("rare", &model, &ExpansionSettings { stratum, ..ExpansionSettings::default() });
 }
 

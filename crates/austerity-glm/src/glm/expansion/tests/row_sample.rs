@@ -2,7 +2,7 @@
 
 use super::super::{ExpansionSettings, GlmExpansion, RowSample, sampled_mode};
 use super::normal;
-use crate::check::blindness::SurrogateSettings;
+use crate::check::blindness::ResidualTest;
 use crate::glm::{Glm, Logistic, Student};
 use crate::surrogate::posterior_differences;
 use crate::{Data, Prior, ResponseKind, Surrogate};
@@ -121,7 +121,7 @@ fn weighted_rows_that_only_sigma_knows_do_not_hide() {
         }
         (worst, stratum)
     };
-    let tolerance = SurrogateSettings::default().tolerance;
+    let tolerance = ResidualTest::default().tolerance;
     let ((kept, stratum), (hidden, _)) = (left(None), left(Some(0)));
     assert!(kept < tolerance && stratum >= 100, "{kept} with {stratum} rows apart");
     assert!(hidden > tolerance, "{hidden}");

@@ -18,8 +18,8 @@ use austerity_io::run::{DrawsWriter, checkpoint};
 use crate::output::Failure;
 use crate::runs::{Folder, RunFile, Saved};
 
-/// How often draws are made durable.
-const INTERVAL: Duration = Duration::from_secs(2);
+/// How often draws are made durable and a checkpoint is written.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What a kernel has learnt, as a checkpoint file can keep it.
 pub(super) trait Kept: Clone + Send {
@@ -192,7 +192,7 @@ impl<'a> FolderSink<'a> {
         self.writer.append(part.chain, &part.draws.values, &part.draws.decisions)?;
         let (proposal, rest) = part.checkpoint.split();
         self.saved.checkpoint.chains[part.chain] = rest.with(proposal.kept());
-        if self.last.elapsed() >= INTERVAL { self.save() } else { Ok(()) }
+        if self.last.elapsed() >= CHECKPOINT_INTERVAL { self.save() } else { Ok(()) }
     }
 }
 
