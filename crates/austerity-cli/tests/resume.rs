@@ -137,14 +137,18 @@ fn ctrl_c(name: &str, rules: &[&str]) {
     for &rule in rules {
         let line = format!("fit data.parquet --response y {rule} --warmup 200 --max-disk 1TB --out run");
         let child = scratch.start(&format!("{line} --draws 50000000"));
-        let chunk = scratch.path().join("run/checkpoint.previous");
-        for _ in 0..200 {
-            std::thread::sleep(Duration::from_millis(50));
-            if chunk.exists() {
+        // Two checkpoints and a draw, however slow the machine is.
+        let begun = |scratch: &Scratch| {
+            scratch.path().join("run/checkpoint.previous").exists()
+                && serde_json::from_slice::<serde_json::Value>(&scratch.run("summary run --json").stdout)
+                    .is_ok_and(|summary| summary["draws"].as_u64() > Some(0))
+        };
+        for _ in 0..600 {
+            std::thread::sleep(Duration::from_millis(200));
+            if begun(&scratch) {
                 break;
             }
         }
-        std::thread::sleep(Duration::from_millis(700));
         let signalled = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         assert!(signalled.success());
         let output = child.wait_with_output().unwrap();

@@ -25,7 +25,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `pseudo_marginal` | [`PseudoMarginal`]: the kernel; its state, what a run records, its report |
-//! | [`estimator`] | [`Estimator`]: Poisson and Kennedy–Bhanot |
+//! | [`estimator`] | [`Estimator`], by one of two [`Series`] |
 
 pub mod estimator;
 #[cfg(test)]
