@@ -16,10 +16,10 @@ use austerity_io::coding::Recipe;
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::budget::{Budget, Sitting};
-use super::chains::OfModel;
+
 use super::choose::Chosen;
 use super::decide::{Decided, Wanted};
-use super::engine::{Engine as _, OnRows, Work};
+use super::engine::{Engine as _, OfModel, OnRows, Work};
 use super::execute::{Keeping, Session};
 use super::healing::History;
 use super::options::{kept, layout, priors, settings};

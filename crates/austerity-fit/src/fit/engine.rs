@@ -2,9 +2,20 @@
 //!
 //! An engine is a model with a way to build its proposals from what a checkpoint keeps. Planning makes the engine of a new run; a run that goes on
 //! makes the same again from its [`Plan`]. [`Work`] is done on whichever it is: a plan is completed, chains are sampled.
+//!
+//! [`Chains`] say what a session records of a kernel, and how it goes on from a checkpoint:
+//!
+//! | chains | kernel |
+//! |---|---|
+//! | [`OfModel`] | Metropolis–Hastings with audits: every fit, `select` and `ica` |
+//! | `part::field` | one variable of a field from its conditional: `gibbs` |
 
+use std::marker::PhantomData;
+
+use austerity::kernel::Kernel;
 use austerity::proposal::RandomWalk;
 use austerity::rule::RuleSettings;
+use austerity::run::{Audited, Checkpoint, Sampler, Settings, Target};
 use austerity_glm::glm::Family;
 use austerity_glm::glm::expansion::{GlmExpansion, RowSample};
 use austerity_glm::proposal::{ModeJumps, SampledPaths, StoredProposal, Transition, WholePaths};
@@ -12,7 +23,7 @@ use austerity_glm::{CertainSteps, Glm, ResidualGradient, SeveralExpansions, Surr
 
 use super::Host;
 use super::plan::Plan;
-use super::save_draws::Stored;
+use super::save_draws::{Kept, Stored};
 use super::{crossing, surrogate, wide};
 use crate::model::Sampled;
 use crate::output::Failure;
@@ -134,5 +145,55 @@ impl<F: Family> Engine for GlmEngine<'_, F> {
                 work.on(&whole, |stored| WholePaths::restored(*rows, shape, &stored))
             }
         }
+    }
+}
+
+/// What the kernel of some chains learns.
+pub(super) type Learnt<'m, C> = <<C as Chains<'m>>::Kernel as Kernel>::Learnt;
+
+/// Chains that a session can run.
+pub(super) trait Chains<'m> {
+    type Target: Target<State = Vec<f64>> + 'm;
+    type Kernel: Kernel<State = Vec<f64>, Learnt: Kept> + Send;
+
+    /// What is recorded.
+    fn target(&self) -> &'m Self::Target;
+
+    /// Chains that go on from `checkpoint`.
+    fn resume(
+        &self,
+        settings: &Settings,
+        checkpoint: Checkpoint<Vec<f64>, Learnt<'m, Self>>,
+    ) -> austerity::Result<Sampler<'m, Self::Target, Self::Kernel>>
+    where
+        Self: Sized;
+}
+
+/// Chains of a model by Metropolis–Hastings with the proposal `P`.
+pub(super) struct OfModel<'m, M, P> {
+    model: &'m M,
+    proposal: PhantomData<P>,
+}
+
+impl<'m, M, P> OfModel<'m, M, P> {
+    pub(super) fn new(model: &'m M) -> Self {
+        Self { model, proposal: PhantomData }
+    }
+}
+
+impl<'m, M: Sampled, P: Stored> Chains<'m> for OfModel<'m, M, P> {
+    type Target = M;
+    type Kernel = Audited<'m, M, P>;
+
+    fn target(&self) -> &'m M {
+        self.model
+    }
+
+    fn resume(
+        &self,
+        settings: &Settings,
+        checkpoint: Checkpoint<Vec<f64>, P>,
+    ) -> austerity::Result<Sampler<'m, M, Audited<'m, M, P>>> {
+        Sampler::resume(self.model, settings, checkpoint)
     }
 }

@@ -12,7 +12,7 @@ use austerity_io::run::DrawsWriter;
 use austerity_io::store;
 
 use super::budget::{self, Budget, Now};
-use super::chains::{Chains, Learnt};
+use super::engine::{Chains, Learnt};
 use super::options::{kept, layout};
 use super::plan::Plan;
 use super::save_draws::{FolderSink, Kept as _};

@@ -6,8 +6,7 @@
 //! | `part` | posteriors of `select`, `ica` and `gibbs` |
 //! | `plan` | what will be done and why, as a value; the plan in words |
 //! | `choose` | engine, proposal and rule of a new run |
-//! | `engine` | what chains run on: rows, residuals of a surrogate, paths |
-//! | `chains` | the kernel of the chains: how they go on from a checkpoint |
+//! | `engine` | what chains run on: rows, residuals of a surrogate, paths; how they go on from a checkpoint |
 //! | `execute` | chains of a plan: draws, audits, verdict |
 //! | `options` | what options mean |
 //! | `prior_table` | the priors before a fit, and draws from them |
@@ -33,7 +32,6 @@
 
 mod begin;
 pub(crate) mod budget;
-mod chains;
 mod choose;
 pub(crate) mod crossing;
 pub(crate) mod decide;
@@ -68,7 +66,7 @@ use austerity_io::table::Source;
 
 use crate::output::Failure;
 use crate::request::Request;
-use crate::runs::{Folder, Fresh, Overview, named};
+use crate::runs::{Folder, Fresh, Overview, create_named, missing_name};
 use healing::History;
 
 pub use host::{Host, Unattended};
@@ -138,9 +136,9 @@ fn in_folder(
 ) -> Result<Overview, Failure> {
     match &request.out {
         Some(out) => work(&Folder::new(out)),
-        None if request.resume => Err(named::missing(&request.data.file)),
+        None if request.resume => Err(missing_name(&request.data.file)),
         None => {
-            let folder = named::create(&request.data.file)?;
+            let folder = create_named(&request.data.file)?;
             let outcome = work(&folder);
             if outcome.is_err() {
                 // Only a folder that nothing was left in can be removed like this.

@@ -13,9 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::budget::{Budget, Sitting, follow};
-use super::chains::{Chains, Learnt, OfModel};
 use super::decide::Wanted;
-use super::engine::{Engine as _, GlmEngine, OnRows, Work};
+use super::engine::{Chains, Engine as _, GlmEngine, Learnt, OfModel, OnRows, Work};
 use super::execute::{Keeping, Session};
 use super::options::{self, kept, layout, limits};
 use super::plan::{Plan, PriorRecord};

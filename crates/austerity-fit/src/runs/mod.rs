@@ -3,8 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `folder` | the files of a run, and `run.toml` |
-//! | `fresh` | the folder of a new run, gone again unless the run begins |
-//! | `named` | the folder of a run without `--out` |
+//! | `fresh` | the folder of a new run, gone again unless the run begins; its name without `--out` |
 //! | `about` | model, success class, reference levels and priors in words |
 //! | `scales` | coefficients of standardised columns |
 //! | `summaries` | one summary per parameter, in bounded memory |
@@ -14,7 +13,6 @@ pub(crate) mod about;
 mod folder;
 mod fresh;
 pub mod merge;
-pub(crate) mod named;
 pub mod page;
 pub mod predict;
 pub(crate) mod scales;
@@ -24,7 +22,7 @@ pub mod verify;
 
 pub use crate::verdict::Overview;
 pub(crate) use folder::{FORMAT, Folder, RunFile, Saved, Standing};
-pub(crate) use fresh::Fresh;
+pub(crate) use fresh::{Fresh, create_named, missing_name};
 
 /// The terms of the model of the run at `run`, with the names of their coefficients.
 pub fn terms(run: &std::path::Path) -> Result<Vec<austerity_io::coding::TermNames>, crate::output::Failure> {

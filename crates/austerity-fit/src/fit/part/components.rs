@@ -18,8 +18,8 @@ use austerity_models::{Ica, Stiefel};
 use serde::{Deserialize, Serialize};
 
 use super::{PartRecord, Prepared, Way, no_recipe, separate};
-use crate::fit::chains::OfModel;
 use crate::fit::decide::Decided;
+use crate::fit::engine::OfModel;
 use crate::fit::plan::{DataRecord, Proposing, Remark};
 use crate::fit::save_draws::Stored;
 use crate::fit::{Done, Host};

@@ -16,8 +16,8 @@ use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
 use super::{PartRecord, Prepared, Way, no_recipe};
-use crate::fit::chains::Chains;
 use crate::fit::decide::Decided;
+use crate::fit::engine::Chains;
 use crate::fit::plan::{DataRecord, Proposing};
 use crate::fit::save_draws::Planned;
 use crate::fit::{Done, Host};

@@ -23,8 +23,8 @@ use austerity_io::coding::{Recipe, ResponseCoding};
 use serde::{Deserialize, Serialize};
 
 use super::begin::{Opening, numbers};
-use super::chains::{Chains, Learnt};
 use super::decide::{Decided, Wanted};
+use super::engine::{Chains, Learnt};
 use super::healing::History;
 use super::options::{kept, layout, settings};
 use super::plan::{DataRecord, DecisionRecord, Expected, ModelRecord, Plan, Proposing};

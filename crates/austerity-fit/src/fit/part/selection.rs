@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartRecord, Prepared, Step, Way};
 use crate::data::{self, Loaded};
-use crate::fit::chains::OfModel;
 use crate::fit::decide::Decided;
+use crate::fit::engine::OfModel;
 use crate::fit::plan::{DataRecord, Proposing};
 use crate::fit::save_draws::Stored;
 use crate::fit::{Done, Host, resume};

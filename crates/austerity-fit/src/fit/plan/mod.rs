@@ -3,11 +3,9 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `mod` | [`Plan`] and its parts |
-//! | `why` | reasons and remarks, as enums |
-//! | `proposing` | how candidates are proposed, as an enum |
+//! | `why` | how candidates are proposed, reasons and remarks, as enums |
 //! | `words` | the plan for people |
 
-mod proposing;
 mod why;
 pub(crate) mod words;
 
@@ -33,8 +31,7 @@ use super::wide::WideRecord;
 use crate::model::Family;
 use crate::output::Failure;
 
-pub(crate) use proposing::Proposing;
-pub(crate) use why::{Origin, Remark, Threshold, Why, Without};
+pub(crate) use why::{Origin, Proposing, Remark, Threshold, Why, Without};
 
 /// What a run will do and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,9 @@
-//! Why a plan is as it is, and what was noticed on the way to it: enums with the numbers that the reasons rest on. `words` makes sentences of them.
+//! How candidates are proposed, why a plan is as it is, and what was noticed on the way to it: enums with the numbers that were found. `words` makes sentences of them.
+//!
+//! The proposal itself is in the checkpoint ([`StoredProposal`](austerity_glm::proposal::StoredProposal)); [`Proposing`] is what people are told.
 
+use austerity::proposal::Path;
+use austerity_glm::proposal::{LangevinPlan, SampledPlan, TransitionKind, TransitionPlan, WholePathPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::fit::surrogate::SurrogateReport;
@@ -123,5 +127,196 @@ pub(crate) enum Remark {
 impl From<String> for Remark {
     fn from(words: String) -> Self {
         Self::Told(words)
+    }
+}
+
+/// How candidates are proposed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Proposing {
+    /// Steps of a walk with the shape of the curvature at the mode, so many times as long as they are best for exact decisions; it adapts during warm-up.
+    AdaptingWalk { stretch: f64 },
+    /// Steps with this sd in every coefficient.
+    FixedWalk { sd: f64 },
+    /// Independent draws around the mode, among steps of an adapting walk.
+    AroundMode,
+    /// Draws from the normal approximation.
+    Normal {
+        /// Whether some candidates are short steps, since the tails are heavier than normal.
+        short: bool,
+        sweeps: u32,
+        /// Sd over draws of the log density's difference from the surrogate's.
+        spread: f64,
+        /// Correlation of successive draws.
+        correlation: f64,
+    },
+    /// Leapfrog paths on the surrogate.
+    Hamiltonian {
+        path: Leapfrog,
+        /// Share of random-walk steps among the candidates.
+        walks: f64,
+        sweeps: u32,
+        /// Sd over draws of the log density's difference from the surrogate's.
+        spread: f64,
+    },
+    /// Langevin steps up the gradient of the surrogate and of so many residuals.
+    Langevin {
+        step: f64,
+        /// Share that a normal posterior accepts, and the length of steps that mixes best.
+        acceptance: f64,
+        best: f64,
+        rows: usize,
+        sweeps: u32,
+    },
+    /// Leapfrog paths on a weighted sample of so many rows.
+    OnSample {
+        rows: usize,
+        path: Leapfrog,
+        /// Share of the candidates that should be accepted.
+        acceptance: f64,
+    },
+    /// Leapfrog paths on all rows.
+    OnAllRows {
+        gradients: u32,
+        /// Share of the paths that a pilot accepted.
+        acceptance: f64,
+    },
+    /// Draws from a mixture over the modes, such a share of the candidates, among steps within a mode.
+    AcrossModes {
+        share: f64,
+        modes: usize,
+        /// Steps within a mode; those of random walks with its shape where none are named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<Box<Proposing>>,
+    },
+    /// A step of one coefficient, a birth or a death of a feature: sds of the steps and of new coefficients.
+    Features { update_sd: f64, birth_sd: f64 },
+    /// Rotations of sources towards each other.
+    Rotations,
+    /// Each variable in turn from its conditional.
+    Conditionals,
+    /// The same, and every third candidate moves one coefficient into the tail of its prior.
+    WithTails { others: Box<Proposing> },
+    /// The same, and every third candidate draws one coefficient anew, from its narrow prior or around the maximum of the likelihood.
+    WithSpikes { others: Box<Proposing> },
+    /// In the words of an earlier version.
+    #[serde(untagged)]
+    Told(String),
+}
+
+/// Leapfrog paths.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Leapfrog {
+    /// Fewest and most steps.
+    pub(crate) steps: [u32; 2],
+    /// Length of a step.
+    pub(crate) length: f64,
+}
+
+impl Leapfrog {
+    fn of(path: &Path) -> Self {
+        Self { steps: [*path.steps.start(), *path.steps.end()], length: path.length }
+    }
+}
+
+impl Proposing {
+    /// The same with steps into the tails of priors.
+    pub(in crate::fit) fn with_tails(self) -> Self {
+        Self::WithTails { others: Box::new(self) }
+    }
+
+    /// The same with draws between the spikes of narrow priors and what lies beyond.
+    pub(in crate::fit) fn with_spikes(self) -> Self {
+        Self::WithSpikes { others: Box::new(self) }
+    }
+
+    /// Candidates from a sample of so many rows.
+    pub(in crate::fit) fn on_sample(plan: &SampledPlan, rows: usize) -> Self {
+        let acceptance = plan.acceptance.min(plan.agreement);
+        let proposing = Self::OnSample { rows, path: Leapfrog::of(&plan.path), acceptance };
+        if plan.tails.is_some() { proposing.with_tails() } else { proposing }
+    }
+}
+
+impl From<&TransitionPlan> for Proposing {
+    fn from(plan: &TransitionPlan) -> Self {
+        let TransitionPlan { short, sweeps, spread, correlation, .. } = *plan;
+        match plan.kind {
+            TransitionKind::Independent => Self::Normal { short: short > 0.0, sweeps, spread, correlation },
+            TransitionKind::Hamiltonian => {
+                Self::Hamiltonian { path: Leapfrog::of(&plan.path), walks: short, sweeps, spread }
+            }
+        }
+    }
+}
+
+impl From<&LangevinPlan> for Proposing {
+    fn from(plan: &LangevinPlan) -> Self {
+        let LangevinPlan { step, rows, sweeps, .. } = *plan;
+        Self::Langevin { step, acceptance: plan.acceptance(), best: plan.best(), rows, sweeps }
+    }
+}
+
+impl From<&WholePathPlan> for Proposing {
+    fn from(plan: &WholePathPlan) -> Self {
+        Self::OnAllRows { gradients: plan.steps, acceptance: plan.acceptance }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Remark, words};
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Kept {
+        proposal: Proposing,
+        remarks: Vec<Remark>,
+    }
+
+    /// A file keeps every value, to the bit, and sentences of earlier versions stay sentences.
+    #[test]
+    fn proposals_and_remarks_survive_a_file() {
+        let path = Leapfrog { steps: [3, 6], length: 0.1 + 0.2 };
+        let normal = Proposing::Normal { short: true, sweeps: 3, spread: 1.0 / 3.0, correlation: -0.45 };
+        let all = [
+            Proposing::AdaptingWalk { stretch: 1.0 },
+            Proposing::AdaptingWalk { stretch: 0.5 },
+            Proposing::FixedWalk { sd: 0.01 },
+            Proposing::AroundMode.with_spikes(),
+            normal.clone(),
+            Proposing::Hamiltonian { path, walks: 1.0 / 16.0, sweeps: 0, spread: 2.5 },
+            Proposing::Langevin { step: 1.0, acceptance: 0.58, best: 1.0, rows: 64, sweeps: 0 },
+            Proposing::OnSample { rows: 4096, path, acceptance: 0.7 }.with_tails(),
+            Proposing::OnAllRows { gradients: 1, acceptance: 0.92 },
+            Proposing::AcrossModes { share: 0.5, modes: 2, within: Some(Box::new(normal)) },
+            Proposing::AcrossModes { share: 0.5, modes: 3, within: None },
+            Proposing::Told("in words".into()),
+        ];
+        let remarks = vec![
+            Remark::Told("column `k` was left out".into()),
+            Remark::Separable,
+            Remark::Weak { parameters: vec!["a".into(), "b".into()], more: 2 },
+            Remark::NoMode,
+            Remark::NoCrossing { rate: 1e-4 },
+            Remark::Hurried { needed: 3.0, enough: 6.0, sample: None },
+            Remark::Hurried { needed: 3.0, enough: 6.0, sample: Some(5000) },
+        ];
+        let mut said: Vec<String> = remarks.iter().map(words::remark).collect();
+        for proposal in all {
+            said.push(words::proposal(&proposal));
+            let kept = Kept { proposal, remarks: remarks.clone() };
+            let text = toml::to_string_pretty(&kept).unwrap();
+            assert_eq!(toml::from_str::<Kept>(&text).unwrap(), kept, "{text}");
+            let text = serde_json::to_string(&kept).unwrap();
+            assert_eq!(serde_json::from_str::<Kept>(&text).unwrap(), kept, "{text}");
+        }
+        let number = said.len();
+        said.sort();
+        said.dedup();
+        assert!(said.len() == number && said.iter().all(|words| !words.is_empty()), "{said:?}");
+        let old: Kept = toml::from_str("proposal = \"random walk\"\nremarks = [\"a remark\"]").unwrap();
+        assert_eq!(old.proposal, Proposing::Told("random walk".into()));
+        assert_eq!(old.remarks, [Remark::Told("a remark".into())]);
     }
 }

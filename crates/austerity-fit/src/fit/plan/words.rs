@@ -4,7 +4,7 @@ use austerity::rule::bound::Base;
 use austerity::rule::{Law, Looks, RuleSettings};
 use austerity::run::UNBOUNDED;
 
-use super::proposing::Leapfrog;
+use super::why::Leapfrog;
 use super::{Expected, Origin, Plan, Proposing, Remark, Threshold, Why, Without};
 use crate::fit::budget::{BudgetPlan, Unit, amount};
 use crate::fit::part::PartRecord;
