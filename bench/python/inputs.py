@@ -1,9 +1,8 @@
 """What every kind of table costs: whether it works, what is copied when the model is built, and the peak memory of the fit.
 
-
 Each source is measured in a process of its own, on Linux. **Copied** is what the process grows by while `au.Formula(formula, table)` is built,
 as a share of the table's numbers in double precision. **Peak** is the most that the process holds while it fits, over what it held
-with its table before, as a multiple of the data in single precision (4 bytes per number, the response among them), which the fit has to keep. A
+with its table before, as a multiple of the data in single precision (4 bytes per number, the response among them), which the fit has to keep. The exit code is 1 if a source
 draws other numbers than the arrays do, or a polars frame needs more than 1.3 times the data.
 """
 
@@ -17,6 +16,8 @@ import warnings
 
 #: The bar of a polars frame.
 MOST = 1.3
+#: The bar of a formula and a polars frame, in CPU time of the columns given directly.
+SLOWEST = 1.1
 #: Draws that are compared.
 QUICK = dict(draws=100, chains=1, warmup=50, threads=2, progress=False)
 
@@ -155,13 +156,52 @@ def of(name, options, file):
     return {"why": done.stderr.strip().splitlines()[-1]}
 
 
+def timed(kind, rows, features):
+    """In a process of its own: CPU seconds from the table to the end of the fit, by a formula or by the columns themselves."""
+    import time
+
+    import austerity as au
+
+    warnings.simplefilter("ignore")
+    data = columns(rows, features)
+    table = polars(data, None) if kind == "formula" else data
+    del data
+    spent = []
+    for _ in range(3):
+        begun = time.process_time()
+        if kind == "formula":
+            au.fit("y ~ " + " + ".join(f"x{j + 1}" for j in range(features)), table, "logistic", **QUICK)
+        else:
+            au.sample(au.Logistic(table, "y"), **QUICK)
+        spent.append(time.process_time() - begun)
+    print(json.dumps(min(spent)))
+
+
+def overhead(options):
+    """What a formula and a polars frame add to the same columns given directly."""
+    seconds = {}
+    for kind in ("direct", "formula"):
+        line = [sys.executable, __file__, kind, "--timed", "--rows", str(options.rows), "--features", str(options.features)]
+        seconds[kind] = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    ratio = seconds["formula"] / seconds["direct"]
+    print(f"{options.rows} × {options.features}: columns {seconds['direct']:.2f} CPU s, formula and polars {seconds['formula']:.2f} CPU s, ratio {ratio:.3f} (at most {SLOWEST})")
+    sys.exit(ratio > SLOWEST)
+
+
 def main():
     reader = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     reader.add_argument("sources", nargs="*", metavar="SOURCE", help=", ".join(make.__name__ for make in SOURCES))
     reader.add_argument("--rows", type=int, default=2_000_000)
     reader.add_argument("--features", type=int, default=20)
+    reader.add_argument("--overhead", action="store_true", help="CPU time of a formula and a polars frame over the same columns given directly")
     reader.add_argument("--measure", help=argparse.SUPPRESS)
+    reader.add_argument("--timed", action="store_true", help=argparse.SUPPRESS)
     options = reader.parse_args()
+    if options.timed:
+        timed(options.sources[0], options.rows, options.features)
+        return
+    if options.overhead:
+        overhead(options)
     if options.measure:
         measure(options.sources[0], options.rows, options.features, options.measure)
         return

@@ -39,7 +39,7 @@ def _absent(value: Any) -> bool:
 
 
 def _refused(name: str, row: int) -> ValueError:
-    return ValueError(f"column {name!r}, row {row}: a value is missing; drop the row or impute the value")
+    return ValueError(f"column {name!r}, row {row}: a value is missing; drop the row, impute the value, or give the model missing='drop'")
 
 
 def _text(name: str, row: int, value: Any, drop: bool) -> Optional[str]:
@@ -130,7 +130,7 @@ def one_column(name: str, value: Any, watch: Optional[Watch] = None, shown: Opti
     if isinstance(value, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(value)
         if masked.any() and not drop:
-            raise ValueError(f"column {name!r}, row {int(np.argmax(masked))}: the value is masked; drop the row or impute the value")
+            raise ValueError(f"column {name!r}, row {int(np.argmax(masked))}: the value is masked; drop the row, impute the value, or give the model missing='drop'")
         value = np.where(masked, np.nan, value.data) if masked.any() else np.asarray(value.data)
     if _tables.library(value) == "pandas":
         if str(getattr(value, "dtype", None)) == "category":

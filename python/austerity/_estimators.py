@@ -134,6 +134,8 @@ class AustereLogisticRegression(ClassifierMixin, _Austere):
     ``X`` may be a pandas or polars DataFrame with text and categories. ``coef_names_`` names the entries of ``coef_``: the columns of
     ``X``, and ``column=level`` for text. ``fit_`` uses the same names.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from austerity import AustereLogisticRegression
     >>> X = np.random.default_rng(0).normal(size=(500, 2))

@@ -39,6 +39,8 @@ def generate(
     seed
         The same seed makes the same data, here and by the program.
 
+    Examples
+    --------
     >>> made = generate("logistic", 1000, 2, rare=1, seed=3)
     >>> made.X.shape, made.names
     ((1000, 3), ['x1', 'x2', 'rare1'])

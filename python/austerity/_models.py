@@ -71,6 +71,9 @@ class Regression:
     reference : dict
         Reference levels by column, such as ``{"city": "Bonn"}``. Default: the first category of a pandas or polars category,
         else the most frequent level.
+    missing : str
+        What becomes of rows in which a column that is used has no value: ``"refuse"`` is an error that names the first one, ``"drop"`` leaves them
+        out and counts them in a remark.
     intercept, standardize : bool
         Whether there is an intercept; whether numeric columns are standardised (coefficients are reported on both scales).
 
@@ -103,9 +106,11 @@ class Regression:
         reference: Optional[Mapping[str, Any]] = None,
         intercept: bool = True,
         standardize: bool = False,
+        missing: str = "refuse",
     ) -> None:
         if not self.family:
             raise TypeError(f"Regression has no family; use {', '.join(sorted(one.__name__ for one in Regression.__subclasses__()))}")
+        self._drop = _drops(missing)
         self._watch = Watch()
         self._file: Optional[str] = None
         self._columns: _columns.Named = []
@@ -127,6 +132,8 @@ class Regression:
             self._data["features"] = chosen
         for name in levels:
             self._known("categorical", name)
+        if self._drop:
+            self._data["missing"] = missing
         self._data.update(categorical=levels, success=success, no_intercept=not intercept, standardize=bool(standardize))
         if reference is not None:
             if not isinstance(reference, Mapping):
@@ -147,7 +154,7 @@ class Regression:
             shown, value = next(iter(by_name.items()))
             raise TypeError(f"{shown} is the text {value!r}, but X is an array without column names; pass names=, a DataFrame, or {shown} as an array")
         only = None if chosen is None else [*chosen, *by_name.values()]
-        columns, self.rows = _columns.features(X, names, only, self._watch)
+        columns, self.rows = _columns.features(X, names, only, self._watch, self._drop)
         there = [name for name, _ in columns]
         for shown, name in [*by_name.items(), *(("features", name) for name in chosen or [])]:
             if name not in there:
@@ -169,7 +176,7 @@ class Regression:
                 column = taken[value]
             else:
                 same = shown == "trials" and is_number(value)
-                column = np.full(self.rows, float(value)) if same else _columns.one_column(shown, value, self._watch)
+                column = np.full(self.rows, float(value)) if same else _columns.one_column(shown, value, self._watch, drop=self._drop)
                 if _columns.length(column) != self.rows:
                     raise ValueError(f"{shown} has {_columns.length(column)} values, but X has {self.rows} rows; give one for each row")
                 _same_index(index, shown, value)
@@ -228,6 +235,12 @@ def _priors(prior: Any, prior_intercept: Any, priors: Optional[Mapping[str, Any]
     }
 
 
+def _drops(missing: str) -> bool:
+    if missing not in ("refuse", "drop"):
+        raise ValueError(f"missing is {missing!r}; give 'refuse' or 'drop'")
+    return missing == "drop"
+
+
 def _names(what: str, names: Union[str, Sequence[str]]) -> List[str]:
     found = [names] if isinstance(names, str) else [str(name) for name in names]
     for name in found:
@@ -276,14 +289,16 @@ class Formula(Regression):
     formula : str
         The response, ``~``, and what explains it: terms, interactions, splines, offset, weights and trials, as the page on formulas says.
     data : table or path
-        Any table with named columns, as for :class:`Regression`; or the path of a file, or a pattern such as
-        ``"parts/*.parquet"``, which are read when sampling begins. No other columns are read than those the formula names.
+        Any table with named columns, as for :class:`Regression`; or the path of a file, a folder of files, a pattern such as
+        ``"parts/*.parquet"`` or a list of these, which are read when sampling begins. No other columns are read than those the formula names.
     family : str
         ``"logistic"``, ``"linear"``, ``"poisson"``, ``"negative-binomial"``, ``"probit"``, ``"student-nu"``, ``"student:7"``, … Default: logistic for
         a response of two values, else linear.
-    prior, prior_intercept, priors, success, standardize
+    prior, prior_intercept, priors, success, standardize, missing
         As for :class:`Regression`; ``priors`` by the names of the coefficients, such as ``"C(city)[Ulm]"``.
 
+    Examples
+    --------
     >>> Formula("y ~ x + C(city)", {"x": [0.5, 1.5, 1.0], "city": ["Bonn", "Ulm", "Bonn"], "y": [1.0, 2.0, 0.0], "note": [None, "a", "b"]})
     <Formula: y ~ x + C(city), 3 rows>
     """
@@ -299,19 +314,19 @@ class Formula(Regression):
         priors: Optional[Dict[str, Prior]] = None,
         success: Any = None,
         standardize: bool = False,
+        missing: str = "refuse",
     ) -> None:
         if not isinstance(formula, str):
             raise TypeError(f"formula is a {type(formula).__name__}; give a text such as 'y ~ x1 + x2'")
         if family is not None and not isinstance(family, str):
             raise TypeError(f"family is {family!r}; give a text such as 'logistic'")
+        self._drop = _drops(missing)
         self._watch = Watch()
         self._file = None
         self._columns = []
         self.rows = None
         files = _tables.paths(data)
         if files is not None:
-            if len(files) > 1:
-                raise TypeError("data is a list of files; give one path, or a pattern such as 'parts/*.parquet'")
             self._file = files[0]
             there, self.rows = _austerity.schema(files)
             self.names = _austerity.formula_columns(formula, there)
@@ -320,14 +335,14 @@ class Formula(Regression):
             if there is None and (isinstance(data, (list, tuple)) or _tables.library(data) == "numpy"):
                 raise TypeError("data has no column names; give a table, or a dict of columns such as {'y': y, 'x': x}")
             needed = _austerity.formula_columns(formula, there)
-            self._columns, self.rows = _columns.features(data, None, needed, self._watch)
+            self._columns, self.rows = _columns.features(data, None, needed, self._watch, self._drop)
             self.names = [name for name, _ in self._columns]
             if there is None:
                 _austerity.formula_columns(formula, self.names)
             if self.rows == 0:
                 raise ValueError("Found array with 0 sample(s): data has no rows; at least one is needed")
-        self._data = {"file": self._file or "memory", "formula": formula, "family": family}
-        self._data.update(success=success, standardize=bool(standardize))
+        self._data = {"file": self._file or "memory", "further": files[1:] if files else None, "formula": formula, "family": family}
+        self._data.update(success=success, standardize=bool(standardize), missing=missing if self._drop else None)
         self._priors = _priors(prior, prior_intercept, priors)
         self._watch.seal()
 

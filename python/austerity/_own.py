@@ -86,6 +86,8 @@ class Model(OwnModel):
     scale : array
         Rough posterior standard deviations; without them the mode and the curvature there are found by differences.
 
+    Examples
+    --------
     >>> import numpy as np, austerity as au
     >>> waits = np.random.default_rng(2).exponential(0.5, size=20_000)
     >>> model = au.Model(
@@ -134,6 +136,12 @@ class NumbaModel(OwnModel):
     start, names, scale
         As for :class:`Model`.
 
+    Notes
+    -----
+    A compiled function is trusted: one that reads or writes beyond what it is given can end the process.
+
+    Examples
+    --------
     ::
 
         from numba import cfunc, carray
@@ -146,8 +154,6 @@ class NumbaModel(OwnModel):
                 out[i] = theta[0] - math.exp(theta[0]) * wait
 
         model = au.NumbaModel(log_likelihood, waits, log_prior=lambda t: -0.5 * t[0] ** 2, start=[0.0])
-
-    A compiled function is trusted: one that reads or writes beyond what it is given can end the process.
     """
 
     def __init__(

@@ -60,6 +60,8 @@ def _sampled(part: _Part, call: str, options: Dict[str, Any]) -> Fit:
 def select(X: Any, y: Any, *, rate: float = 1.0, raw: bool = False, **options: Any) -> Fit:
     """Which features of a logistic regression matter: reversible-jump draws over its models.
 
+    Examples
+    --------
     >>> import numpy as np, austerity as au
     >>> rng = np.random.default_rng(1)
     >>> X = rng.normal(size=(800, 3))
@@ -100,6 +102,8 @@ def select(X: Any, y: Any, *, rate: float = 1.0, raw: bool = False, **options: A
 def ica(X: Any, *, mixing: Optional[_Path] = None, sources: Optional[_Path] = None, **options: Any) -> Fit:
     """Unmixes the columns of ``X`` into independent sources.
 
+    Examples
+    --------
     >>> import numpy as np, austerity as au
     >>> rng = np.random.default_rng(1)
     >>> S = rng.laplace(size=(4000, 2))
@@ -137,6 +141,8 @@ def ica(X: Any, *, mixing: Optional[_Path] = None, sources: Optional[_Path] = No
 def gibbs(file: _Path, **options: Any) -> Fit:
     """Marginals of a discrete factor graph by Gibbs sampling.
 
+    Examples
+    --------
     >>> import austerity as au, pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = pathlib.Path(folder.name, "pair.uai")

@@ -106,10 +106,13 @@ def fit(
     priors: Optional[Dict[str, Prior]] = None,
     success: Any = None,
     standardize: bool = False,
+    missing: str = "refuse",
     **options: Any,
 ) -> Union[Fit, "Run"]:
     """Fits a regression that a formula describes to a table.
 
+    Examples
+    --------
     >>> import numpy as np, austerity as au
     >>> rng = np.random.default_rng(1)
     >>> people = {"age": rng.normal(40, 10, size=2000), "city": rng.choice(["Bonn", "Ulm"], size=2000)}
@@ -120,12 +123,12 @@ def fit(
 
     Parameters
     ----------
-    formula, data, family, prior, prior_intercept, priors, success, standardize
+    formula, data, family, prior, prior_intercept, priors, success, standardize, missing
         As of :class:`austerity.Formula`.
     draws, **options
         As of :func:`sample`.
     """
-    about = dict(prior=prior, prior_intercept=prior_intercept, priors=priors, success=success, standardize=standardize)
+    about = dict(prior=prior, prior_intercept=prior_intercept, priors=priors, success=success, standardize=standardize, missing=missing)
     return sample(Formula(formula, data, family, **about), draws, **options)  # type: ignore[arg-type]
 
 
@@ -150,6 +153,8 @@ class Plan(Dict[str, Any]):
 def plan(model: Union[Regression, OwnModel], draws: Optional[int] = None, **options: Any) -> Plan:
     """Plans what :func:`sample` would do with the same arguments, and draws nothing.
 
+    Examples
+    --------
     >>> import numpy as np, austerity as au
     >>> X = np.random.default_rng(0).normal(size=(5000, 2))
     >>> plan = au.plan(au.Linear(X, X @ [1.0, 2.0]), draws=500)

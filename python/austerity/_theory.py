@@ -25,6 +25,8 @@ def analyze(n: int, batch: Optional[int] = None, epsilon: Optional[float] = None
         Those of ``austerity analyze``: ``growth``, ``looks``, ``bound``, ``statistic``, ``block_rows``, ``mu_std``, ``mean``,
         ``sd``, ``offset``, ``law``, ``energy``, ``kappa``, ``plot``, ``compare``.
 
+    Examples
+    --------
     >>> round(analyze(12214, batch=500, epsilon=0.05)["worst_case"]["error"], 2)
     0.31
     """

@@ -159,6 +159,31 @@ def test_what_is_missing_is_refused_with_its_row(column, row, match):
     assert "column" in str(raised.value) and "x" in str(raised.value)
 
 
+def test_rows_with_missing_values_are_dropped_and_counted(people):
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    age, city = people["age"].astype(object), people["city"].astype(object)
+    age[[3, 77]], city[[77, 123]] = None, None
+    kept = np.array([row not in (3, 77, 123) for row in range(len(age))])
+    whole = fit(au.Logistic({"age": people["age"][kept], "city": people["city"][kept]}, people["bought"][kept]))
+    sources = {
+        "arrow": arrow.table({"age": arrow.array(age, arrow.int16()), "city": arrow.array(city)}),
+        "polars": polars.DataFrame({"age": age.tolist(), "city": city.tolist()}),
+        "pandas": pandas.DataFrame({"age": age.astype(float), "city": city}),
+        "categories": pandas.DataFrame({"age": pandas.array(age, dtype="Int16"), "city": city}),
+        "dict": {"age": age, "city": city},
+    }
+    for name, table in sources.items():
+        found = fit(au.Logistic(table, people["bought"], missing="drop"))
+        assert same(found, whole), name
+        told = " ".join(found.diagnose()["remarks"])
+        assert "3 of 500 rows were dropped" in told and "2 in `age`" in told and "2 in `city`" in told, told
+        with pytest.raises(ValueError, match="row 3: a value is missing"):
+            au.Logistic(table, people["bought"])
+    with pytest.raises(ValueError, match="'refuse' or 'drop'"):
+        au.Logistic(sources["dict"], people["bought"], missing="impute")
+
+
 # The same draws ------------------------------------------------------------------------------------------------------
 
 

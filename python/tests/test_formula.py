@@ -107,6 +107,8 @@ def test_missing_values_count_where_the_formula_uses_them(people):
     people["unused"] = np.full(800, np.nan)
     with pytest.raises(ValueError, match="'age', row 5: a value is missing"):
         au.fit("income ~ age", people, **QUICK)
+    found = au.fit("income ~ age", people, missing="drop", **QUICK)
+    assert any("1 of 800 rows were dropped" in remark for remark in found.diagnose()["remarks"])
     au.fit("income ~ city", people, **QUICK)
 
 

@@ -1,7 +1,6 @@
 //! `austerity convert DATA --out STORE`: a table as a block store on disk, shuffled with bounded memory, mapped afterwards.
 
 use austerity_io::store::{ConvertOptions as How, Progress, create};
-use austerity_io::table::open;
 use serde_json::json;
 
 use austerity_fit::Line;
@@ -30,7 +29,7 @@ pub(crate) fn run(common: &Common, options: &ConvertArguments) -> Result<(), Fai
             }
         }
     };
-    let source = open(&wanted.file)?;
+    let source = data::opened(&wanted)?;
     let made = create(&source, (&design, kind), common.seed(), &options.out, &how, &mut told)?;
     line.clear();
     if common.json {

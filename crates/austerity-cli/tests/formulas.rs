@@ -45,8 +45,11 @@ fn stores_hold_the_matrix_of_formulaic() {
     let file = folder.file("data.csv", golden_table(&golden));
     let formulas = golden["formulas"].as_array().unwrap();
     assert!(formulas.len() >= 60);
+    let page = include_str!("../../../docs/reference/golden-formulas.md");
     for (number, entry) in formulas.iter().enumerate() {
-        let text = entry["formula"].as_str().unwrap().replace(' ', "");
+        let text = entry["formula"].as_str().unwrap();
+        assert!(page.contains(&format!("| `{text}` |")), "docs/reference/golden-formulas.md lacks {text}");
+        let text = text.replace(' ', "");
         let out = format!("s{number}");
         folder.done(&format!("convert {file} --formula {text} --family linear --out {out}"));
         let opened = store::open(folder.at(&out)).unwrap();
@@ -218,7 +221,9 @@ fn formulas_that_cannot_be_meant_are_refused_at_their_character() {
     refused("y~x*(z", &["character 7", "expected `)`"]);
     refused("y~x+y", &["character 5", "cannot explain itself"]);
     refused("y~x+(1|city)", &["character 8", "multilevel"]);
-    refused("y|cens(k)~x", &["character 8", "survival"]);
+    refused("k|cens(n)~x", &["cens()", "--family exponential, weibull, lognormal"]);
+    refused("k|cens(nn)~x --family weibull", &["character 8", "no column `nn`", "did you mean `n`"]);
+    refused("n|cens(z)~x --family weibull", &["cens(z)", "row"]);
     refused(r#"y~C(city,reference="Kiel")"#, &["character 5", "no level \"Kiel\""]);
     refused("y~bs(x,knots=[5])", &["character 6", "the knot 5", "-1 to 1"]);
     refused("y~poly(city,2)", &["text such as"]);
@@ -257,4 +262,119 @@ fn many_levels_and_empty_cells_are_refused_by_name() {
         &format!("fit {data} --formula y~a*b --dry-run"),
         &["column `a:b`", "0 in every row", "a[a2]:b[b1]"],
     );
+}
+
+/// Times with events by a formula are those of `--event`, bit for bit, and new rows need neither.
+#[test]
+fn times_with_events_are_a_response() {
+    let folder = Scratch::new("formulas-times");
+    let mut text = String::from("t,e,x\n");
+    for row in 0..400_u32 {
+        let (x, u) = (f64::from(row * 37 % 101) / 50.0 - 1.0, f64::from(row * 71 % 97 + 1) / 98.0);
+        let t = -u.ln() * (0.4 * x).exp();
+        writeln!(text, "{},{},{x}", t.min(1.5), t <= 1.5).unwrap();
+    }
+    let data = folder.file("times.csv", text);
+    folder.fit(&format!("fit {data} --formula t|cens(e)~x --family weibull {FIT} --out a"));
+    folder.fit(&format!("fit {data} --response t --event e --features x --family weibull {FIT} --out b"));
+    assert_eq!(draws(&folder, "a"), draws(&folder, "b"));
+    folder.file("new.csv", "x\n0.5\n-0.5\n");
+    folder.done("predict a new.csv --survival 0.5 --out p.csv");
+    folder.done("predict b new.csv --survival 0.5 --out q.csv");
+    assert_eq!(folder.table("p.csv").get("mean"), folder.table("q.csv").get("mean"));
+    folder.refused_with(&format!("fit {data} --formula t|cens(e)~x --dry-run"), &["cens()", "--family"]);
+}
+
+/// Rows with missing values are refused with their place, or dropped and counted by column; the rest is fitted as if they had never been there.
+#[test]
+fn rows_with_missing_values_are_refused_or_counted() {
+    let folder = Scratch::new("formulas-missing");
+    let whole = std::fs::read_to_string(data(&folder)).unwrap();
+    let (mut holes, mut kept) = (String::new(), String::new());
+    for (number, line) in whole.lines().enumerate() {
+        let cells: Vec<&str> = line.split(',').collect();
+        let changed = match number {
+            7 => line.replacen(&format!(",{},", cells[1]), ",NA,", 1),
+            9 => line.replacen(&format!(",{},", cells[3]), ",,", 1),
+            12 => line.replacen(&format!(",{},", cells[3]), ",NA,", 1),
+            _ => line.into(),
+        };
+        if changed == line {
+            writeln!(kept, "{line}").unwrap();
+        }
+        writeln!(holes, "{changed}").unwrap();
+    }
+    let (holes, kept) = (folder.file("holes.csv", holes), folder.file("kept.csv", kept));
+    let formula = "--formula y~x+city";
+    folder.refused_with(
+        &format!("fit {holes} {formula} {FIT} --out r"),
+        &["`city`", "row 9", "--missing drop"],
+    );
+    let output = folder.fit(&format!("fit {holes} {formula} --missing drop {FIT} --out a"));
+    let told = crate::common::text(&output.stdout);
+    assert!(
+        told.contains("3 of 400 rows were dropped because a value is missing: 2 in `city`, 1 in `x`"),
+        "{told}"
+    );
+    folder.fit(&format!("fit {kept} {formula} {FIT} --out b"));
+    assert_eq!(draws(&folder, "a"), draws(&folder, "b"));
+    let page = std::fs::read_to_string(folder.at("a/report.html")).unwrap();
+    assert!(page.contains("3 of 400 rows were dropped"), "the report counts dropped rows");
+    folder.fit(&format!("fit {holes} --response y --features x,city --missing drop {FIT} --out c"));
+    folder.done(&format!("convert {holes} {formula} --family linear --missing drop --out s"));
+    assert_eq!(store::open(folder.at("s")).unwrap().store.rows(), 397);
+    folder.fit(&format!("fit {holes} --resume --draws 400 --out a"));
+    folder.refused_with(
+        &format!("fit {holes} --resume --missing refuse --draws 500 --out a"),
+        &["--missing was drop"],
+    );
+}
+
+/// Several files, a pattern, and folders are one table.
+#[test]
+fn several_files_are_one_table() {
+    let folder = Scratch::new("formulas-files");
+    let whole = std::fs::read_to_string(data(&folder)).unwrap();
+    let (head, rows) = whole.split_once('\n').unwrap();
+    let lines: Vec<&str> = rows.lines().collect();
+    for (number, (key, part)) in ["a", "b"].into_iter().zip(lines.chunks(200)).enumerate() {
+        std::fs::create_dir_all(folder.at(&format!("parts/year={number}"))).unwrap();
+        folder.file(&format!("{key}.csv"), format!("{head}\n{}\n", part.join("\n")));
+        folder.file(&format!("parts/year={number}/{key}.csv"), format!("{head}\n{}\n", part.join("\n")));
+    }
+    let formula = "--formula y~x+city";
+    folder.fit(&format!("fit data.csv {formula} {FIT} --out whole"));
+    for (number, names) in ["a.csv b.csv", "[ab].csv", "parts", "parts/*/*.csv"].into_iter().enumerate() {
+        folder.fit(&format!("fit {names} {formula} {FIT} --out r{number}"));
+        assert_eq!(draws(&folder, "whole"), draws(&folder, &format!("r{number}")), "{names}");
+    }
+    folder.fit("fit a.csv b.csv --resume --draws 400 --out r0");
+    folder.fit(&format!("fit parts --formula y~C(year) {FIT} --out years"));
+    assert_eq!(folder.reader("years").coefficient_names(), ["intercept", "C(year)[1]"]);
+    folder.done("predict years parts --out p.csv");
+    let swapped = lines[..9].iter().map(|line| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        cells[1] = "far";
+        cells.join(",")
+    });
+    folder.file("d.csv", format!("{head}\n{}\n", swapped.collect::<Vec<_>>().join("\n")));
+    folder.refused_with(&format!("fit a.csv d.csv {formula} --dry-run"), &["d.csv", "`x`", "text", "a.csv"]);
+    folder.refused_with("fit a.csv a.csv --response y --dry-run", &["a.csv", "twice"]);
+    folder.refused_with("fit nowhere/*.csv --response y --dry-run", &["nowhere/*.csv", "matches no file"]);
+}
+
+/// Terms that say the same are refused with the names of both.
+#[test]
+fn terms_that_repeat_each_other_are_refused_by_name() {
+    let folder = Scratch::new("formulas-rank");
+    let data = data(&folder);
+    for (formula, words) in [
+        (
+            "y~x+z+I(x+2*z)",
+            &["`x`", "`z`", "`I(x + 2 * z)`", "cannot be told apart", "leave out one of the terms"][..],
+        ),
+        ("y~x+city+x:city+xulm", &["`xulm`", "`x:city[Ulm]`", "are identical"]),
+    ] {
+        folder.refused_with(&format!("fit {data} --formula {formula} --dry-run"), words);
+    }
 }

@@ -140,7 +140,7 @@ fn ctrl_c(name: &str, rules: &[&str]) {
         // Two checkpoints and a draw, however slow the machine is.
         let begun = |scratch: &Scratch| {
             scratch.path().join("run/checkpoint.previous").exists()
-                && serde_json::from_slice::<serde_json::Value>(&scratch.run("summary run --json").stdout)
+                && serde_json::from_slice::<Value>(&scratch.run("summary run --json").stdout)
                     .is_ok_and(|summary| summary["draws"].as_u64() > Some(0))
         };
         for _ in 0..600 {

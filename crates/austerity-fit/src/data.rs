@@ -1,15 +1,15 @@
 //! From a file or a store on disk to rows ready for sampling: what `fit`, `check` and `convert` do first.
 
 use austerity_glm::{ResponseKind, Store};
-use austerity_io::coding::formula::{check_rank, has_trials};
+use austerity_io::coding::formula::{Beside, beside, check_rank};
 use austerity_io::coding::{CodingOptions, Recipe, Term};
 use austerity_io::load::{LoadOptions, load as load_table};
 use austerity_io::store;
-use austerity_io::table::{Source, open};
+use austerity_io::table::{Missing, OpenOptions, Source, open_all};
 
 use crate::output::Failure;
 use crate::refusal::{About, Refusal};
-use crate::request::{DataOptions, Keyword};
+use crate::request::{DataOptions, Keyword, MissingChoice};
 
 /// Rows ready for sampling, with what was noticed on the way.
 pub struct Loaded {
@@ -30,7 +30,7 @@ pub(crate) fn load(
     seed: u64,
     threads: usize,
 ) -> Result<Loaded, Failure> {
-    if table.is_none() && (store::is_store(&options.file) || options.file.is_dir()) {
+    if table.is_none() && is_store(options) {
         return mapped(options, all_cores(threads));
     }
     let kind = kind(options)?;
@@ -38,12 +38,33 @@ pub(crate) fn load(
     let how = LoadOptions { threads: (threads > 0).then_some(threads) };
     let loaded = match table {
         Some(table) => load_table(table, &wanted, kind, seed, &how)?,
-        None => load_table(&open(&options.file)?, &wanted, kind, seed, &how)?,
+        None => load_table(&opened(options)?, &wanted, kind, seed, &how)?,
     };
     let mut remarks = loaded.notes;
     remarks.extend(loaded.warnings);
     let checksum = store::checksum(&loaded.store, all_cores(threads));
     Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum })
+}
+
+/// Whether the data are a store on disk, or what is left of one.
+fn is_store(options: &DataOptions) -> bool {
+    let file = &options.file;
+    options.further.is_empty()
+        && (store::is_store(file) || ["shard-1", "blocks.npy"].iter().any(|part| file.join(part).exists()))
+}
+
+/// The table: a file, a folder or a pattern, or several of these.
+pub fn opened(options: &DataOptions) -> Result<Source, Failure> {
+    let files: Vec<_> = std::iter::once(&options.file).chain(&options.further).cloned().collect();
+    Ok(open_all(&files, &OpenOptions::default())?)
+}
+
+/// What becomes of rows with missing values.
+fn missing(options: &DataOptions) -> Missing {
+    match options.missing {
+        Some(MissingChoice::Drop) => Missing::Drop,
+        Some(MissingChoice::Refuse) | None => Missing::Refuse,
+    }
 }
 
 /// Refuses options that say what a formula says.
@@ -75,6 +96,7 @@ pub fn design(options: &DataOptions) -> Result<CodingOptions, Failure> {
         return Ok(CodingOptions {
             success: options.success.clone(),
             standardize: options.standardize,
+            missing: missing(options),
             ..CodingOptions::of_formula(formula)
         });
     }
@@ -92,6 +114,7 @@ pub fn design(options: &DataOptions) -> Result<CodingOptions, Failure> {
         references: options.reference.iter().map(ToString::to_string).collect(),
         intercept: !options.no_intercept,
         standardize: options.standardize,
+        missing: missing(options),
         ..CodingOptions::new(response)
     })
 }
@@ -104,9 +127,13 @@ pub fn kind(options: &DataOptions) -> Result<Option<ResponseKind>, Failure> {
     {
         return Err(Refusal::EventFamily { event: event.clone() }.into());
     }
-    if let (Some(formula), Some(family)) = (&options.formula, options.family) {
-        let has_trials = has_trials(&options.file, formula)?;
-        return Ok(Some(family.kind(has_trials).ok_or(Refusal::FormulaTrials)?));
+    if let Some(formula) = &options.formula {
+        let beside = beside(&options.file, formula)?;
+        let kind = options.family.map(|family| family.kind(beside == Beside::Trials));
+        if beside == Beside::Event && kind != Some(Some(ResponseKind::Time)) {
+            return Err(Refusal::FormulaEvent.into());
+        }
+        return Ok(kind.map(|kind| kind.ok_or(Refusal::FormulaTrials)).transpose()?);
     }
     match (options.family, &options.trials) {
         (None, None) => Ok(None),

@@ -109,6 +109,8 @@ pub enum Refusal {
     TwoPatterns { name: String, patterns: [String; 2] },
     /// Events with a family that does not explain times.
     EventFamily { event: String },
+    /// The same of a formula.
+    FormulaEvent,
     /// Trials with a family that has none.
     TrialsFamily { trials: String },
     /// The same of a formula.

@@ -130,8 +130,6 @@ pub enum Problem {
     },
     /// Group terms, for which there is no model.
     Groups,
-    /// Times with events, for which there is no family.
-    Event,
     /// The name of a column more than once: two terms mean the same.
     Repeated(String),
 }
@@ -223,9 +221,6 @@ impl fmt::Display for Problem {
             Self::Unlearnt { factor, trouble } => trouble.write(factor, f),
             Self::Groups => f.write_str(
                 "group terms need a multilevel model, and there is none yet; C(group) gives every level a coefficient",
-            ),
-            Self::Event => f.write_str(
-                "cens() is not read in formulas yet; for survival times name the columns of times and events instead of a formula",
             ),
             Self::Repeated(name) => write!(f, "two terms both make the column {name}; leave one out"),
         }

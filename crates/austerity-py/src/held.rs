@@ -92,7 +92,7 @@ impl PyHeld {
         let found = py.detach(|| held.check(Path::new("memory"), name, missing));
         found.map_err(|error| match error {
             Error::MissingValue { place, .. } => PyValueError::new_err(format!(
-                "column '{name}', row {}: a value is missing; drop the row or impute the value",
+                "column '{name}', row {}: a value is missing; drop the row, impute the value, or give the model missing='drop'",
                 place.row - 1
             )),
             Error::NotFinite { place, value } => PyValueError::new_err(format!(

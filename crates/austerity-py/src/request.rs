@@ -183,6 +183,11 @@ fn set(request: &mut Request, given: &Given<'_, '_>) -> PyResult<bool> {
         request.data.file = given.path()?;
         return Ok(true);
     }
+    if given.name == "further" {
+        request.data.further =
+            given.value.extract().map_err(|_: PyErr| given.wrong("give a list of paths"))?;
+        return Ok(true);
+    }
     if given.name == "part" {
         let part = serde_json::from_str(&given.text()?);
         request.part = Some(part.map_err(|error| given.wrong(error))?);
@@ -226,6 +231,7 @@ fn about_data(request: &mut Request, keyword: Keyword, given: &Given<'_, '_>) ->
         Keyword::Offset => data.offset = Some(given.text()?),
         Keyword::NoIntercept => data.no_intercept = given.flag()?,
         Keyword::Standardize => data.standardize = given.flag()?,
+        Keyword::Missing => data.missing = Some(given.choice()?),
         Keyword::Family => data.family = Some(given.choice()?),
         _ => return Ok(false),
     }

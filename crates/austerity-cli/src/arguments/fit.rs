@@ -8,8 +8,8 @@ use std::time::Duration;
 use austerity_fit::Request;
 use austerity_fit::output::Failure;
 use austerity_fit::request::{
-    AuditChoice, BoundChoice, Common, DataOptions, FamilyChoice, LawChoice, LengthOptions, Preset,
-    ProposalChoice, Reference, RuleChoice, ShapeOptions, SurrogateChoice, grammar,
+    AuditChoice, BoundChoice, Common, DataOptions, FamilyChoice, LawChoice, LengthOptions, MissingChoice,
+    Preset, ProposalChoice, Reference, RuleChoice, ShapeOptions, SurrogateChoice, grammar,
 };
 use austerity_glm::Prior;
 use clap::Args;
@@ -73,8 +73,10 @@ impl FitArguments {
 /// Where the data are and which column is what.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DataArguments {
-    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, or a store made by `convert`.
-    data: PathBuf,
+    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file, a folder of such files, a pattern in quotes such as "parts/*.parquet", or a store
+    /// made by `convert`. Several files with the same columns are one table.
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
     /// Model formula, such as "y ~ x + C(city)*poly(hour, 2) + offset(log(n))", instead of --response, --features and the other options
     /// about columns: see docs/formulas.md.
     #[arg(long, value_name = "FORMULA")]
@@ -112,6 +114,9 @@ pub(crate) struct DataArguments {
     /// Standardise numeric features; priors then apply to the standardised columns.
     #[arg(long)]
     standardize: bool,
+    /// Rows in which a column that is used has no value. [default: refuse]
+    #[arg(long, value_parser = choices::<MissingChoice>())]
+    missing: Option<MissingChoice>,
     /// Likelihood. [default: logistic for a response with two values or --trials, otherwise linear]
     #[arg(long, value_parser = families())]
     family: Option<FamilyChoice>,
@@ -120,8 +125,10 @@ pub(crate) struct DataArguments {
 impl DataArguments {
     pub(crate) fn options(&self) -> DataOptions {
         let given = self.clone();
+        let mut files = given.data.into_iter();
         DataOptions {
-            file: given.data,
+            file: files.next().unwrap_or_default(),
+            further: files.collect(),
             formula: given.formula,
             response: given.response,
             features: given.features,
@@ -134,6 +141,7 @@ impl DataArguments {
             offset: given.offset,
             no_intercept: given.no_intercept,
             standardize: given.standardize,
+            missing: given.missing,
             family: given.family,
         }
     }

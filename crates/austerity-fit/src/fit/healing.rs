@@ -206,7 +206,11 @@ pub(super) fn again(
         max_disk: run.plan.storage.map(|storage| storage.max_disk),
     };
     let request = Request {
-        data: DataOptions { file: asked.request.data.file.clone(), ..run.request.data.clone() },
+        data: DataOptions {
+            file: asked.request.data.file.clone(),
+            further: asked.request.data.further.clone(),
+            ..run.request.data.clone()
+        },
         shape: run.shape(),
         length,
         seed: Some(run.plan.settings.seed),

@@ -52,9 +52,9 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     same_seed(&run, options)?;
     // Single priors are compared one by one, below.
     same(&run.shape(), &options.shape, &["priors"])?;
-    let data = same(&run.request.data, &options.data, &["file"])?;
+    let data = same(&run.request.data, &options.data, &["file", "further"])?;
     host.note("reading the data");
-    let data = DataOptions { file: options.data.file.clone(), ..data };
+    let data = DataOptions { file: options.data.file.clone(), further: options.data.further.clone(), ..data };
     let loaded = data::load(&data, asked.table, run.plan.settings.seed, options.threads)?;
     compare_data(&run, &options.data.file, &loaded)?;
     refuse_old_sigma(&run, folder)?;

@@ -212,6 +212,10 @@ impl Refusal {
                 Event.with(event, dialect),
                 Family.with(FamilyChoice::of_times(), dialect)
             ),
+            Self::FormulaEvent => format!(
+                "cens() in the formula belongs to {} only; choose one of them, or drop cens()",
+                Family.with(FamilyChoice::of_times(), dialect)
+            ),
             Self::FormulaTrials => format!(
                 "trials() in the formula belongs to {} only; drop it",
                 Family.with(FamilyChoice::with_trials(), dialect)

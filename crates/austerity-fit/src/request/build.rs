@@ -15,7 +15,7 @@ use austerity_glm::Prior;
 use austerity_io::run::DrawsReader;
 use austerity_io::table::Source;
 
-use super::{FamilyChoice, ProposalChoice, Reference, Request, RuleChoice, SurrogateChoice};
+use super::{FamilyChoice, MissingChoice, ProposalChoice, Reference, Request, RuleChoice, SurrogateChoice};
 use crate::fit::{self, Host, Plan, Unattended};
 use crate::output::Failure;
 use crate::runs::Overview;
@@ -130,6 +130,13 @@ impl Request {
     #[must_use]
     pub fn prior_of(mut self, coefficient: &str, prior: Prior) -> Self {
         self.shape.priors.insert(coefficient.into(), prior);
+        self
+    }
+
+    /// Leaves out rows in which a column that is used has no value; a remark counts them by column.
+    #[must_use]
+    pub fn drop_missing(mut self) -> Self {
+        self.data.missing = Some(MissingChoice::Drop);
         self
     }
 

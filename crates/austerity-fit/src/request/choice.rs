@@ -118,6 +118,16 @@ choice! {
 }
 
 choice! {
+    /// Rows in which a column that is used has no value.
+    MissingChoice {
+        /// An error that names the first one.
+        Refuse = "refuse",
+        /// Left out; a remark counts them by column.
+        Drop = "drop",
+    }
+}
+
+choice! {
     /// The bounds that a design searches.
     BoundFamily {
         /// Constant bounds at level ε.

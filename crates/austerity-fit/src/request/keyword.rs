@@ -43,6 +43,7 @@ keywords! {
     Offset = "offset",
     NoIntercept = "no-intercept",
     Standardize = "standardize",
+    Missing = "missing",
     Family = "family",
     Out = "out",
     Resume = "resume",

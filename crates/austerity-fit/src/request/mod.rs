@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 pub use build::{Fit, OnTable, Verdict};
-pub use choice::{BoundFamily, Choice, Preset, RuleChoice, StatisticChoice, Unread};
+pub use choice::{BoundFamily, Choice, MissingChoice, Preset, RuleChoice, StatisticChoice, Unread};
 pub use commands::{AnalyzeOptions, CheckOptions, Common, DesignOptions, PredictOptions};
 pub use family::FamilyChoice;
 pub use grammar::{AuditChoice, BoundChoice, LawChoice, ProposalChoice, Reference, SurrogateChoice};
@@ -79,6 +79,9 @@ pub struct DataOptions {
     /// The table or the store; of a table in memory, what messages call it.
     #[serde(alias = "data")]
     pub file: PathBuf,
+    /// Further files with the same columns, whose rows come after those of the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<PathBuf>,
     /// The model as a formula, such as `y ~ x + C(city)`; it names the response, the features, the offset, the trials and the weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
@@ -107,6 +110,9 @@ pub struct DataOptions {
     pub no_intercept: bool,
     /// Whether to standardise numeric features; priors then apply to the standardised columns.
     pub standardize: bool,
+    /// What becomes of rows in which a column that is used has no value; refused where it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingChoice>,
     /// The likelihood; the usual one of the response where none is given.
     pub family: Option<FamilyChoice>,
 }

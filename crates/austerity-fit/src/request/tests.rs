@@ -92,9 +92,21 @@ fn data() -> impl Strategy<Value = DataOptions> {
     let names = || proptest::collection::vec(name(), 0..3);
     let references = proptest::collection::vec(("[a-z]{1,5}", name()), 0..3);
     let families = select(FamilyChoice::all()).prop_map(|(family, ..)| family);
-    (name(), of(name()), of(names()), names(), references, of(families), any::<[bool; 2]>()).prop_map(
-        |(file, role, features, categorical, references, family, [no_intercept, standardize])| DataOptions {
+    let files = (name(), proptest::collection::vec(name(), 0..3));
+    let missing = of(select(MissingChoice::all())).prop_map(|chosen| chosen.map(|(missing, ..)| missing));
+    let flags = (any::<[bool; 2]>(), missing);
+    (files, of(name()), of(names()), names(), references, of(families), flags).prop_map(
+        |(
+            (file, further),
+            role,
+            features,
+            categorical,
+            references,
+            family,
+            ([no_intercept, standardize], missing),
+        )| DataOptions {
             file: file.into(),
+            further: further.into_iter().map(Into::into).collect(),
             response: role.clone(),
             formula: role.clone(),
             features,
@@ -107,6 +119,7 @@ fn data() -> impl Strategy<Value = DataOptions> {
             offset: role,
             no_intercept,
             standardize,
+            missing,
             family,
         },
     )

@@ -139,7 +139,7 @@ impl Drop for Fresh<'_> {
 }
 
 /// Endings that say how a table is stored, not what it holds.
-const ENDINGS: [&str; 7] = [".gz", ".zst", ".csv", ".tsv", ".parquet", ".npy", ".npz"];
+const ENDINGS: [&str; 8] = [".gz", ".zst", ".csv", ".tsv", ".parquet", ".npy", ".npz", ".uai"];
 /// More runs of one table than anybody keeps.
 const MOST_RUNS: usize = 10_000;
 

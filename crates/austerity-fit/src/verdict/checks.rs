@@ -289,7 +289,7 @@ fn data(overview: &Overview) -> Check {
         return Check::without(Checked::Data, None, "rows of a model of one's own are not looked into");
     } else if !overview.run.plan.model.family.is_regression() {
         "all numbers were checked as they were read; the file carries no checksum"
-    } else if overview.run.plan.data.file.is_dir() {
+    } else if austerity_io::store::is_store(&overview.run.plan.data.file) {
         "all rows of the store fit their checksums"
     } else {
         "all rows were checked as they were read; a table carries no checksum"

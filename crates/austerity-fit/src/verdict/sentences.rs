@@ -231,15 +231,22 @@ impl Overview {
     fn next(&self) -> String {
         let run = self.path.display();
         if self.verdict.trusted() {
+            let predict = match self.run.plan.model.family.is_regression() {
+                true => format!("; `austerity predict {run} NEW --out FILE` predicts new rows"),
+                false => String::new(),
+            };
             return format!(
                 "Next: `austerity report {run}` writes a page with the forest plot, traces and marginals; `austerity export {run}` \
-                 writes the draws as a table; `austerity predict {run} NEW --out FILE` predicts new rows."
+                 writes the draws as a table{predict}."
             );
         }
         if !self.run.merged.is_empty() {
             return "Next: resume the runs it was merged from (`austerity fit … --resume`) and merge them again.".into();
         }
-        let resume = format!("austerity fit {} --out {run} --resume", self.run.plan.data.file.display());
+        let command = self.run.plan.part.as_ref().map_or("fit", |part| part.command());
+        let further = self.run.request.data.further.iter().map(|file| format!(" {}", file.display()));
+        let files = self.run.plan.data.file.display().to_string() + &further.collect::<String>();
+        let resume = format!("austerity {command} {files} --out {run} --resume");
         if self.saved.failed {
             return format!("Next: remove the cause of the failure, then `{resume}` continues the run.");
         }

@@ -8,7 +8,9 @@ use austerity_glm::data::summary::ColumnSummary;
 use austerity_glm::store::{Blueprint, Order, RowMoves, ShuffledColumn, Shuffler, StoreBuilder};
 
 use super::Loaded;
-use super::intake::{Assembly, Intake, beside, changed, kind_wanted, nothing_left, success, wish};
+use super::intake::{
+    Assembly, Intake, beside, changed, kind_wanted, nothing_left, spelled_truths, success, wish,
+};
 use crate::coding::feature::{self, Feature, Filled, Filling, Made};
 use crate::coding::response::{self, Coded};
 use crate::coding::roles::Roles;
@@ -79,7 +81,8 @@ impl ResponseRead {
         let chunks: Vec<Chunk<'_>> = sides.columns.iter().map(Column::chunk).collect();
         let at = Named { file: source.path(), name: &roles.response };
         let mut survey = response::Survey::new(kind_wanted(options, kind));
-        let (beside, _) = beside(source, (roles, kind), 0, &chunks[1..])?;
+        let spelled = spelled_truths(&chunks[1..]);
+        let (beside, _) = beside(source, (roles, kind), 0, (&chunks[1..], &spelled))?;
         survey.push(at, &chunks[0], beside)?;
         let coded = survey.finish(at, success(source, options))?;
         let values = coded.coder.apply(&chunks[0]).ok_or_else(|| changed(source))?;
@@ -90,7 +93,9 @@ impl ResponseRead {
     /// Stores them; their memory is given back.
     fn fill(self, source: &Source, roles: &Roles, builder: &mut StoreBuilder) -> Result<Coded> {
         let chunks: Vec<Chunk<'_>> = self.sides.columns.iter().map(Column::chunk).collect();
-        let (beside, _) = beside(source, (roles, Some(self.coded.plan.kind())), 0, &chunks[1..])?;
+        let spelled = spelled_truths(&chunks[1..]);
+        let known = Some(self.coded.plan.kind());
+        let (beside, _) = beside(source, (roles, known), 0, (&chunks[1..], &spelled))?;
         builder.fill_sides(0, &beside.sides(&self.values)).map_err(Error::data(source.path()))?;
         Ok(self.coded)
     }

@@ -11,6 +11,7 @@ use crate::coding::response::{self, Beside, Coded, check_beside};
 use crate::coding::roles::Roles;
 use crate::coding::{Choice, CodingOptions, FormulaRecipe, Named, Recipe, Term, check, role};
 use crate::error::{Error, Result};
+use crate::table::levels::truths;
 use crate::table::{Chunk, Source};
 
 /// Takes the first row, the side columns and, for every feature, what is stored of a piece.
@@ -101,12 +102,26 @@ pub(crate) fn kind_wanted(options: &CodingOptions, kind: Option<ResponseKind>) -
     kind.or_else(|| options.trials.is_some().then_some(ResponseKind::CountOfTrials))
 }
 
-/// The columns beside the response: trials or events, weights, offset, in the order of [`Roles::columns`].
+/// Columns that stand beside a response, at most.
+const SIDES: usize = 3;
+
+/// The numbers of those of the columns beside the response that are spelled `true` and `false`.
+pub(crate) fn spelled_truths(chunks: &[Chunk<'_>]) -> Vec<Option<Vec<f64>>> {
+    let numbers = |chunk: &Chunk<'_>| match *chunk {
+        Chunk::Levels { codes, labels, truths: true } => {
+            truths(labels).map(|values| codes.iter().map(|&code| values[code as usize]).collect())
+        }
+        _ => None,
+    };
+    chunks.iter().take(SIDES).map(numbers).collect()
+}
+
+/// The columns beside the response: trials or events, weights, offset, in the order of [`Roles::columns`]; with what [`spelled_truths`] says of them.
 pub(crate) fn beside<'a>(
     source: &Source,
     (roles, kind): (&Roles, Option<ResponseKind>),
     first: usize,
-    chunks: &[Chunk<'a>],
+    (chunks, spelled): (&[Chunk<'a>], &'a [Option<Vec<f64>>]),
 ) -> Result<(Beside<'a>, usize)> {
     let mut next = 0;
     let mut take = |name: &Option<String>, role_name: &str| -> Result<Option<&'a [f64]>> {
@@ -114,6 +129,7 @@ pub(crate) fn beside<'a>(
         next += 1;
         match chunks[next - 1] {
             Chunk::Numbers(values) => Ok(Some(values)),
+            Chunk::Levels { .. } if spelled[next - 1].is_some() => Ok(spelled[next - 1].as_deref()),
             Chunk::Levels { labels, .. } | Chunk::Slopes { labels, .. } => Err(role(
                 source.path(),
                 name,
@@ -122,8 +138,9 @@ pub(crate) fn beside<'a>(
             )),
         }
     };
+    let trials_name = if kind == Some(ResponseKind::Time) { "events" } else { "trials" };
     let (weights, trials, offset) =
-        (take(&roles.weights, "weights")?, take(&roles.trials, "trials")?, take(&roles.offset, "offset")?);
+        (take(&roles.weights, "weights")?, take(&roles.trials, trials_name)?, take(&roles.offset, "offset")?);
     if let (Some(name), Some(weights)) = (&roles.weights, weights) {
         let at = Named { file: source.path(), name };
         check(at, first, weights, |_, w| w > 0.0, "a weight must be positive", "drop the row")?;
@@ -148,7 +165,8 @@ impl Intake {
         let mut surveys: Vec<feature::Survey> =
             roles.features.iter().map(|_| feature::Survey::new()).collect();
         source.scan(&roles.columns(), &options.categorical, &mut |first, chunks| {
-            let (beside, count) = beside(source, (&roles, kind), first, &chunks[1..])?;
+            let spelled = spelled_truths(&chunks[1..]);
+            let (beside, count) = beside(source, (&roles, kind), first, (&chunks[1..], &spelled))?;
             response.push(at, &chunks[0], beside)?;
             for ((survey, name), chunk) in surveys.iter_mut().zip(&roles.features).zip(&chunks[1 + count..]) {
                 survey.push(source.path(), name, chunk, options.categorical.contains(name))?;
@@ -219,7 +237,8 @@ impl Intake {
         columns.extend(self.features.iter().map(|feature| feature.term.column().to_owned()));
         let rows = source.scan(&columns, &self.options.categorical, &mut |first, chunks| {
             let known = Some(self.coded.plan.kind());
-            let (beside, count) = beside(source, (&self.roles, known), first, &chunks[1..])?;
+            let spelled = spelled_truths(&chunks[1..]);
+            let (beside, count) = beside(source, (&self.roles, known), first, (&chunks[1..], &spelled))?;
             let response = self.coded.coder.apply(&chunks[0]).ok_or_else(changed)?;
             let pieces = self.features.iter().zip(&chunks[1 + count..]);
             let pieces: Option<Vec<Filled>> =

@@ -276,7 +276,7 @@ impl Trouble {
         let place = |row| Place::new(file, name, row);
         match self {
             Self::Missing { row, value } => {
-                let remedy = "drop the row, impute the value, or leave the column out".into();
+                let remedy = "drop such rows (`austerity fit --missing drop`), impute the value, or leave the column out".into();
                 Error::MissingValue { place: place(row), value: value.into(), remedy }
             }
             Self::NotFinite { row, value } => {

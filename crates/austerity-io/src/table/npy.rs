@@ -165,7 +165,8 @@ fn check(path: &Path, name: &str, (first, values): (usize, &[f64]), nulls: Nulls
     let fits = |value: &f64| value.is_finite() || (nulls == Nulls::Keep && value.is_nan());
     let Some(at) = values.iter().position(|value| !fits(value)) else { return Ok(()) };
     let (place, value) = (Place::new(path, name, first + at), values[at]);
-    let remedy = "drop the row, impute the value, or leave the column out".into();
+    let remedy =
+        "drop such rows (`austerity fit --missing drop`), impute the value, or leave the column out".into();
     Err(if value.is_nan() {
         Error::MissingValue { place, value: "NaN".into(), remedy }
     } else {

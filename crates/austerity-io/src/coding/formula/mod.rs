@@ -102,10 +102,25 @@ impl FormulaRecipe {
     }
 }
 
-/// Whether the response of a formula counts successes of trials.
-pub fn has_trials(file: &Path, text: &str) -> Result<bool> {
+/// What stands beside the response of a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing.
+    Nothing,
+    /// Trials: the response counts successes.
+    Trials,
+    /// Events: the response is a time.
+    Event,
+}
+
+/// What stands beside the response of a formula.
+pub fn beside(file: &Path, text: &str) -> Result<Beside> {
     let formula = Formula::parse(text).and_then(|formula| formula.expand(&[])).map_err(wrong(file))?;
-    Ok(matches!(formula.response.role, ResponseRole::Trials(_)))
+    Ok(match formula.response.role {
+        ResponseRole::Alone => Beside::Nothing,
+        ResponseRole::Trials(_) => Beside::Trials,
+        ResponseRole::Event(_) => Beside::Event,
+    })
 }
 
 /// The columns of a table that a formula names, and those of them whose texts count as they are spelled.
@@ -143,11 +158,6 @@ fn expanded(file: &Path, text: &str, columns: &[String]) -> Result<austerity_for
     if let Some(group) = formula.groups.first() {
         let by = group.by.first().map_or("", String::as_str);
         return Err(wrong(file)(formula.error_at(by, Problem::Groups)));
-    }
-    if let ResponseRole::Event(event) = &formula.response.role {
-        let mut named = None;
-        event.visit_columns(&mut |name| named = named.or(Some(name)));
-        return Err(wrong(file)(formula.error_at(named.unwrap_or(""), Problem::Event)));
     }
     Ok(formula)
 }

@@ -240,8 +240,10 @@ impl Sheet {
         };
         let mut sides = vec![Column { name: value.to_string(), made }];
         let mut sum = |name: String, of: Vec<Arithmetic>| sides.push(Column { name, made: Made::Sum(of) });
-        if let (Some(name), ResponseRole::Trials(trials)) = (self.trials(), &self.formula.response.role) {
-            sum(name, vec![trials.clone()]);
+        if let (Some(name), ResponseRole::Trials(other) | ResponseRole::Event(other)) =
+            (self.trials(), &self.formula.response.role)
+        {
+            sum(name, vec![other.clone()]);
         }
         if let (Some(name), Some(weights)) = (self.weights(), &self.formula.weights) {
             sum(name, vec![weights.clone()]);
@@ -252,10 +254,12 @@ impl Sheet {
         sides
     }
 
+    /// What stands beside the response: trials, or the events of times.
     fn trials(&self) -> Option<String> {
         match &self.formula.response.role {
             ResponseRole::Trials(trials) => Some(format!("trials({trials})")),
-            ResponseRole::Alone | ResponseRole::Event(_) => None,
+            ResponseRole::Event(event) => Some(format!("cens({event})")),
+            ResponseRole::Alone => None,
         }
     }
 

@@ -221,7 +221,7 @@ impl Refusal {
         let value = cell::shown(raw);
         match self {
             Self::Missing { categorical } => {
-                let mut remedy = "drop the row, impute the value, or leave the column out".to_owned();
+                let mut remedy = "drop such rows (`austerity fit --missing drop`), impute the value, or leave the column out".to_owned();
                 if !categorical && !value.is_empty() {
                     remedy.push_str(", or name the column as categorical if the word is a level");
                 }

@@ -296,7 +296,8 @@ impl Task<'_> {
     }
 }
 
-const REMEDY: &str = "drop the row, impute the value, or leave the column out";
+const REMEDY: &str =
+    "drop such rows (`austerity fit --missing drop`), impute the value, or leave the column out";
 
 fn is_unsigned(descriptor: &ColumnDescriptor) -> bool {
     match descriptor.logical_type_ref() {
