@@ -4,8 +4,11 @@
 
 mod checks;
 mod command;
+mod dist;
+mod docs;
 mod figures;
 mod python;
+mod r;
 mod slowest;
 mod steps;
 mod suite;
@@ -25,6 +28,11 @@ pub(crate) const TASKS: &[(&str, &str)] = &[
         "run the paper's experiments, at the size --quick, --paper or between; --check compares them with the published run",
     ),
     ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
+    ("docs", "build the site of the documentation in target/site; a warning or a dead link is an error"),
+    (
+        "dist",
+        "make what people install in target/dist: wheel, sources, program, licences, checksums; and try the wheel",
+    ),
     ("help", "print this text"),
 ];
 
@@ -47,6 +55,8 @@ fn main() -> ExitCode {
             outcome(suite::reproduce(&root, &arguments[1..]))
         }
         Some("figures") if arguments.len() == 1 => outcome(figures::draw(&root)),
+        Some("docs") if arguments.len() == 1 => outcome(docs::build(&root)),
+        Some("dist") => outcome(dist::make(&root, &arguments[1..])),
         Some("help" | "--help" | "-h") => {
             print!("{}", usage());
             ExitCode::SUCCESS

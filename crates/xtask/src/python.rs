@@ -42,32 +42,24 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Outcome {
             "the Python package was not tested: there is no Python 3.9 or newer with venv".into(),
         );
     };
-    let environment = Environment::at(root.join("target/python-tests"));
+    let environment = Environment::at(root.join("target/python-tests"), (NEEDED, WELCOME));
     let mut remarks = match environment.prepare(&python) {
         Ok(remarks) => remarks,
         Err(why) => return Outcome::Skipped(format!("the Python package was not tested: {why}")),
     };
-    let tested = build(root, &environment.python)
-        .and_then(|wheel| {
-            let wheel = wheel.to_string_lossy().into_owned();
-            command::output(&mut pip(
-                &environment.python,
-                &["--no-deps", "--no-index", "--force-reinstall", &wheel],
-            ))
-        })
-        .and_then(|_| {
-            let mut tests = Command::new(&environment.python);
-            tests
-                .args(["-m", "pytest", "-q", "--durations=10", "-p", "no:cacheprovider", "python/tests"])
-                .current_dir(root);
-            if tier == Tier::First {
-                tests.args(["-m", "not slow"]);
-            }
-            if command::output(Command::new(&environment.python).args(["-c", "import xdist"])).is_ok() {
-                tests.args(["-n", "2", "--dist", "worksteal"]);
-            }
-            command::run(tests.stdin(Stdio::null()))
-        });
+    let tested = environment.install(root).and_then(|()| {
+        let mut tests = Command::new(&environment.python);
+        tests
+            .args(["-m", "pytest", "-q", "--durations=10", "-p", "no:cacheprovider", "python/tests"])
+            .current_dir(root);
+        if tier == Tier::First {
+            tests.args(["-m", "not slow"]);
+        }
+        if command::output(Command::new(&environment.python).args(["-c", "import xdist"])).is_ok() {
+            tests.args(["-n", "2", "--dist", "worksteal"]);
+        }
+        command::run(tests.stdin(Stdio::null()))
+    });
     match tested {
         Ok(()) => Outcome::Passed(remarks),
         Err(why) => {
@@ -77,38 +69,51 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Outcome {
     }
 }
 
-/// A virtual environment with the packages that the tests need.
-struct Environment {
+/// Packages that must be there, and groups of packages that are welcome.
+pub(crate) type Packages = (&'static [&'static str], &'static [&'static [&'static str]]);
+
+/// A virtual environment with the packages that some task needs.
+pub(crate) struct Environment {
     folder: PathBuf,
     /// The interpreter inside.
-    python: PathBuf,
+    pub(crate) python: PathBuf,
+    packages: Packages,
 }
 
 impl Environment {
-    fn at(folder: PathBuf) -> Self {
+    pub(crate) fn at(folder: PathBuf, packages: Packages) -> Self {
         let python = folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join("python");
-        Self { folder, python }
+        Self { folder, python, packages }
+    }
+
+    /// Builds the wheel as the tests do, and installs it.
+    pub(crate) fn install(&self, root: &Path) -> Result<(), String> {
+        let wheel = build(root, &self.python)?.to_string_lossy().into_owned();
+        let arguments = ["--no-deps", "--no-index", "--force-reinstall", &wheel];
+        command::output(&mut pip(&self.python, &arguments)).map(|_| ())
     }
 
     /// Keeps the environment of an earlier run, or makes it anew. Returns remarks on packages that are missing; the error says why there is none.
-    fn prepare(&self, interpreter: &str) -> Result<Vec<String>, String> {
-        let made_of = made_of(&command::output(Command::new(interpreter).args(["-c", IDENTITY]))?);
+    pub(crate) fn prepare(&self, interpreter: &str) -> Result<Vec<String>, String> {
+        let (needed, welcome) = self.packages;
+        let identity = command::output(Command::new(interpreter).args(["-c", IDENTITY]))?;
+        let made_of = made_of(&identity, self.packages);
         if self.holds(&made_of) {
             return Ok(Vec::new());
         }
         let mut fresh = Command::new(interpreter);
         fresh.args(["-m", "venv", "--clear"]).arg(&self.folder);
         command::output(&mut fresh).map_err(|why| format!("no virtual environment could be made ({why})"))?;
-        let everything: Vec<&str> = NEEDED.iter().chain(WELCOME.iter().copied().flatten()).copied().collect();
+        let everything: Vec<&str> = needed.iter().chain(welcome.iter().copied().flatten()).copied().collect();
         if command::output(&mut pip(&self.python, &everything)).is_ok() {
             // Without its stamp the next run makes the environment anew: slower, not wrong.
             let _ = std::fs::write(self.folder.join(STAMP), made_of);
             return Ok(Vec::new());
         }
-        command::output(&mut pip(&self.python, NEEDED))
+        command::output(&mut pip(&self.python, needed))
             .map_err(|why| format!("its tools could not be installed ({why})"))?;
         let missing = |packages: &&&[&str]| command::output(&mut pip(&self.python, packages)).is_err();
-        Ok(WELCOME
+        Ok(welcome
             .iter()
             .filter(missing)
             .map(|packages| {
@@ -120,17 +125,17 @@ impl Environment {
     /// Whether an earlier run made it of the same things and its interpreter still works.
     fn holds(&self, made_of: &str) -> bool {
         std::fs::read_to_string(self.folder.join(STAMP)).is_ok_and(|stamp| stamp == made_of)
-            && command::output(Command::new(&self.python).args(["-c", "import pytest, maturin"])).is_ok()
+            && command::output(Command::new(&self.python).args(["-c", "import maturin"])).is_ok()
     }
 }
 
 /// What an environment is made of: the interpreter and every package.
-fn made_of(interpreter: &str) -> String {
-    format!("{}\n{NEEDED:?}\n{WELCOME:?}\n", interpreter.trim())
+fn made_of(interpreter: &str, (needed, welcome): Packages) -> String {
+    format!("{}\n{needed:?}\n{welcome:?}\n", interpreter.trim())
 }
 
 /// A Python that is new enough: the one that PYTHON names, else the usual names.
-fn interpreter() -> Option<String> {
+pub(crate) fn interpreter() -> Option<String> {
     let named = std::env::var("PYTHON").ok();
     named
         .into_iter()
@@ -138,7 +143,7 @@ fn interpreter() -> Option<String> {
         .find(|name| command::output(Command::new(name).args(["-c", OLDEST])).is_ok())
 }
 
-fn pip(python: &Path, packages: &[&str]) -> Command {
+pub(crate) fn pip(python: &Path, packages: &[&str]) -> Command {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
     command
@@ -192,12 +197,15 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("xtask-environment-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         // An interpreter that always succeeds stands in for the one inside.
-        let environment = Environment { folder: folder.clone(), python: "true".into() };
+        let packages: Packages = (&["numpy"], &[]);
+        let made_of = |python| made_of(python, packages);
+        let environment = Environment { folder: folder.clone(), python: "true".into(), packages };
         assert!(!environment.holds(&made_of("3.12")), "no stamp");
         std::fs::write(folder.join(STAMP), made_of("3.12\n")).unwrap();
         assert_eq!(environment.holds(&made_of("3.12")), cfg!(unix));
         assert!(!environment.holds(&made_of("3.13")), "another interpreter");
-        let broken = Environment { folder: folder.clone(), python: "no-such-program-anywhere".into() };
+        let broken =
+            Environment { folder: folder.clone(), python: "no-such-program-anywhere".into(), packages };
         assert!(!broken.holds(&made_of("3.12")), "its interpreter is gone");
         std::fs::remove_dir_all(folder).unwrap();
     }

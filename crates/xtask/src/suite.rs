@@ -2,7 +2,7 @@
 //!
 //! | tier | command | what it adds |
 //! |---|---|---|
-//! | first | `cargo xtask test` | format, lints, tests, doc tests, docs, project rules, the Python package |
+//! | first | `cargo xtask test` | format, lints, tests, doc tests, docs, project rules, the Python and the R package |
 //! | second | `cargo xtask test --full` | tests marked `#[ignore = "second tier"]`, Python tests marked `slow`, every experiment of the paper |
 //!
 //! Tests called `on_demand_…` print tables for the record and belong to no tier.
@@ -13,6 +13,7 @@
 use crate::checks::{documents, functions, manifests, sources};
 use crate::command::{self, cargo};
 use crate::python;
+use crate::r;
 use crate::slowest;
 use crate::steps::{Outcome, Steps};
 use crate::tree::Tree;
@@ -100,6 +101,7 @@ pub(crate) fn run(root: &Path, tier: Tier) -> ExitCode {
     steps.run("Python package", "the wheel in a virtual environment of its own, and python/tests", || {
         python::run(root, tier)
     });
+    steps.run("R package", "r/austerity in a library of its own, and its tests", || r::run(root));
     if let Some(table) = slowest::table(root) {
         print!("\n{table}");
     }
@@ -184,7 +186,7 @@ pub(crate) fn reproduce(root: &Path, arguments: &[String]) -> Result<(), String>
 }
 
 /// The program that the tests have built. `cargo run` would choose other features of its dependencies and compile them all again.
-fn program(root: &Path) -> Command {
+pub(crate) fn program(root: &Path) -> Command {
     let mut call =
         Command::new(target(root).join("debug").join(format!("austerity{}", std::env::consts::EXE_SUFFIX)));
     call.current_dir(root).stdin(std::process::Stdio::null());

@@ -141,7 +141,9 @@ pub(crate) enum Command {
     )]
     Completions(CompletionsOptions),
     /// Print the manual, or write its pages.
-    #[command(after_help = "Examples:\n  austerity man | man -l -\n  austerity man --out man1")]
+    #[command(
+        after_help = "Examples:\n  austerity man | man -l -\n  austerity man --out man1\n  austerity man --markdown > reference.md"
+    )]
     Man(ManOptions),
     /// Predict new rows from the draws of a run: expected responses and intervals.
     #[command(after_help = runs::PREDICT_EXAMPLES)]
@@ -249,4 +251,7 @@ pub(crate) struct ManOptions {
     /// Folder for the pages of all commands; without one the main page is printed.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
+    /// Print one page of Markdown with all commands and options.
+    #[arg(long, conflicts_with = "out")]
+    pub(crate) markdown: bool,
 }
