@@ -189,7 +189,10 @@ fn pages() -> Vec<PathBuf> {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            // The reference is made from the parser when the site is built.
+            } else if path.extension().is_some_and(|extension| extension == "md")
+                && !path.ends_with("reference/command-line.md")
+            {
                 found.push(path);
             }
         }
