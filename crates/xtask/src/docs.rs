@@ -32,7 +32,7 @@ pub(crate) fn build(root: &Path) -> Result<(), String> {
     environment.install(root)?;
     command::run(&mut cargo(root, &["build", "--profile", "test", "-p", "austerity-cli", "--all-features"]))?;
     let program = target(root).join("debug").join(format!("austerity{}", std::env::consts::EXE_SUFFIX));
-    explain(root, &environment.python, &program)?;
+    explain(root, &environment.python)?;
     let site = root.join("target/site");
     let _ = std::fs::remove_dir_all(&site);
     command::run(&mut sphinx(root, &environment.python, (&program, &site)))?;
@@ -49,16 +49,22 @@ fn sphinx(root: &Path, python: &Path, (program, site): (&Path, &PathBuf)) -> Com
         .arg("docs")
         .arg(site)
         .env("AUSTERITY_PROGRAM", program)
+        .env("AUSTERITY_EXPLAINED", extra(root))
         .current_dir(root)
         .stdin(Stdio::null());
     call
 }
 
+/// The folder of pages that Sphinx copies as they are.
+fn extra(root: &Path) -> PathBuf {
+    root.join("target/site-extra")
+}
+
 /// The page that explains itself, from tables of the theory.
-fn explain(root: &Path, python: &Path, program: &Path) -> Result<(), String> {
+fn explain(root: &Path, python: &Path) -> Result<(), String> {
     let mut call = Command::new(python);
-    call.arg("docs/explained/make.py").arg(program).current_dir(root).stdin(Stdio::null());
-    command::run(&mut call)
+    call.arg("docs/explained/make.py").arg(extra(root).join("explained-page.html"));
+    command::run(call.current_dir(root).stdin(Stdio::null()))
 }
 
 /// The pages of the Rust crates, below `rust`.
