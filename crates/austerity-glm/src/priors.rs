@@ -12,6 +12,7 @@
 //!
 //! Cost: d evaluations, and d more multiplications where x̄ is not 0.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -29,14 +30,40 @@ pub trait WithPriors: Sized {
 }
 
 /// The prior of a state. It reads like the list of the single priors.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Priors {
     each: Vec<Prior>,
     /// x̄, of the columns that follow the intercept.
     means: Option<Arc<[f64]>>,
+    /// The first of parameters that rise to the last: elsewhere the density is 0.
+    rising: Option<usize>,
+}
+
+/// What rises is the family's: those without have the text that they always had.
+impl fmt::Debug for Priors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Priors");
+        all.field("each", &self.each).field("means", &self.means);
+        if let Some(first) = self.rising {
+            all.field("rising", &first);
+        }
+        all.finish()
+    }
 }
 
 impl Priors {
+    /// The parameters from this one on rise: where they do not, the density is 0.
+    #[must_use]
+    pub fn rising(self, first: Option<usize>) -> Self {
+        Self { rising: first, ..self }
+    }
+
+    /// Whether what must rise does.
+    #[inline]
+    fn rises(&self, state: &[f64]) -> bool {
+        self.rising.is_none_or(|first| state[first.min(state.len())..].is_sorted_by(|a, b| a < b))
+    }
+
     /// The first prior is that of the intercept at the means of the columns, which follow it.
     #[must_use]
     pub fn at_means(self, means: &[f64]) -> Self {
@@ -76,7 +103,7 @@ impl Priors {
     /// The same without kinks: see [`Prior::smooth`].
     #[must_use]
     pub fn smooth(&self) -> Self {
-        Self { each: self.each.iter().map(|prior| prior.smooth()).collect(), means: self.means.clone() }
+        Self { each: self.each.iter().map(|prior| prior.smooth()).collect(), ..self.clone() }
     }
 
     /// Refuses a wrong number of priors, numbers that make none, and more column means than columns.
@@ -113,6 +140,9 @@ impl Priors {
     #[must_use]
     pub fn log_density(&self, state: &[f64]) -> f64 {
         let Some((first, rest)) = self.each.split_first() else { return 0.0 };
+        if !self.rises(state) {
+            return f64::NEG_INFINITY;
+        }
         let rest: f64 = rest.iter().zip(&state[1..]).map(|(prior, &value)| prior.log_density(value)).sum();
         first.log_density(self.first(state)) + rest
     }
@@ -208,7 +238,7 @@ impl Deref for Priors {
 
 impl From<Vec<Prior>> for Priors {
     fn from(each: Vec<Prior>) -> Self {
-        Self { each, means: None }
+        Self { each, means: None, rising: None }
     }
 }
 
