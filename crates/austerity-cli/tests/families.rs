@@ -117,7 +117,8 @@ fn levels_are_coded_predicted_and_kept() {
         (0..cut.len()).map(one).sum::<f64>() / cut.len() as f64
     };
     for row in 0..2 {
-        let all: f64 = ["1", "2", "3", "4.5"].iter().map(|level| made.get(&format!("probability_{level}"))[row]).sum();
+        let all: f64 =
+            ["1", "2", "3", "4.5"].iter().map(|level| made.get(&format!("probability_{level}"))[row]).sum();
         assert!((all - 1.0).abs() < 1e-9, "{all}");
         let wanted = share(&|d| intercept[d] + slope[d] * row as f64);
         let found = made.get("probability_2")[row];
@@ -131,7 +132,10 @@ fn levels_are_coded_predicted_and_kept() {
     for (line, words) in [
         ("fit data.csv --response y --family ordered-probit:3 --out bad", ["--family", "4"]),
         ("fit data.csv --response y --family ordered-logit --success 2 --out bad", ["success", "ordered"]),
-        ("fit data.csv --response y --family ordered-logit --prior cut2=normal:1,1 --out bad", ["cut2", "normal:1,1"]),
+        (
+            "fit data.csv --response y --family ordered-logit --prior cut2=normal:1,1 --out bad",
+            ["cut2", "normal:1,1"],
+        ),
         ("fit data.csv --response y --family ordered-logit:1 --out bad", ["levels", "2 to 12"]),
         ("fit texts.csv --response y --family ordered-logit --out bad", ["no order", "`y`"]),
         ("fit same.csv --response y --family ordered-probit --out bad", ["nothing to explain", "`y`"]),

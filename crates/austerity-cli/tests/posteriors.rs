@@ -254,7 +254,11 @@ fn of_levels() -> Vec<Case> {
                 }
             },
             response: |eta, u, e| {
-                if u[2] < 0.3 { 0.0 } else { ((eta + e).exp() * -2.0 * (1.0 - u[0]).ln() * u[1] + u[1]).round() }
+                if u[2] < 0.3 {
+                    0.0
+                } else {
+                    ((eta + e).exp() * -2.0 * (1.0 - u[0]).ln() * u[1] + u[1]).round()
+                }
             },
             extra: |u| u + 0.5,
             scale: true,

@@ -4,13 +4,13 @@
 
 use austerity::model::{Curvature, Model, Parameters};
 use austerity_glm::glm::{Extra, Visitor};
-use austerity_io::coding::ResponseCoding;
 use austerity_glm::{AnyFamily, Glm, Linear, Noise, NoiseTails, Priors, ResponseKind, Store, WithPriors};
+use austerity_io::coding::ResponseCoding;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::output::Failure;
 use crate::data::Loaded;
+use crate::output::Failure;
 use crate::refusal::Refusal;
 use crate::request::{FamilyChoice, Keyword};
 
@@ -53,7 +53,12 @@ impl Family {
                 let found = levels.len() as f64;
                 if choice.and_then(FamilyChoice::setting).is_some_and(|asked| asked != found) {
                     let allowed = format!("{}, as many as `{}` has", levels.len(), loaded.recipe.response);
-                    return Err(Refusal::range(Keyword::Family, choice.map_or_else(String::new, |c| c.to_string()), allowed).into());
+                    return Err(Refusal::range(
+                        Keyword::Family,
+                        choice.map_or_else(String::new, |c| c.to_string()),
+                        allowed,
+                    )
+                    .into());
                 }
                 Ok(Self::Glm(family.with_setting(found)?))
             }

@@ -102,7 +102,8 @@ impl ResponseFacts {
             | ResponseKind::Ordered => {
                 let (mut successes, mut trials, mut weights, mut offset) = (0.5, 1.0, 0.0, 0.0);
                 for row in rows.take(MOST) {
-                    let success = if kind == ResponseKind::Ordered { row.response.min(1.0) } else { row.response };
+                    let success =
+                        if kind == ResponseKind::Ordered { row.response.min(1.0) } else { row.response };
                     successes += row.weight * success;
                     trials += row.weight * row.trials;
                     weights += row.weight;

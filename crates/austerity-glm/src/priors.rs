@@ -156,6 +156,15 @@ impl Priors {
         if parameter == 0 {
             return moved(&self.each[0], self.first(state), by);
         }
+        // Parameters that rise end at their neighbours.
+        if self.rising.is_some_and(|first| parameter >= first) {
+            let there = state[parameter] + by;
+            let above = state.get(parameter + 1).is_none_or(|&next| there < next);
+            let below = Some(parameter) == self.rising || state[parameter - 1] < there;
+            if !(above && below) {
+                return f64::NEG_INFINITY;
+            }
+        }
         let own = moved(&self.each[parameter], state[parameter], by);
         match &self.means {
             Some(means) if parameter <= means.len() => {
@@ -328,6 +337,23 @@ mod tests {
         // 1 + 2·β + 0.25 is 3 at β = 0.875, and one sd of 2 away at 1 more.
         assert_eq!(priors.brake(&state, 1), Some(Brake { centre: 0.875, sd: 1.0 }));
         assert_eq!((priors.brake(&state, 0), priors.brake(&state, 3)), (None, None));
+    }
+
+    #[test]
+    fn what_does_not_rise_has_no_density() {
+        let priors = Priors::from(vec![Prior::normal(1.0); 4]).rising(Some(2));
+        let free = Priors::from(vec![Prior::normal(1.0); 4]);
+        let state = [0.5, -3.0, -0.2, 0.3];
+        assert_eq!(priors.log_density(&state), free.log_density(&state));
+        assert_eq!(priors.log_density(&[0.5, -3.0, 0.3, 0.3]), f64::NEG_INFINITY);
+        for (parameter, by, fine) in
+            [(3, -0.4, true), (3, -0.5, false), (2, 0.5, false), (2, -9.0, true), (1, 9.0, true)]
+        {
+            let (change, plain) = (priors.change(&state, parameter, by), free.change(&state, parameter, by));
+            assert_eq!(change, if fine { plain } else { f64::NEG_INFINITY }, "{parameter} {by}");
+        }
+        assert_ne!(format!("{priors:?}"), format!("{free:?}"));
+        assert!(format!("{free:?}").ends_with("means: None }"));
     }
 
     #[test]

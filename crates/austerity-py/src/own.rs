@@ -2,8 +2,8 @@
 //!
 //! One type for all, so that a fit is compiled once for them: [`Functions`] and [`Native`] differ by a branch per call.
 
-use austerity::population::Batch;
 use austerity::Result;
+use austerity::population::Batch;
 use austerity_glm::own::{Block, Differences, FromBatches, Kind, Likelihoods, Structured, from_batches};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -103,7 +103,8 @@ impl Structure {
                 "interval" => Kind::Interval { low, high },
                 other => return Err(PyValueError::new_err(format!("{other} is no kind of parameters"))),
             };
-            let block = Block { prior: own.map(|own| prior(&own)).transpose()?, ..Block::new(name, kind, size) };
+            let block =
+                Block { prior: own.map(|own| prior(&own)).transpose()?, ..Block::new(name, kind, size) };
             block.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
             blocks.push(block);
             starts.push(start);
@@ -133,7 +134,9 @@ pub(crate) fn check_blocks(given: Vec<Given<'_>>) -> PyResult<()> {
     let mut state = Vec::new();
     for (block, start) in blocks.iter().zip(starts) {
         if let Some(start) = start {
-            block.coordinates_of(&start, &mut state).map_err(|error| PyValueError::new_err(error.to_string()))?;
+            block
+                .coordinates_of(&start, &mut state)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
         }
     }
     Ok(())

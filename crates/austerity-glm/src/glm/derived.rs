@@ -14,7 +14,9 @@
 use fearless_simd::Simd;
 use fearless_simd::prelude::*;
 
-use super::family::{Around, Curve, ExtraDerivatives, Family, Kernel, MOST_EXTRA, MOST_USED, THIRDS, VARIABLES};
+use super::family::{
+    Around, Curve, ExtraDerivatives, Family, Kernel, MOST_EXTRA, MOST_USED, THIRDS, VARIABLES,
+};
 use super::kernel::array;
 use super::number::{Interval, Jet};
 use super::{Derivatives, Displaced, Pair, Rows};
@@ -347,7 +349,8 @@ fn curve<F: Family, const M: usize, const N: usize>(
     let (first, second) = (Jet::<f64, M, N>::STARTS[1], Jet::<f64, M, N>::STARTS[2]);
     let uses = family.uses(row.response).places;
     // What is unused has derivatives of 0: they go nowhere.
-    let place = |k: usize| if k == 0 { Some(0) } else { uses[k - 1].checked_add(1).filter(|&k| k < VARIABLES) };
+    let place =
+        |k: usize| if k == 0 { Some(0) } else { uses[k - 1].checked_add(1).filter(|&k| k < VARIABLES) };
     for (k, &slope) in jet.coefficients[first..second].iter().enumerate() {
         if let Some(place) = place(k) {
             curve.slope[place] = slope;

@@ -67,9 +67,8 @@ impl Scheme {
         let mut states = vec![centre.to_vec()];
         states.extend((0..d).flat_map(|i| [moved(&[(i, 1.0)]), moved(&[(i, -1.0)])]));
         for i in 0..if curved { d } else { 0 } {
-            states.extend((0..i).flat_map(|j| {
-                [moved(&[(i, 1.0), (j, 1.0)]), moved(&[(i, -1.0), (j, -1.0)])]
-            }));
+            states
+                .extend((0..i).flat_map(|j| [moved(&[(i, 1.0), (j, 1.0)]), moved(&[(i, -1.0), (j, -1.0)])]));
         }
         Self { widths, states, curved }
     }
@@ -127,7 +126,12 @@ impl<L: Likelihoods> Differences<L> {
     }
 
     /// Hands the derivatives of every row of a range over, in order.
-    fn each_row(&self, scheme: &Scheme, rows: Range<usize>, mut take: impl FnMut(usize, &[f64])) -> Result<()> {
+    fn each_row(
+        &self,
+        scheme: &Scheme,
+        rows: Range<usize>,
+        mut take: impl FnMut(usize, &[f64]),
+    ) -> Result<()> {
         let mut memory = L::Memory::default();
         let mut values = vec![vec![0.0; CHUNK]; scheme.states.len()];
         let mut made = vec![0.0; scheme.size()];
@@ -146,7 +150,13 @@ impl<L: Likelihoods> Differences<L> {
         Ok(())
     }
 
-    fn evaluate(&self, state: &[f64], rows: Range<usize>, memory: &mut L::Memory, out: &mut [f64]) -> Result<()> {
+    fn evaluate(
+        &self,
+        state: &[f64],
+        rows: Range<usize>,
+        memory: &mut L::Memory,
+        out: &mut [f64],
+    ) -> Result<()> {
         // Blocks begin where a block begins.
         let blocks: Vec<u32> = rows.clone().map(|row| row as u32).collect();
         let (whole, block_rows) = (rows.start % CHUNK == 0, CHUNK);
@@ -181,7 +191,9 @@ impl<L: Likelihoods> Differences<L> {
                     self.evaluate(state, first..first + count, &mut memory, &mut values[..count])?;
                 }
                 for (i, bend) in bends.iter_mut().enumerate() {
-                    let of = |row: usize| (values[1 + 2 * i][row] - values[0][row]) + (values[2 + 2 * i][row] - values[0][row]);
+                    let of = |row: usize| {
+                        (values[1 + 2 * i][row] - values[0][row]) + (values[2 + 2 * i][row] - values[0][row])
+                    };
                     *bend += (0..count).map(of).sum::<f64>();
                 }
             }
@@ -263,7 +275,11 @@ impl<L: Likelihoods> Derivatives for Differences<L> {
         }
         if bytes > MOST_BYTES {
             let allowed = format!("at most {:.0} GB", MOST_BYTES as f64 / 1e9);
-            return Err(setting("derivatives of all rows", format!("{:.1} GB", bytes as f64 / 1e9), &allowed));
+            return Err(setting(
+                "derivatives of all rows",
+                format!("{:.1} GB", bytes as f64 / 1e9),
+                &allowed,
+            ));
         }
         *self.rows.write().unwrap_or_else(PoisonError::into_inner) = None;
         let scheme = Scheme::new(centre, self.widths(centre)?, true);
@@ -282,13 +298,17 @@ impl<L: Likelihoods> Derivatives for Differences<L> {
         let widths = self.widths(state)?;
         let plain = Scheme::new(state, widths.clone(), false);
         gradient.fill(0.0);
-        self.each_row(&plain, 0..rows, |_, made| gradient.iter_mut().zip(made).for_each(|(sum, one)| *sum += one))?;
+        self.each_row(&plain, 0..rows, |_, made| {
+            gradient.iter_mut().zip(made).for_each(|(sum, one)| *sum += one)
+        })?;
         self.add_prior(&plain, gradient)?;
         if let Some(hessian) = hessian {
             let curved = Scheme::new(state, widths, true);
             let mut sums = vec![0.0; curved.size()];
             let sample = rows.min(SAMPLE);
-            self.each_row(&curved, 0..sample, |_, made| sums.iter_mut().zip(made).for_each(|(sum, one)| *sum += one))?;
+            self.each_row(&curved, 0..sample, |_, made| {
+                sums.iter_mut().zip(made).for_each(|(sum, one)| *sum += one)
+            })?;
             let times = rows as f64 / sample as f64;
             sums.iter_mut().for_each(|sum| *sum *= times);
             self.add_prior(&curved, &mut sums)?;
@@ -349,7 +369,9 @@ impl<L: Likelihoods> Derivatives for Differences<L> {
                 }
             }
         });
-        known.ok_or_else(|| setting("state of a row's Hessian", "not the centre", "the centre of the expansion"))
+        known.ok_or_else(|| {
+            setting("state of a row's Hessian", "not the centre", "the centre of the expansion")
+        })
     }
 }
 
@@ -380,7 +402,13 @@ mod tests {
             Ok(-0.5 * state.iter().map(|x| x * x).sum::<f64>() / 25.0)
         }
 
-        fn log_likelihoods(&self, state: &[f64], batch: Batch<'_>, (): &mut (), out: &mut [f64]) -> Result<()> {
+        fn log_likelihoods(
+            &self,
+            state: &[f64],
+            batch: Batch<'_>,
+            (): &mut (),
+            out: &mut [f64],
+        ) -> Result<()> {
             for (position, out) in batch.ranges().flatten().zip(out) {
                 let z = (self.0[position] - state[0]) * (-state[1]).exp();
                 *out = -0.5 * z * z - state[1];

@@ -91,7 +91,11 @@ impl Block {
         if let Kind::Interval { low, high } = self.kind
             && !(low < high && low.is_finite() && high.is_finite())
         {
-            return Err(setting(&about("interval"), format!("{low} to {high}"), "finite ends, the lower one first"));
+            return Err(setting(
+                &about("interval"),
+                format!("{low} to {high}"),
+                "finite ends, the lower one first",
+            ));
         }
         let Some(prior) = self.prior else { return Ok(()) };
         prior.check()?;
@@ -150,7 +154,9 @@ impl Block {
 
     /// The coordinates of values; refuses those that break the constraint.
     pub fn coordinates_of(&self, values: &[f64], out: &mut Vec<f64>) -> Result<()> {
-        let refused = |allowed: &str| Err(setting(&format!("start of `{}`", self.name), format!("{values:?}"), allowed));
+        let refused = |allowed: &str| {
+            Err(setting(&format!("start of `{}`", self.name), format!("{values:?}"), allowed))
+        };
         if values.len() != self.size {
             return refused(&format!("{} numbers", self.size));
         }
@@ -173,7 +179,8 @@ impl Block {
                 out.extend(values.iter().map(|value| ((value - low) / (high - value)).ln()));
             }
             Kind::Simplex => {
-                if values.iter().any(|&value| value <= 0.0) || (values.iter().sum::<f64>() - 1.0).abs() > 1e-8 {
+                if values.iter().any(|&value| value <= 0.0) || (values.iter().sum::<f64>() - 1.0).abs() > 1e-8
+                {
                     return refused("positive numbers that sum to 1");
                 }
                 for k in 0..self.size - 1 {
@@ -200,7 +207,8 @@ impl Block {
     /// Names of what is recorded.
     fn names(&self) -> impl Iterator<Item = String> + '_ {
         let one = self.size == 1;
-        (0..self.coordinates()).map(move |k| if one { self.name.clone() } else { format!("{}[{k}]", self.name) })
+        (0..self.coordinates())
+            .map(move |k| if one { self.name.clone() } else { format!("{}[{k}]", self.name) })
     }
 }
 

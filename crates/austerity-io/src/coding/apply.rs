@@ -91,8 +91,10 @@ impl<'a> NewRows<'a> {
     pub fn scan(&self, visit: &mut dyn FnMut(&Piece<'_>) -> Result<()>) -> Result<usize> {
         let file = self.source.path();
         let mut text = self.recipe.text_columns();
-        if matches!(self.recipe.coding, ResponseCoding::TwoTexts { .. } | ResponseCoding::Levels { text: true, .. })
-        {
+        if matches!(
+            self.recipe.coding,
+            ResponseCoding::TwoTexts { .. } | ResponseCoding::Levels { text: true, .. }
+        ) {
             text.push(self.recipe.response.clone());
         }
         if self.recipe.feature_columns().is_empty() && !self.trials && !self.response {

@@ -18,8 +18,8 @@
 use std::path::Path;
 
 use austerity_glm::ResponseKind;
-use austerity_glm::glm::MOST_LEVELS;
 use austerity_glm::data::{SidePlan, SideSurvey, Sides};
+use austerity_glm::glm::MOST_LEVELS;
 use serde::{Deserialize, Serialize};
 
 use super::choice::{self, Choice, absent};
@@ -391,7 +391,8 @@ impl Survey {
         truths: Option<Vec<f64>>,
     ) -> Result<Coded> {
         if let Some(named) = choice.named {
-            let problem = format!("the success `{named}` is named, but the levels of the response are ordered");
+            let problem =
+                format!("the success `{named}` is named, but the levels of the response are ordered");
             return Err(role(at.file, at.name, problem, "leave the success out"));
         }
         let mut found: Vec<f64> = self.numbers.iter().map(|&(value, _)| value + 0.0).collect();
@@ -418,7 +419,8 @@ impl Survey {
             None => Coder::Places(found),
         };
         let plan = self.plain.unwrap_or_else(|| SideSurvey::new(ResponseKind::Ordered)).finish();
-        let note = Some(format!("the levels of the response `{}` are, in order: {}", at.name, levels.join(", ")));
+        let note =
+            Some(format!("the levels of the response `{}` are, in order: {}", at.name, levels.join(", ")));
         Ok(Coded { coding: ResponseCoding::Levels { levels, text }, coder, plan, note, warning: None })
     }
 

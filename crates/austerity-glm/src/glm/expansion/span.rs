@@ -214,7 +214,8 @@ impl MixedPanel {
         for a in 0..=uses.count {
             for b in a..=uses.count {
                 for (c, third) in (b..=uses.count).zip(&mut thirds) {
-                    let place = [a, b, c].map(|k| if k == 0 { 0 } else { uses.places[k - 1].saturating_add(1) });
+                    let place =
+                        [a, b, c].map(|k| if k == 0 { 0 } else { uses.places[k - 1].saturating_add(1) });
                     // Of what is unused all derivatives are 0.
                     if place.iter().all(|&k| k <= self.extras) {
                         let column = &mut self.thirds[third_place(self.extras, place)];
@@ -261,7 +262,8 @@ impl Mixed {
         for (group, forms) in self.forms.iter_mut().enumerate() {
             panel.weights = [EMPTY; FORMS];
             // The derivatives ηη1, ηη2, … follow that of η alone.
-            let thirds = mixed.thirds.iter().skip(1 + FORMS * group).take((self.extras - FORMS * group).min(FORMS));
+            let thirds =
+                mixed.thirds.iter().skip(1 + FORMS * group).take((self.extras - FORMS * group).min(FORMS));
             panel.weights.iter_mut().zip(thirds).for_each(|(weights, thirds)| *weights = *thirds);
             forms.push(level, panel);
         }
@@ -292,7 +294,8 @@ impl Mixed {
                         match variables {
                             [0, 0, 0] => {}
                             [0, 0, k] => {
-                                let (form, z) = (&self.forms[(k - 1) / FORMS].forms[(k - 1) % FORMS], &z[k - 1]);
+                                let (form, z) =
+                                    (&self.forms[(k - 1) / FORMS].forms[(k - 1) % FORMS], &z[k - 1]);
                                 sum += z[a] * entry(form, b, c)
                                     + z[b] * entry(form, a, c)
                                     + z[c] * entry(form, a, b);

@@ -16,8 +16,8 @@
 
 use crate::glm::derived::Derived;
 use crate::glm::family::{MOST_EXTRA, MOST_USED, Uses};
-use crate::glm::number::special::LnComplement;
 use crate::glm::number::Number;
+use crate::glm::number::special::LnComplement;
 use crate::glm::{Extra, Family, Setting};
 use crate::{Prior, ResponseKind};
 use austerity::error::{Result, setting};

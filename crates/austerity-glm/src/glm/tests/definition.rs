@@ -292,11 +292,8 @@ fn residuals<F: Family>(family: F) {
                 wanted -= (0..v.len()).map(|b| 0.5 * curve.second[a][b] * v[a] * v[b]).sum::<f64>();
             }
             if third {
-                let slopes = bend(
-                    &family.row_third(from, p.eta, p.response, p.trials),
-                    family.uses(p.response),
-                    &v,
-                );
+                let slopes =
+                    bend(&family.row_third(from, p.eta, p.response, p.trials), family.uses(p.response), &v);
                 wanted -= v.iter().zip(slopes).map(|(v, slope)| v * slope).sum::<f64>() / 3.0;
             }
             let far = 1.0 + ((p.response - p.eta) / family.unit(from)).abs().powi(2);
@@ -341,7 +338,8 @@ fn bounded<F: Family>(family: F) {
             let h = 0.02 * family.unit(extra).min(1.0);
             let third = |tau: f64| {
                 let (eta, extra) = q.displaced::<F>(tau);
-                let slopes = bend(&family.row_third(&extra, eta, p.response, p.trials), family.uses(p.response), &w);
+                let slopes =
+                    bend(&family.row_third(&extra, eta, p.response, p.trials), family.uses(p.response), &w);
                 2.0 * w.iter().zip(slopes).map(|(w, slope)| w * slope).sum::<f64>()
             };
             let fourth = (8.0 * (third(h) - third(-h)) - (third(2.0 * h) - third(-2.0 * h))) / (12.0 * h);
