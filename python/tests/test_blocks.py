@@ -35,8 +35,8 @@ def ordered_logit(rng):
     y = y.sum(axis=1)
 
     def log_likelihood(p, rows):
-        cuts = np.concatenate([[-np.inf], p["cut"], [np.inf]])
-        up_to = 1 / (1 + np.exp(p["slope"] * rows["x"][:, None] - cuts))
+        inner = 1 / (1 + np.exp(p["slope"] * rows["x"][:, None] - p["cut"]))
+        up_to = np.column_stack([np.zeros(len(inner)), inner, np.ones(len(inner))])
         return np.log(np.take_along_axis(np.diff(up_to), rows["y"][:, None], axis=1)[:, 0])
 
     blocks = {"slope": au.Real(prior=au.Normal(2)), "cut": au.Ordered(3, prior=au.Normal(20))}
