@@ -18,6 +18,7 @@ from ._austerity import __version__
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, verify  # noqa: A004
 from ._generate import Generated, generate
 from ._models import *  # noqa: F403
+from ._blocks import Interval, Ordered, Positive, Real, Simplex
 from ._own import JaxModel, Model, NumbaModel
 from ._parts import gibbs, ica, select
 from ._priors import Exponential, Flat, Gamma, HalfNormal, HalfStudentT, Laplace, LogNormal, Normal, StudentT
@@ -32,6 +33,7 @@ __all__ = [
     "Generated",
     "HalfNormal",
     "HalfStudentT",
+    "Interval",
     "JaxModel",
     "Laplace",
     "LogNormal",
@@ -39,10 +41,14 @@ __all__ = [
     "Normal",
     "NotTrustedWarning",
     "NumbaModel",
+    "Ordered",
     "Plan",
+    "Positive",
+    "Real",
     "RemarkWarning",
     "Run",
     "SamplingError",
+    "Simplex",
     "StudentT",
     "__version__",
     "analyze",

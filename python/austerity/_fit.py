@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _austerity, _columns, _html
+from ._blocks import Blocks
 from ._models import OFFSET, TRIALS
 from ._temporary import Temporary
 
@@ -71,12 +72,14 @@ class Fit:
         names: Optional[Sequence[str]] = None,
         keep: Optional[Temporary] = None,
         told: Optional[Tuple[str, str, List[str]]] = None,
+        blocks: Optional[Blocks] = None,
     ) -> None:
         self.path = Path(path)
         self._names = list(names) if names is not None else None
         text, self._tables, self._sentences = told if told is not None else _austerity.overview(self.path)
         self._overview: Dict[str, Any] = json.loads(text)
         self._keep = keep
+        self._blocks = blocks
 
     # What it says ------------------------------------------------------------------------------------------------
 
@@ -160,9 +163,17 @@ class Fit:
 
     @property
     def draws(self) -> Dict[str, np.ndarray]:
-        """Arrays (chain, draw) by parameter."""
+        """Arrays (chain, draw) by parameter; of a model with blocks arrays (chain, draw, *shape) by block."""
+        flat = self._flat
+        return self._blocks.draws(flat) if self._blocks is not None and self._all_kept(flat) else flat
+
+    @property
+    def _flat(self) -> Dict[str, np.ndarray]:
         names, _, arrays = self._draws
         return dict(zip(names, arrays))
+
+    def _all_kept(self, flat: Dict[str, np.ndarray]) -> bool:
+        return self._blocks is not None and all(name in flat for name in self._blocks.names())
 
     @property
     def coefficients(self) -> List[str]:
@@ -187,7 +198,7 @@ class Fit:
         def dataset(arrays: Dict[str, np.ndarray]) -> Any:
             return xarray.Dataset({k: (("chain", "draw"), v[:, :draws]) for k, v in arrays.items()}, coords=coords)
 
-        posterior = dataset(self.draws)
+        posterior = dataset(self._flat)
         for term, names in self._terms if terms else []:
             there = [name for name in names if name in posterior]
             if len(there) > 1:
@@ -220,7 +231,7 @@ class Fit:
         pandas = _late("pandas", "to_pandas")
         chains, draws = self.n_chains, self.n_draws
         columns = {"chain": np.repeat(np.arange(chains), draws), "draw": np.tile(np.arange(draws), chains)}
-        columns.update({name: array[:, :draws].ravel() for name, array in self.draws.items()})
+        columns.update({name: array[:, :draws].ravel() for name, array in self._flat.items()})
         return pandas.DataFrame(columns)
 
     # What it is good for -----------------------------------------------------------------------------------------
@@ -290,7 +301,7 @@ class Fit:
             for file in sorted(self.path.rglob("*")):
                 if file.is_file() and file.name != "lock":
                     archive.write(file, file.relative_to(self.path))
-        return _unpickle, (buffer.getvalue(), self._names)
+        return _unpickle, (buffer.getvalue(), self._names, self._blocks)
 
 
 #: Columns of a summary in the order of the printed table; others follow.
@@ -301,12 +312,12 @@ def _columns_of(parameter: Dict[str, Any]) -> List[str]:
     return [k for k in _ORDER if k in parameter] + [k for k in parameter if k not in _ORDER and k != "name"]
 
 
-def _unpickle(data: bytes, names: Optional[List[str]]) -> Fit:
+def _unpickle(data: bytes, names: Optional[List[str]], blocks: Optional[Blocks] = None) -> Fit:
     keep = Temporary()
     path = keep.path / "run"
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         archive.extractall(path)
-    return Fit(path, names=names, keep=keep)
+    return Fit(path, names=names, keep=keep, blocks=blocks)
 
 
 def _late(module: str, what: str) -> Any:

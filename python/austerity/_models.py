@@ -24,12 +24,15 @@ __all__ = [
     "Logistic",
     "LognormalSurvival",
     "NegativeBinomial",
+    "OrderedLogit",
+    "OrderedProbit",
     "Poisson",
     "Probit",
     "Regression",
     "Student",
     "StudentNu",
     "WeibullSurvival",
+    "ZeroInflatedPoisson",
 ]
 
 #: Names that the response and the other columns beside the features have inside, where they are arrays of their own.
@@ -432,6 +435,28 @@ class BetaRegression(Regression):
 
     family = "beta"
     numeric = True
+
+
+class ZeroInflatedPoisson(Regression):
+    """Poisson regression with extra zeros: ``"zero_odds"``, the odds π/(1 − π) of an extra zero, is sampled with the coefficients."""
+
+    family = "zero-inflated-poisson"
+    numeric = True
+
+
+class OrderedLogit(Regression):
+    """Ordered regression with logit link: ``y`` holds levels, as numbers or as an ordered category, 12 different ones at most.
+
+    The first cut point is 0, and the others, ``"cut2"``, ``"cut3"``, …, are sampled with the coefficients; ``predict`` adds the probability of every level.
+    """
+
+    family = "ordered-logit"
+
+
+class OrderedProbit(Regression):
+    """Ordered regression with probit link; as :class:`OrderedLogit`."""
+
+    family = "ordered-probit"
 
 
 class _Censored:

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 import numpy as np
 
 from . import _austerity
+from ._blocks import Blocks, Rows
 from ._derivatives import JaxDerivatives
 
 #: Seed of the order in which rows are stored.
@@ -18,6 +19,7 @@ class OwnModel:
     """What models of one's own share: a start, names, a width."""
 
     _one_thread = False
+    _blocks: Optional[Blocks] = None
 
     def __init__(
         self,
@@ -25,10 +27,20 @@ class OwnModel:
         start: Any,
         names: Optional[Sequence[str]],
         scale: Any,
+        parameters: Any = None,
     ) -> None:
         if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows.__index__() < 1:
             raise ValueError(f"rows is {rows!r}; give the number of rows, at least 1")
         self.rows = rows.__index__()
+        if parameters is not None:
+            if names is not None or scale is not None:
+                raise TypeError("names, scale: leave them out where parameters are given, which have names of their own")
+            self._blocks = Blocks(parameters, start)
+            self.names = self._blocks.names()
+            self.start, self.scale = np.zeros(len(self.names)), None
+            return
+        if start is None:
+            raise TypeError("start: give a state that is possible, or parameters, a dict of blocks")
         self.start = _vector("start", start)
         count = len(self.start)
         self.names: List[str] = [str(n) for n in names] if names is not None else [f"theta{j + 1}" for j in range(count)]
@@ -37,6 +49,9 @@ class OwnModel:
         self.scale = None if scale is None else _vector("scale", scale)
         if self.scale is not None and (len(self.scale) != count or not (self.scale > 0).all()):
             raise ValueError(f"scale: give {count} positive numbers, one for each parameter")
+
+    def _given(self) -> Any:
+        return self._blocks.given if self._blocks is not None else []
 
     def _beginning(self) -> Any:
         return self.start.tolist(), None if self.scale is None else self.scale.tolist()
@@ -85,6 +100,16 @@ class Model(OwnModel):
         Names of the parameters.
     scale : array
         Rough posterior standard deviations; without them the mode and the curvature there are found by differences.
+    parameters : dict
+        Blocks of parameters by name, with shapes, constraints and priors, in place of ``start`` and ``names``: :class:`Real`, :class:`Positive`,
+        :class:`Interval`, :class:`Ordered`, :class:`Simplex`. Both functions then get a dict of values in place of ``theta``, Jacobians are added
+        for you, ``log_prior`` may be left out, ``start`` may be a dict, and draws have the blocks' shapes.
+    data : dict of arrays
+        With ``parameters``: arrays with one entry per row. ``log_likelihood`` then gets a dict of their rows in place of ``rows``, and
+        ``rows`` is left out.
+
+    Large data get a surrogate: gradients and Hessians of the rows by finite differences make decisions about what they leave, which are exact
+    whatever the accuracy of the differences.
 
     Examples
     --------
@@ -104,22 +129,51 @@ class Model(OwnModel):
 
     def __init__(
         self,
-        log_likelihood: Callable[[np.ndarray, np.ndarray], Any],
-        log_prior: Callable[[np.ndarray], float],
+        log_likelihood: Callable[[Any, Any], Any],
+        log_prior: Optional[Callable[[Any], float]] = None,
         *,
-        rows: int,
-        start: Any,
+        rows: Optional[int] = None,
+        start: Any = None,
         names: Optional[Sequence[str]] = None,
         scale: Any = None,
+        parameters: Optional[Dict[str, Any]] = None,
+        data: Optional[Dict[str, Any]] = None,
     ) -> None:
-        super().__init__(rows, start, names, scale)
+        self._data = Rows(data) if data is not None else None
+        if self._data is not None:
+            if parameters is None or rows is not None:
+                raise TypeError("data: give it with parameters, and leave rows out")
+            rows = self._data.count
+        if rows is None:
+            raise TypeError("rows: give the number of rows, or data, a dict of arrays")
+        super().__init__(rows, start, names, scale, parameters)
         _callable("log_likelihood", log_likelihood)
+        if log_prior is None and parameters is not None:
+            log_prior = _no_more
         _callable("log_prior", log_prior)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
 
+    def _functions(self) -> Any:
+        """The functions of flat vectors and row numbers."""
+        blocks, data, likelihood, prior = self._blocks, self._data, self.log_likelihood, self.log_prior
+        if blocks is None:
+            return likelihood, prior
+
+        def log_likelihood(theta: np.ndarray, rows: np.ndarray) -> Any:
+            return likelihood(blocks.values(theta), rows if data is None else data.at(rows))
+
+        def log_prior(theta: np.ndarray) -> float:
+            return prior(blocks.values(theta))
+
+        return log_likelihood, log_prior
+
     def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
-        given = (self.log_likelihood, self.log_prior, self.rows, self.names, _ORDER)
-        return _austerity.fit_functions(given, self._beginning(), self._request(options), dry)
+        given = (*self._functions(), self.rows, self.names, _ORDER)
+        return _austerity.fit_functions((given, self._given()), self._beginning(), self._request(options), dry)
+
+
+def _no_more(_: Any) -> float:
+    return 0.0
 
 
 class NumbaModel(OwnModel):
@@ -135,6 +189,9 @@ class NumbaModel(OwnModel):
     log_prior : numba cfunc ``double f(const double *theta, int64 d)``, its address, or a function of Python
     start, names, scale
         As for :class:`Model`.
+    parameters : dict
+        As for :class:`Model`; ``theta`` then holds the values of all blocks, one after the other, ``data`` may be a dict of arrays, which become
+        columns in their order, and ``log_prior`` of Python gets a dict.
 
     Notes
     -----
@@ -161,18 +218,21 @@ class NumbaModel(OwnModel):
         log_likelihood: Any,
         data: Any,
         *,
-        log_prior: Any,
-        start: Any,
+        log_prior: Any = None,
+        start: Any = None,
         names: Optional[Sequence[str]] = None,
         scale: Any = None,
+        parameters: Optional[Dict[str, Any]] = None,
     ) -> None:
-        array = np.asarray(data)
+        if log_prior is None and parameters is not None:
+            log_prior = _no_more
+        array = np.asarray(Rows(data).table() if isinstance(data, dict) else data)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"data has the type {array.dtype}; give numbers")
         array = array.reshape(len(array), -1) if array.ndim == 1 else array
         if array.ndim != 2:
             raise ValueError(f"data has shape {array.shape}; rows × columns are needed")
-        super().__init__(len(array), start, names, scale)
+        super().__init__(len(array), start, names, scale, parameters)
         self.data = np.ascontiguousarray(array, dtype=np.float64)
         self._address = _address("log_likelihood", log_likelihood, self.signature)
         self._prior_address = 0
@@ -202,11 +262,12 @@ class NumbaModel(OwnModel):
         raise TypeError("a NumbaModel cannot be pickled: it holds an address of this process; build it anew where it is needed")
 
     def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
-        prior = self.log_prior if not self._prior_address else _nothing
+        prior, blocks = (self.log_prior if not self._prior_address else _nothing), self._blocks
+        if blocks is not None and not self._prior_address:
+            prior = lambda theta: self.log_prior(blocks.values(theta))  # noqa: E731
         given = (_nothing, prior, self.rows, self.names, _ORDER)
         compiled = (self._address, self.data, self._prior_address, given)
-        return _austerity.fit_native(compiled, self._beginning(), self._request(options), dry)
-
+        return _austerity.fit_native((compiled, self._given()), self._beginning(), self._request(options), dry)
 
 
 def _nothing(*_: Any) -> float:

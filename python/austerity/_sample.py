@@ -268,7 +268,7 @@ class Run:
         if self._handle.ended():
             return self.wait()
         try:
-            fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned)
+            fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, blocks=getattr(self._model, "_blocks", None))
             return fit if fit.n_draws > 0 else None
         except (ValueError, OSError):
             return None
@@ -301,7 +301,8 @@ class Run:
             self._error = error
             raise
         told = self._handle.overview()
-        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, told=told)
+        blocks = getattr(self._model, "_blocks", None)
+        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, told=told, blocks=blocks)
         for text in self._handle.warnings():
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         if failure is not None:

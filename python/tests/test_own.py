@@ -125,8 +125,20 @@ def test_bad_descriptions_are_refused(waits):
         au.Model(3, fine, rows=10, start=[0.0])
     with pytest.raises(ValueError, match="support"):
         au.sample(au.Model(lambda t, r: np.zeros(len(r)), lambda t: -np.inf, rows=10, start=[0.0]), progress=False)
-    with pytest.raises(ValueError, match="surrogate"):
-        au.sample(model(waits), surrogate="taylor2", progress=False)
+    with pytest.raises(TypeError, match="start"):
+        au.Model(fine, fine, rows=10)
+    with pytest.raises(TypeError, match="rows"):
+        au.Model(fine, fine, start=[0.0])
+
+
+def test_a_surrogate_by_differences_reads_few_rows(waits):
+    cheap = au.sample(model(waits), draws=600, seed=4, progress=False)
+    dear = au.sample(model(waits), draws=600, seed=4, surrogate="none", progress=False)
+    assert cheap.diagnose()["data_share"] < 0.1 * dear.diagnose()["data_share"]
+    mode, sd = posterior(waits)
+    for fit in (cheap, dear):
+        assert abs(fit.draws["log_rate"].mean() - mode) < 0.2 * sd
+    assert au.sample(model(waits), draws=200, surrogate="taylor2", progress=False).n_draws == 200
 
 
 def numba_model(X, y, prior_compiled=True):

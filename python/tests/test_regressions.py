@@ -236,3 +236,39 @@ def test_theory(logistic):
     assert au.check(au.Logistic(X, y))["sound"] in (True, False)
     with pytest.raises(ValueError, match="batch"):
         au.analyze(100, batch=500, epsilon=0.05)
+
+
+def test_ordered_levels_and_extra_zeros(rng):
+    n, beta = 4000, np.array([0.6, -0.4])
+    X = rng.normal(size=(n, 2))
+    eta = X @ beta
+    stars = 1 + (eta[:, None] + rng.logistic(size=(n, 1)) > [-1.0, 0.5, 1.5]).sum(axis=1)
+    logit = au.sample(au.OrderedLogit(X, stars), draws=800, seed=2, progress=False)
+    bands = (eta[:, None] + rng.normal(size=(n, 1)) > [-0.5, 0.5]).sum(axis=1)
+    probit = au.sample(au.OrderedProbit(X, bands), draws=800, seed=2, progress=False)
+    counts = np.where(rng.random(n) < 0.3, 0, rng.poisson(np.exp(0.4 + eta)))
+    zeros = au.sample(au.ZeroInflatedPoisson(X, counts), draws=800, seed=2, progress=False)
+    for fit, name in [(logit, "ordered-logit:4"), (probit, "ordered-probit:3"), (zeros, "zero-inflated-poisson")]:
+        assert np.abs(np.array([fit.draws[c].mean() for c in ["x1", "x2"]]) - beta).max() < 0.15, name
+        assert fit.diagnose()["family"] == name and fit.trusted, (name, fit.reasons)
+    assert abs(logit.draws["cut2"].mean() - 1.5) < 0.2 and abs(logit.draws["cut3"].mean() - 2.5) < 0.25
+    assert (logit.draws["cut2"] < logit.draws["cut3"]).all() and set(probit.draws) == {"intercept", "x1", "x2", "cut2"}
+    assert abs(zeros.draws["zero_odds"].mean() - 0.3 / 0.7) < 0.12
+    made = logit.predict([[0.0, 0.0], [2.0, -1.0]])
+    chances = np.array([made[f"probability_{level}"] for level in (1, 2, 3, 4)])
+    assert np.allclose(chances.sum(axis=0), 1) and chances[3, 1] > chances[3, 0]
+    with pytest.raises(ValueError, match="level number 13"):
+        au.sample(au.OrderedLogit(X, eta), progress=False)
+    with pytest.raises(ValueError, match="no order"):
+        au.sample(au.OrderedLogit(X, np.array(["bad", "fair", "good"])[bands]), progress=False)
+
+
+def test_ordered_categories_have_their_own_order(rng):
+    pandas = pytest.importorskip("pandas")
+    x = rng.normal(size=3000)
+    place = (x + rng.logistic(size=3000)[:] > 0).astype(int) + (x + rng.logistic(size=3000) > 2)
+    words = ["poor", "fair", "best"]
+    table = pandas.DataFrame({"x": x, "y": pandas.Categorical.from_codes(place, words, ordered=True)})
+    fit = au.sample(au.OrderedLogit(table, "y"), draws=400, seed=1, progress=False)
+    assert fit.draws["x"].mean() > 0.5 and any("poor, fair, best" in text for text in fit.remarks)
+    assert list(fit.predict(table[["x"]].head(3)))[-3:] == [f"probability_{word}" for word in words]

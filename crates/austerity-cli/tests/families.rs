@@ -56,6 +56,8 @@ fn responses_that_a_family_cannot_explain_are_refused() {
         ("nothing", "3,0,1", "--family exponential", ["`y`, row 51", "a time must be positive"]),
         ("event", "3,0.5,2", "--family lognormal --event d", ["`d`, row 51", "an event must be 0"]),
         ("cloglog", "3,0.5,2", "--family cloglog", ["third value", "`y`"]),
+        ("inflated", "3,0.5,1", "--family zero-inflated-poisson", ["0.11", "a count must be"]),
+        ("levels", "3,0.5,1", "--family ordered-logit", ["level number 13", "`y`, row 13"]),
         ("fine", "3,0.5,1", "--family gamma --event d", ["--event", "exponential, weibull, lognormal"]),
         ("fine", "3,0.5,1", "--event d", ["--event", "exponential, weibull, lognormal"]),
         ("fine", "3,0.5,1", "--family weibull --trials d", ["--trials", "belongs to"]),
@@ -66,6 +68,83 @@ fn responses_that_a_family_cannot_explain_are_refused() {
         assert!(words.iter().all(|word| said.contains(word)), "{name} {options}: {said}");
     }
     assert!(!scratch.at("run").exists());
+}
+
+/// A table whose response has four levels, named as wanted.
+fn ratings(levels: [&str; 4]) -> String {
+    let mut table = "x,y\n".to_owned();
+    for i in 0..2000 {
+        let (x, u) = (f64::from(i % 9) / 4.0 - 1.0, (f64::from(i * 7919 % 2003) + 0.5) / 2003.0);
+        let latent = 0.8 * x + (u / (1.0 - u)).ln();
+        let level = [-1.0, 0.5, 2.0].iter().filter(|cut| latent > **cut).count();
+        table.push_str(&format!("{x},{}\n", levels[level]));
+    }
+    table
+}
+
+/// Probabilities of levels sum to 1, follow from the draws, and are those of the levels that the file names; a run goes on with its levels.
+#[test]
+fn levels_are_coded_predicted_and_kept() {
+    let scratch = Scratch::new("families-levels");
+    scratch.file("data.csv", ratings(["1", "2", "3", "4.5"]));
+    let fit = "fit data.csv --response y --family ordered-logit --chains 2 --seed 4";
+    let said = scratch.fit(&format!("{fit} --draws 600 --out whole"));
+    let said = text(&said.stdout);
+    assert!(said.contains("1, 2, 3, 4.5") && said.contains("4 levels"), "{said}");
+    scratch.fit(&format!("{fit} --draws 300 --out run"));
+    scratch.fit(&format!("{fit} --draws 600 --out run --resume"));
+    scratch.draws("run").assert_equal(&scratch.draws("whole"), fit);
+    let kept = std::fs::read_to_string(scratch.at("run/run.toml")).unwrap();
+    assert!(kept.contains("family = \"ordered-logit:4\""), "{kept}");
+    let names = scratch.reader("run").names();
+    assert_eq!(names, ["intercept", "x", "cut2", "cut3"]);
+    // The first cut point is −1 in the usual way of counting them.
+    for (name, truth) in [("intercept", 1.0), ("x", 0.8), ("cut2", 1.5), ("cut3", 3.0)] {
+        let summary = scratch.summary("run");
+        let found = summary["parameters"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap();
+        let (mean, sd) = (found["mean"].as_f64().unwrap(), found["sd"].as_f64().unwrap());
+        assert!((mean - truth).abs() < 3.0 * sd, "{name}: {mean} ({sd})");
+    }
+    scratch.file("new.csv", "x,y\n0,2\n1,4.5\n");
+    let scored = scratch.json("predict run new.csv --out predicted.csv");
+    assert!(scored["scores"]["log_score"].as_f64().unwrap() < 0.0, "{scored}");
+    let made = scratch.table("predicted.csv");
+    let reader = scratch.reader("run");
+    let of = |place: usize| reader.parameter(place).unwrap().concat();
+    let (intercept, slope, cut) = (of(0), of(1), of(2));
+    let share = |eta: &dyn Fn(usize) -> f64| {
+        let one = |d: usize| 1.0 / (1.0 + (eta(d) - cut[d]).exp()) - 1.0 / (1.0 + eta(d).exp());
+        (0..cut.len()).map(one).sum::<f64>() / cut.len() as f64
+    };
+    for row in 0..2 {
+        let all: f64 =
+            ["1", "2", "3", "4.5"].iter().map(|level| made.get(&format!("probability_{level}"))[row]).sum();
+        assert!((all - 1.0).abs() < 1e-9, "{all}");
+        let wanted = share(&|d| intercept[d] + slope[d] * row as f64);
+        let found = made.get("probability_2")[row];
+        assert!((found - wanted).abs() < 4e-3, "{found} {wanted}");
+        // The partner takes cut points as if the intercept were not there.
+        assert!((found - share(&|d| slope[d] * row as f64)).abs() > 0.01);
+    }
+    scratch.file("other.csv", "x,y\n0,2.5\n");
+    let said = text(&scratch.run("predict run other.csv --out other_predicted.csv").stdout);
+    assert!(said.contains("not scored") && said.contains("2.5"), "{said}");
+    for (line, words) in [
+        ("fit data.csv --response y --family ordered-probit:3 --out bad", ["--family", "4"]),
+        ("fit data.csv --response y --family ordered-logit --success 2 --out bad", ["success", "ordered"]),
+        (
+            "fit data.csv --response y --family ordered-logit --prior cut2=normal:1,1 --out bad",
+            ["cut2", "normal:1,1"],
+        ),
+        ("fit data.csv --response y --family ordered-logit:1 --out bad", ["levels", "2 to 12"]),
+        ("fit texts.csv --response y --family ordered-logit --out bad", ["no order", "`y`"]),
+        ("fit same.csv --response y --family ordered-probit --out bad", ["nothing to explain", "`y`"]),
+    ] {
+        scratch.file("texts.csv", ratings(["bad", "fair", "good", "best"]));
+        scratch.file("same.csv", ratings(["7", "7", "7", "7"]));
+        scratch.refused_with(line, &words);
+    }
+    assert!(!scratch.at("bad").exists());
 }
 
 /// Survival at given times is that of the stored draws; the partner ignores the shape.

@@ -49,6 +49,7 @@ fn normal([a, b, _]: [f64; 3]) -> f64 {
 fn cases() -> Vec<Case> {
     let mut cases = without_extra_parameters();
     cases.extend(of_hazards());
+    cases.extend(of_levels());
     cases.extend(with_extra_parameters());
     cases
 }
@@ -200,6 +201,66 @@ fn with_shapes() -> Vec<Case> {
             },
             response: |eta, u, _| (eta + 0.6 * normal(u)).exp() * 1.5,
             extra: |u| f64::from(u8::from(u < 0.7)),
+            scale: true,
+        },
+    ]
+}
+
+/// The first cut point is 0, the second the exponential of the last argument.
+fn of_levels() -> Vec<Case> {
+    vec![
+        Case {
+            name: "ordered-logit",
+            columns: "x,y,e",
+            options: "--response y --family ordered-logit --offset e --features x --prior cut2=half-normal:1",
+            density: |row, eta, log_cut| {
+                let up_to = |cut: f64| 1.0 / (1.0 + (eta + row.extra - cut).exp());
+                let (first, second) = (up_to(0.0), up_to(log_cut.exp()));
+                [first, second - first, 1.0 - second][row.y as usize].ln()
+            },
+            response: |eta, u, e| {
+                let latent = eta + e + 1.7 * normal(u);
+                f64::from(u8::from(latent > 0.0) + u8::from(latent > 1.2))
+            },
+            extra: |u| u - 0.5,
+            scale: true,
+        },
+        Case {
+            name: "ordered-probit",
+            columns: "x,y,e",
+            options: "--response y --family ordered-probit --offset e --features x --prior cut2=half-normal:1",
+            density: |row, eta, log_cut| {
+                let up_to = |cut: f64| log_normal(cut - eta - row.extra).exp();
+                let (first, second) = (up_to(0.0), up_to(log_cut.exp()));
+                [first, second - first, 1.0 - second][row.y as usize].ln()
+            },
+            response: |eta, u, e| {
+                let latent = eta + e + normal(u);
+                f64::from(u8::from(latent > 0.0) + u8::from(latent > 0.8))
+            },
+            extra: |u| u - 0.5,
+            scale: true,
+        },
+        Case {
+            name: "zero-inflated-poisson",
+            columns: "x,y,e",
+            options: "--response y --family zero-inflated-poisson --offset e --features x --prior zero_odds=half-normal:1",
+            density: |row, eta, log_odds| {
+                let (zero, mean) = (1.0 / (1.0 + (-log_odds).exp()), (eta + row.extra).exp());
+                if row.y == 0.0 {
+                    (zero + (1.0 - zero) * (-mean).exp()).ln()
+                } else {
+                    (1.0 - zero).ln() + row.y * mean.ln() - mean
+                }
+            },
+            response: |eta, u, e| {
+                if u[2] < 0.3 {
+                    0.0
+                } else {
+                    ((eta + e).exp() * -2.0 * (1.0 - u[0]).ln() * u[1] + u[1]).round()
+                }
+            },
+            extra: |u| u + 0.5,
             scale: true,
         },
     ]

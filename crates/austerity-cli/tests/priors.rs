@@ -94,3 +94,24 @@ fn priors_are_shown_and_drawn_from() {
     scratch.refused_with("priors data.csv --response y --draws 5", &["--out"]);
     assert!(!scratch.at("no.csv").exists());
 }
+
+/// `fit --prior-only` draws from the priors: cut points rise, and their quantiles are those of the prior.
+#[test]
+fn a_fit_of_the_priors_alone_writes_their_draws() {
+    let scratch = Scratch::new("priors-only");
+    scratch.done("generate ordered-logit:5 --rows 2000 --features 2 --seed 3 --out data.csv");
+    let fit = "fit data.csv --response y --family ordered-logit --prior normal:0.5 --prior-only";
+    let said = scratch.done(fit);
+    assert!(said.contains("cut4") && said.contains("normal:0.5"), "{said}");
+    scratch.done(&format!("{fit} --draws 4000 --seed 2 --out prior.csv"));
+    let made = scratch.table("prior.csv");
+    let (first, second) = (made.get("cut2"), made.get("cut3"));
+    assert_eq!(first.len(), 4000);
+    assert!(first.iter().zip(second).all(|(a, b)| 0.0 < *a && a < b));
+    let slope = made.get("x1");
+    let sd = (slope.iter().map(|x| x * x).sum::<f64>() / 4000.0).sqrt();
+    // sd of an sd: .5/√8000 = .0056; five of them.
+    assert!((sd - 0.5).abs() < 0.028, "{sd}");
+    assert!(made.get("(response)").iter().all(|y| (0.0..=4.0).contains(y) && y.fract() == 0.0));
+    scratch.refused_with(&format!("{fit} --dry-run"), &["--dry-run", "--prior-only"]);
+}

@@ -79,7 +79,7 @@ fn find(
     let loaded = data::load(&options.data, table, common.seed(), common.threads)?;
     line.note("finding the mode and looking at moves");
     let data = &loaded.store;
-    let family = Family::of(options.data.family, data.description().kind);
+    let family = Family::for_data(options.data.family, &loaded)?;
     let DefaultPriors { coefficients: priors, sigma } = data.default_priors_with(family.tails());
     let findings = match family {
         Family::Glm(family) => family.visit(Look { data, priors, sigma, common, options }),

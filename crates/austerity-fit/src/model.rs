@@ -5,11 +5,14 @@
 use austerity::model::{Curvature, Model, Parameters};
 use austerity_glm::glm::{Extra, Visitor};
 use austerity_glm::{AnyFamily, Glm, Linear, Noise, NoiseTails, Priors, ResponseKind, Store, WithPriors};
+use austerity_io::coding::ResponseCoding;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::data::Loaded;
 use crate::output::Failure;
-use crate::request::FamilyChoice;
+use crate::refusal::Refusal;
+use crate::request::{FamilyChoice, Keyword};
 
 /// The likelihood of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +42,27 @@ impl Family {
             None if kind == ResponseKind::Real => Self::Linear,
             None => AnyFamily::usual(kind).map_or(Self::Linear, Self::Glm),
             Some(choice) => choice.family(kind).map_or(Self::Linear, Self::Glm),
+        }
+    }
+
+    /// The likelihood of a request for these data: one of ordered levels has as many as the response.
+    pub(crate) fn for_data(choice: Option<FamilyChoice>, loaded: &Loaded) -> Result<Self, Failure> {
+        let family = Self::of(choice, loaded.store.description().kind);
+        match (family, &loaded.recipe.coding) {
+            (Self::Glm(family), ResponseCoding::Levels { levels, .. }) => {
+                let found = levels.len() as f64;
+                if choice.and_then(FamilyChoice::setting).is_some_and(|asked| asked != found) {
+                    let allowed = format!("{}, as many as `{}` has", levels.len(), loaded.recipe.response);
+                    return Err(Refusal::range(
+                        Keyword::Family,
+                        choice.map_or_else(String::new, |c| c.to_string()),
+                        allowed,
+                    )
+                    .into());
+                }
+                Ok(Self::Glm(family.with_setting(found)?))
+            }
+            _ => Ok(family),
         }
     }
 
@@ -90,6 +114,11 @@ impl Family {
     /// Whether the mean of a response depends on the extra parameters, beside the linear predictor.
     pub(crate) fn has_mean_by_extra(self) -> bool {
         matches!(self, Self::Glm(family) if family.facts().mean_by_extra)
+    }
+
+    /// Whether each of the extra parameters is larger than the one before.
+    pub(crate) fn has_rising(self) -> bool {
+        matches!(self, Self::Glm(family) if family.facts().rising)
     }
 
     /// What it explains.

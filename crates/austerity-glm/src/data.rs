@@ -62,6 +62,8 @@ pub enum ResponseKind {
     Share,
     /// A positive number: the time of an event, or the time until which there was none.
     Time,
+    /// The number of a level in the order of levels: 0, 1, ….
+    Ordered,
 }
 
 impl ResponseKind {
@@ -74,7 +76,7 @@ impl ResponseKind {
             Self::Binary => 2.0 * response - 1.0,
             Self::Positive | Self::Time => response.ln(),
             Self::Share => response.ln() - (-response).ln_1p(),
-            Self::Real | Self::Count | Self::CountOfTrials => response,
+            Self::Real | Self::Count | Self::CountOfTrials | Self::Ordered => response,
         }
     }
 
@@ -102,6 +104,7 @@ impl std::fmt::Display for ResponseKind {
             Self::Positive => "positive numbers",
             Self::Share => "shares between 0 and 1",
             Self::Time => "times, with events",
+            Self::Ordered => "ordered levels",
         })
     }
 }

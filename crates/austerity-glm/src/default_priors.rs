@@ -95,10 +95,16 @@ impl ResponseFacts {
                 let unit = if unit > 0.0 && unit.is_finite() { digits(unit) } else { 1.0 };
                 Self { centre: rounded(centre, unit), unit: Some(unit) }
             }
-            ResponseKind::Binary | ResponseKind::CountOfTrials | ResponseKind::Share => {
+            // The first cut point is 0: the odds of more than the first level.
+            ResponseKind::Binary
+            | ResponseKind::CountOfTrials
+            | ResponseKind::Share
+            | ResponseKind::Ordered => {
                 let (mut successes, mut trials, mut weights, mut offset) = (0.5, 1.0, 0.0, 0.0);
                 for row in rows.take(MOST) {
-                    successes += row.weight * row.response;
+                    let success =
+                        if kind == ResponseKind::Ordered { row.response.min(1.0) } else { row.response };
+                    successes += row.weight * success;
                     trials += row.weight * row.trials;
                     weights += row.weight;
                     offset += row.weight * row.offset;

@@ -7,7 +7,7 @@
 //! | responses | intercept | dense coefficients | rare coefficients |
 //! |---|---|---|---|
 //! | 0 or 1 | 0, or −3 with rare features | N(0, .3²) | N(0, 1.5²) |
-//! | real | 1 | N(0, .3²) | N(0, 1.5²) |
+//! | real, ordered levels | 1 | N(0, .3²) | N(0, 1.5²) |
 //! | shares | 0 | N(0, .3²) | N(0, 1.5²) |
 //! | counts, positive, times | .5 | N(0, .1²) | N(0, .5²) |
 //!
@@ -182,7 +182,7 @@ impl Generate {
             ResponseKind::Binary | ResponseKind::CountOfTrials if self.rare > 0 => (-3.0, 0.3, 1.5),
             ResponseKind::Binary | ResponseKind::CountOfTrials => (0.0, 0.3, 1.5),
             ResponseKind::Share => (0.0, 0.3, 1.5),
-            ResponseKind::Real => (1.0, 0.3, 1.5),
+            ResponseKind::Real | ResponseKind::Ordered => (1.0, 0.3, 1.5),
             ResponseKind::Count | ResponseKind::Positive | ResponseKind::Time => (0.5, 0.1, 0.5),
         };
         let shrink = (FULL_SIZE_FEATURES / self.features.max(1) as f64).sqrt().min(1.0);

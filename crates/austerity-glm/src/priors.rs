@@ -12,6 +12,7 @@
 //!
 //! Cost: d evaluations, and d more multiplications where x̄ is not 0.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -29,14 +30,40 @@ pub trait WithPriors: Sized {
 }
 
 /// The prior of a state. It reads like the list of the single priors.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Priors {
     each: Vec<Prior>,
     /// x̄, of the columns that follow the intercept.
     means: Option<Arc<[f64]>>,
+    /// The first of parameters that rise to the last: elsewhere the density is 0.
+    rising: Option<usize>,
+}
+
+/// What rises is the family's: those without have the text that they always had.
+impl fmt::Debug for Priors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Priors");
+        all.field("each", &self.each).field("means", &self.means);
+        if let Some(first) = self.rising {
+            all.field("rising", &first);
+        }
+        all.finish()
+    }
 }
 
 impl Priors {
+    /// The parameters from this one on rise: where they do not, the density is 0.
+    #[must_use]
+    pub fn rising(self, first: Option<usize>) -> Self {
+        Self { rising: first, ..self }
+    }
+
+    /// Whether what must rise does.
+    #[inline]
+    fn rises(&self, state: &[f64]) -> bool {
+        self.rising.is_none_or(|first| state[first.min(state.len())..].is_sorted_by(|a, b| a < b))
+    }
+
     /// The first prior is that of the intercept at the means of the columns, which follow it.
     #[must_use]
     pub fn at_means(self, means: &[f64]) -> Self {
@@ -76,7 +103,7 @@ impl Priors {
     /// The same without kinks: see [`Prior::smooth`].
     #[must_use]
     pub fn smooth(&self) -> Self {
-        Self { each: self.each.iter().map(|prior| prior.smooth()).collect(), means: self.means.clone() }
+        Self { each: self.each.iter().map(|prior| prior.smooth()).collect(), ..self.clone() }
     }
 
     /// Refuses a wrong number of priors, numbers that make none, and more column means than columns.
@@ -113,6 +140,9 @@ impl Priors {
     #[must_use]
     pub fn log_density(&self, state: &[f64]) -> f64 {
         let Some((first, rest)) = self.each.split_first() else { return 0.0 };
+        if !self.rises(state) {
+            return f64::NEG_INFINITY;
+        }
         let rest: f64 = rest.iter().zip(&state[1..]).map(|(prior, &value)| prior.log_density(value)).sum();
         first.log_density(self.first(state)) + rest
     }
@@ -125,6 +155,15 @@ impl Priors {
             |prior: &Prior, value: f64, by: f64| prior.log_density(value + by) - prior.log_density(value);
         if parameter == 0 {
             return moved(&self.each[0], self.first(state), by);
+        }
+        // Parameters that rise end at their neighbours.
+        if self.rising.is_some_and(|first| parameter >= first) {
+            let there = state[parameter] + by;
+            let above = state.get(parameter + 1).is_none_or(|&next| there < next);
+            let below = Some(parameter) == self.rising || state[parameter - 1] < there;
+            if !(above && below) {
+                return f64::NEG_INFINITY;
+            }
         }
         let own = moved(&self.each[parameter], state[parameter], by);
         match &self.means {
@@ -208,7 +247,7 @@ impl Deref for Priors {
 
 impl From<Vec<Prior>> for Priors {
     fn from(each: Vec<Prior>) -> Self {
-        Self { each, means: None }
+        Self { each, means: None, rising: None }
     }
 }
 
@@ -298,6 +337,23 @@ mod tests {
         // 1 + 2·β + 0.25 is 3 at β = 0.875, and one sd of 2 away at 1 more.
         assert_eq!(priors.brake(&state, 1), Some(Brake { centre: 0.875, sd: 1.0 }));
         assert_eq!((priors.brake(&state, 0), priors.brake(&state, 3)), (None, None));
+    }
+
+    #[test]
+    fn what_does_not_rise_has_no_density() {
+        let priors = Priors::from(vec![Prior::normal(1.0); 4]).rising(Some(2));
+        let free = Priors::from(vec![Prior::normal(1.0); 4]);
+        let state = [0.5, -3.0, -0.2, 0.3];
+        assert_eq!(priors.log_density(&state), free.log_density(&state));
+        assert_eq!(priors.log_density(&[0.5, -3.0, 0.3, 0.3]), f64::NEG_INFINITY);
+        for (parameter, by, fine) in
+            [(3, -0.4, true), (3, -0.5, false), (2, 0.5, false), (2, -9.0, true), (1, 9.0, true)]
+        {
+            let (change, plain) = (priors.change(&state, parameter, by), free.change(&state, parameter, by));
+            assert_eq!(change, if fine { plain } else { f64::NEG_INFINITY }, "{parameter} {by}");
+        }
+        assert_ne!(format!("{priors:?}"), format!("{free:?}"));
+        assert!(format!("{free:?}").ends_with("means: None }"));
     }
 
     #[test]

@@ -170,13 +170,24 @@ fn families_without_a_kernel_are_calibrated() {
     assert!(listed("negative-binomial", &RuleSettings::default()) > LEVEL);
 }
 
+#[test]
+fn ordered_levels_are_calibrated() {
+    assert!(listed("ordered-logit:4", &RuleSettings::default()) > LEVEL);
+}
+
+#[test]
+fn hasty_decisions_of_ordered_regression_are_found_out() {
+    assert!(listed("ordered-logit:4", &hasty()) < LEVEL);
+}
+
 /// Half of the times are censored.
 #[test]
 fn censored_times_are_calibrated() {
     assert!(listed("weibull", &RuleSettings::default()) > LEVEL);
 }
 
-const OTHERS: [&str; 5] = ["cloglog", "gamma", "beta", "exponential", "lognormal"];
+const OTHERS: [&str; 7] =
+    ["cloglog", "gamma", "beta", "exponential", "lognormal", "ordered-probit:4", "zero-inflated-poisson"];
 
 #[test]
 #[ignore = "second tier: minutes of single rows in double precision"]

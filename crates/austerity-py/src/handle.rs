@@ -20,6 +20,7 @@ use crate::callback::{Functions, Given, Trouble};
 use crate::derivatives::Known;
 use crate::error::exception;
 use crate::native::{Compiled, Native};
+use crate::own::{Blocks, Calls, Structure};
 use crate::reading::{Said, said};
 use crate::request::request;
 use crate::table::{Columns, source};
@@ -322,21 +323,34 @@ fn own(beginning: &Beginning) -> Own<'_> {
     Own { start: &beginning.0, scale: beginning.1.as_deref() }
 }
 
-/// Samples a posterior given as Python functions; `dry` only plans.
+/// Samples a posterior given as Python functions, its parameters in blocks where there are some; `dry` only plans.
 #[pyfunction]
 pub(crate) fn fit_functions(
-    given: Given,
+    both: (Given, Blocks<'_>),
+    beginning: Beginning,
+    options: &Bound<'_, PyDict>,
+    dry: bool,
+) -> PyResult<Handle> {
+    let (given, blocks) = both;
+    start_own(Calls::Python(Functions::new(given, ())), blocks, beginning, options, dry)
+}
+
+/// The same of whatever can be called.
+fn start_own(
+    calls: Calls,
+    blocks: Blocks<'_>,
     beginning: Beginning,
     options: &Bound<'_, PyDict>,
     dry: bool,
 ) -> PyResult<Handle> {
     let request = request(options)?;
-    let functions = Functions::new(given, ());
-    Handle::start(request, functions.trouble.clone(), move |request, host| {
-        let model = austerity_glm::own::from_batches(functions)?;
+    let structure = Structure::read(blocks)?;
+    Handle::start(request, calls.trouble(), move |request, host| {
+        let (model, start) = structure.model(calls, &beginning.0)?;
+        let own = Own { start: &start, scale: beginning.1.as_deref() };
         match dry {
-            true => Done::plan(fitting::plan_own(&model, own(&beginning), request, host)),
-            false => Done::run(fitting::run_own(&model, own(&beginning), request, host)),
+            true => Done::plan(fitting::plan_expandable(&model, own, request, host)),
+            false => Done::run(fitting::run_expandable(&model, own, request, host)),
         }
     })
 }
@@ -364,18 +378,11 @@ pub(crate) fn fit_derivatives(
 /// Samples a posterior given as a compiled function; `dry` only plans.
 #[pyfunction]
 pub(crate) fn fit_native(
-    native: Compiled<'_>,
+    both: (Compiled<'_>, Blocks<'_>),
     beginning: Beginning,
     options: &Bound<'_, PyDict>,
     dry: bool,
 ) -> PyResult<Handle> {
-    let request = request(options)?;
-    let native = Native::new(native)?;
-    Handle::start(request, native.trouble(), move |request, host| {
-        let model = austerity_glm::own::from_batches(native)?;
-        match dry {
-            true => Done::plan(fitting::plan_own(&model, own(&beginning), request, host)),
-            false => Done::run(fitting::run_own(&model, own(&beginning), request, host)),
-        }
-    })
+    let (native, blocks) = both;
+    start_own(Calls::Compiled(Native::new(native)?), blocks, beginning, options, dry)
 }

@@ -14,6 +14,7 @@
 //! | `callback` | a user's model as Python functions, called with the interpreter's lock |
 //! | `derivatives` | the same with gradients and Hessians |
 //! | `lock` | threads of the sampler as threads of Python (unsafe) |
+//! | `own` | both as one model: parameters in blocks, derivatives by differences |
 //! | `native` | a user's model as a compiled function, called without the lock (unsafe) |
 //! | `reading` | runs on disk |
 //! | `theory` | analyze, design, check |
@@ -32,6 +33,7 @@ mod handle;
 mod held;
 mod lock;
 mod native;
+mod own;
 mod reading;
 mod request;
 mod table;
@@ -52,6 +54,7 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(handle::fit_functions, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_derivatives, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_native, module)?)?;
+    module.add_function(wrap_pyfunction!(own::check_blocks, module)?)?;
     module.add_function(wrap_pyfunction!(request::fit_options, module)?)?;
     module.add_function(wrap_pyfunction!(request::request_json, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint::fingerprint, module)?)?;

@@ -148,7 +148,7 @@ impl Given<'_, '_> {
 }
 
 /// A prior: an object of the package with its numbers, or a text such as normal:2.5.
-fn prior(value: &Bound<'_, PyAny>) -> PyResult<Prior> {
+pub(crate) fn prior(value: &Bound<'_, PyAny>) -> PyResult<Prior> {
     let refused = |error: austerity::Error| PyValueError::new_err(error.to_string());
     if let Ok(text) = value.extract::<String>() {
         return text.parse().map_err(refused);

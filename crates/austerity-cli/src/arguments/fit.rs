@@ -52,9 +52,19 @@ pub(crate) struct FitArguments {
     /// and nothing is drawn. With --json the plan is one JSON object.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
+    /// Draw from the priors alone and stop: prints the prior of every parameter; with --out FILE (.parquet, .csv, .csv.gz) writes --draws draws [1000],
+    /// each with a response that it predicts. As the command `priors`.
+    #[arg(long, conflicts_with_all = ["resume", "dry_run"])]
+    pub(crate) prior_only: bool,
 }
 
 impl FitArguments {
+    /// How many draws from the priors to write, and where.
+    pub(crate) fn from_priors(&self) -> Option<(usize, &Path)> {
+        let draws = self.length.options().draws.unwrap_or(1000);
+        self.out.as_deref().map(|out| (usize::try_from(draws).unwrap_or(usize::MAX), out))
+    }
+
     /// Builds the request from the flags and reads the priors file that they name.
     pub(crate) fn request(&self, common: &Common) -> Result<Request, Failure> {
         Ok(Request {

@@ -79,7 +79,7 @@ impl Rows {
     fn load(asked: &Asked<'_>, wanted: &Wanted) -> Result<Self, Failure> {
         let Request { data, shape, threads, .. } = asked.request;
         let loaded = data::load(data, asked.table, asked.request.seed_or_default(), *threads)?;
-        let family = Family::of(data.family, loaded.store.description().kind);
+        let family = Family::for_data(data.family, &loaded)?;
         wanted.check(loaded.store.rows())?;
         let mut names = loaded.store.coefficient_names();
         for extra in family.extra() {

@@ -143,6 +143,24 @@ impl Modes {
     }
 }
 
+/// Two parameters that a mode has the other way round than the first, if there are any: to a half of a standard deviation, and apart from each other.
+pub(super) fn exchanged(modes: &[WeighedMode]) -> Option<(usize, usize)> {
+    let (first, others) = modes.split_first()?;
+    let d = first.mode.state.len();
+    let sd = |i: usize| first.mode.covariance[i * d + i].sqrt();
+    let pairs = (0..d).flat_map(|i| (0..i).map(move |j| (j, i)));
+    let mut pairs = pairs.filter(|&(i, j)| {
+        let near = |a: f64, b: f64| (a - b).abs() < 0.5 * sd(i).max(sd(j));
+        let (own, apart) = (&first.mode.state, APART * sd(i).max(sd(j)));
+        let swapped = |other: &WeighedMode| {
+            let state = &other.mode.state;
+            (own[i] - own[j]).abs() > apart && near(own[i], state[j]) && near(own[j], state[i])
+        };
+        others.iter().any(swapped)
+    });
+    pairs.next()
+}
+
 /// Modes in the parameters that tell them apart.
 fn described(modes: &[WeighedMode], names: &[String], shown: impl Fn(&[f64]) -> Vec<f64>) -> Vec<ModeFound> {
     let (d, first) = (names.len(), &modes[0].mode);

@@ -21,7 +21,7 @@ use super::crossing::{self, CrossingRecord};
 use super::decide::Wanted;
 use super::engine::{Engine as _, OnResiduals, OnRows};
 use super::healing::History;
-use super::modes::Modes;
+use super::modes::{Modes, exchanged};
 use super::numeric::{self, Search};
 use super::options::settings;
 use super::plan::{DataRecord, ModelRecord, Plan, Remark};
@@ -241,7 +241,12 @@ fn start<M: Sampled>(model: &M, own: Own<'_>, control: &Control) -> Result<Start
             model.write(&state.to_vec(), &mut values);
             values
         };
-        at.hazards.extend(modes.hazard(&model.names(), shown));
+        let names = model.names();
+        at.hazards.extend(modes.hazard(&names, shown));
+        at.remarks.extend(exchanged(modes.that_matter()).map(|(i, j)| {
+            let [first, second] = [&names[i], &names[j]].map(Clone::clone);
+            Remark::LabelsSwitch { first, second }
+        }));
         at.mode = modes.weighed[0].mode.clone();
         at.modes = modes.that_matter().to_vec();
         at.searched = Some(modes.record);

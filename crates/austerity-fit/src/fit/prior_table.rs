@@ -24,6 +24,8 @@ use crate::refusal::Refusal;
 use crate::request::{Common, Keyword, Request};
 use crate::table::table;
 
+/// Draws of cut points until they rise.
+const MOST_TRIES: usize = 1_000_000;
 /// Draws of one write.
 const PIECE: usize = 4096;
 
@@ -91,6 +93,9 @@ impl PriorTable {
         }
         let extras = self.family.extra().len();
         let coefficients = state.len() - extras;
+        if self.family.has_rising() {
+            self.raise(&mut state[coefficients..], rng)?;
+        }
         let columns = &state[usize::from(self.intercept)..coefficients];
         let slopes: f64 = columns.iter().zip(&self.means).map(|(slope, mean)| slope * mean).sum();
         let mut eta = slopes;
@@ -111,6 +116,27 @@ impl PriorTable {
         state[coefficients..].iter_mut().for_each(|value| *value = value.exp());
         state.push(response);
         Ok(state)
+    }
+
+    /// Makes cut points rise: the priors are those of cut points that do.
+    fn raise(&self, cuts: &mut [f64], rng: &mut Rng) -> Result<(), Failure> {
+        let priors = &self.priors[self.priors.len() - cuts.len()..];
+        if priors.windows(2).all(|pair| pair[0] == pair[1]) {
+            // Of independent draws from one prior every order is as likely.
+            cuts.sort_by(f64::total_cmp);
+            return Ok(());
+        }
+        for _ in 0..MOST_TRIES {
+            if cuts.is_sorted_by(|a, b| a < b) {
+                return Ok(());
+            }
+            for (cut, prior) in cuts.iter_mut().zip(priors) {
+                *cut = prior.draw(rng).unwrap_or(f64::NAN);
+            }
+        }
+        let given: Vec<String> = priors.iter().map(ToString::to_string).collect();
+        let allowed = "priors of cut points under which they rise more often than once in a million draws";
+        Err(Refusal::range(Keyword::Prior, given.join(", "), allowed).into())
     }
 
     /// Writes draws as a table.

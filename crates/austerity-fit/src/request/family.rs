@@ -85,6 +85,11 @@ impl FamilyChoice {
         Ok(Self { setting: chosen.setting().filter(|_| family.usual_setting() != Some(number)), ..self })
     }
 
+    /// The number after its name, where it is not the usual one.
+    pub(crate) fn setting(self) -> Option<f64> {
+        self.setting
+    }
+
     /// Which responses it explains; `None` where it knows no trials and there are some.
     #[must_use]
     pub fn kind(self, trials: bool) -> Option<ResponseKind> {

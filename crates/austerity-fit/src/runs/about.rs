@@ -76,7 +76,7 @@ pub(crate) fn success(plan: &Plan) -> Option<String> {
         return None;
     }
     let class = match &plan.recipe.coding {
-        ResponseCoding::AsGiven => "1".to_owned(),
+        ResponseCoding::AsGiven | ResponseCoding::Levels { .. } => "1".to_owned(),
         ResponseCoding::TwoNumbers { one, .. } => one.to_string(),
         ResponseCoding::TwoTexts { one, .. } => one.clone(),
     };

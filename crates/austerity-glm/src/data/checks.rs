@@ -71,7 +71,7 @@ pub(super) fn check_response(
     }
     check_each(first, "response", response, |_, y| match kind {
         ResponseKind::Binary if y != 0.0 && y != 1.0 => Some("0 or 1".into()),
-        ResponseKind::Count if !whole(y) => Some("0, 1, 2, …".into()),
+        ResponseKind::Count | ResponseKind::Ordered if !whole(y) => Some("0, 1, 2, …".into()),
         ResponseKind::Positive | ResponseKind::Time if y <= 0.0 => Some("positive".into()),
         ResponseKind::Share if !(y > 0.0 && y < 1.0) => Some("between 0 and 1, neither included".into()),
         _ => None,

@@ -14,7 +14,9 @@
 use fearless_simd::Simd;
 use fearless_simd::prelude::*;
 
-use super::family::{Around, Curve, ExtraDerivatives, Family, Kernel, MOST_EXTRA, THIRDS, VARIABLES};
+use super::family::{
+    Around, Curve, ExtraDerivatives, Family, Kernel, MOST_EXTRA, MOST_USED, THIRDS, VARIABLES,
+};
 use super::kernel::array;
 use super::number::{Interval, Jet};
 use super::{Derivatives, Displaced, Pair, Rows};
@@ -94,9 +96,22 @@ fn along<F: Family, const N: usize>(
         jet.coefficients[1] = by;
         jet
     };
-    let extra: [Jet<f64, 1, N>; MOST_EXTRA] = std::array::from_fn(|k| place(extra[k], moved[k]));
-    let density = family.log_density(place(eta, by), &extra[..F::EXTRA.len()], response, trials);
+    let uses = family.uses(response).places;
+    let of = |k: usize| match uses.get(k) {
+        Some(&at) if at < MOST_EXTRA => place(extra[at], moved[at]),
+        _ => place(0.0, 0.0),
+    };
+    let extra: [Jet<f64, 1, N>; MOST_USED] = std::array::from_fn(of);
+    let density = family.log_density(place(eta, by), &extra[..F::USED], response, trials);
     density.coefficients
+}
+
+/// The log density of one row, of whose extra parameters it takes those it depends on.
+#[inline(always)]
+pub(super) fn density<F: Family>(family: &F, extra: &[f64], eta: f64, row: Observed) -> f64 {
+    let uses = family.uses(row.response).places;
+    let used: [f64; MOST_USED] = std::array::from_fn(|k| extra.get(uses[k]).copied().unwrap_or(0.0));
+    family.log_density(eta, &used[..F::USED], row.response, row.trials)
 }
 
 impl Between {
@@ -126,9 +141,7 @@ pub(super) fn difference<F: Family>(family: &F, step: &Between, eta: f64, delta:
         let slope = |tau: f64| along::<F, 2>(family, (eta, delta), &step.from, &moved, tau, row)[1];
         return 0.5 * (slope(LEGENDRE[0]) + slope(LEGENDRE[1]));
     }
-    let count = F::EXTRA.len();
-    let of = |eta: f64, extra: &[f64]| family.log_density(eta, extra, row.response, row.trials);
-    of(eta + delta, &step.to[..count]) - of(eta, &step.from[..count])
+    density(family, &step.to, eta + delta, row) - density(family, &step.from, eta, row)
 }
 
 /// What the expansion leaves of one row at η̂ + h and the state number `which`.
@@ -153,7 +166,7 @@ fn remainder<F: Family>(
     }
     let known = along::<F, 4>(family, (eta, h), centre, moved, 0.0, row);
     let there: [f64; MOST_EXTRA] = std::array::from_fn(|k| centre[k] + moved[k]);
-    let value = family.log_density(eta + h, &there[..F::EXTRA.len()], row.response, row.trials);
+    let value = density(family, &there, eta + h, row);
     value - known[0] - known[1] - known[2] - if third { known[3] } else { 0.0 }
 }
 
@@ -218,8 +231,9 @@ impl<F: Family> Kernel<F> for Derived {
             for (slot, value) in slope.iter_mut().zip(curve.slope).take(count) {
                 slot[i] = value as f32;
             }
-            let entries = second.as_flattened_mut().iter_mut().zip(curve.second.as_flattened());
-            entries.for_each(|(slot, value)| slot[i] = *value as f32);
+            for (slots, values) in second.iter_mut().zip(&curve.second).take(count) {
+                slots.iter_mut().zip(values).take(count).for_each(|(slot, value)| slot[i] = *value as f32);
+            }
         }
         let mut all =
             Derivatives { first: pair(simd, &slope[0]), second: pair(simd, &second[0][0]), extra: None };
@@ -298,8 +312,8 @@ macro_rules! by_variables {
         by_variables!(@ $call, $family, ($($argument),*), 5, 15, 35, 70)
     };
     (@ $call:ident, $family:ident, ($($argument:expr),*), $one:literal, $two:literal, $three:literal, $four:literal) => {{
-        const { assert!($family::EXTRA.len() <= MOST_EXTRA, "a family has at most three extra parameters") };
-        match $family::EXTRA.len() {
+        const { assert!($family::USED <= MOST_USED, "a row depends on at most three extra parameters") };
+        match $family::USED {
             0 => $call::<$family, 1, $one>($($argument),*),
             1 => $call::<$family, 2, $two>($($argument),*),
             2 => $call::<$family, 3, $three>($($argument),*),
@@ -316,11 +330,12 @@ fn jet<F: Family, const M: usize, const N: usize>(
     eta: f64,
     Observed { response, trials }: Observed,
 ) -> Jet<f64, M, N> {
-    let extra: [Jet<f64, M, N>; MOST_EXTRA] = std::array::from_fn(|k| match extra.get(k) {
+    let uses = family.uses(response).places;
+    let extra: [Jet<f64, M, N>; MOST_USED] = std::array::from_fn(|k| match extra.get(uses[k]) {
         Some(&value) if k + 1 < M => Jet::variable(value, k + 1, 1.0),
         _ => Jet::known(0.0),
     });
-    family.log_density(Jet::variable(eta, 0, 1.0), &extra[..F::EXTRA.len()], response, trials)
+    family.log_density(Jet::variable(eta, 0, 1.0), &extra[..F::USED], response, trials)
 }
 
 fn curve<F: Family, const M: usize, const N: usize>(
@@ -332,10 +347,18 @@ fn curve<F: Family, const M: usize, const N: usize>(
     let jet = jet::<F, M, N>(family, extra, eta, row);
     let mut curve = Curve::default();
     let (first, second) = (Jet::<f64, M, N>::STARTS[1], Jet::<f64, M, N>::STARTS[2]);
-    curve.slope[..M].copy_from_slice(&jet.coefficients[first..second]);
+    let uses = family.uses(row.response).places;
+    // What is unused has derivatives of 0: they go nowhere.
+    let place =
+        |k: usize| if k == 0 { Some(0) } else { uses[k - 1].checked_add(1).filter(|&k| k < VARIABLES) };
+    for (k, &slope) in jet.coefficients[first..second].iter().enumerate() {
+        if let Some(place) = place(k) {
+            curve.slope[place] = slope;
+        }
+    }
     for (powers, &c) in Jet::<f64, M, N>::POWERS[second..].iter().zip(&jet.coefficients[second..]) {
         let mut places = (0..M).flat_map(|k| std::iter::repeat_n(k, powers[k] as usize));
-        if let (Some(a), Some(b)) = (places.next(), places.next()) {
+        if let (Some(a), Some(b)) = (places.next().and_then(place), places.next().and_then(place)) {
             let value = if a == b { 2.0 * c } else { c };
             curve.second[a][b] = value;
             curve.second[b][a] = value;
@@ -387,14 +410,16 @@ fn norms<F: Family, const M: usize, const N: usize>(
     (eta, reach): (f64, f64),
     Observed { response, trials }: Observed,
 ) -> [f64; 2] {
-    let extra: [Jet<Interval, M, N>; MOST_EXTRA] = std::array::from_fn(|k| match around.extra.get(k) {
+    let uses = family.uses(response).places;
+    let extra: [Jet<Interval, M, N>; MOST_USED] = std::array::from_fn(|k| match around.extra.get(uses[k]) {
         Some(&value) if k + 1 < M => {
-            Jet::variable(Interval::around(value, around.reach[k]), k + 1, 1.0 / around.units[k])
+            let (reach, unit) = (around.reach[uses[k]], around.units[uses[k]]);
+            Jet::variable(Interval::around(value, reach), k + 1, 1.0 / unit)
         }
         _ => Jet::known(Interval::around(0.0, 0.0)),
     });
     let eta = Jet::variable(Interval::around(eta, reach), 0, 1.0);
-    let density = family.log_density(eta, &extra[..F::EXTRA.len()], response, trials);
+    let density = family.log_density(eta, &extra[..F::USED], response, trials);
     let starts = Jet::<Interval, M, N>::STARTS;
     let norm = |order: usize| -> f64 {
         let factor = [1.0, 1.0, 2.0, 6.0, 24.0][order];
@@ -434,9 +459,10 @@ pub(super) fn third_in_eta<F: Family>(
     response: f64,
     trials: f64,
 ) -> f64 {
-    let fixed: [Jet<Interval, 1, 4>; MOST_EXTRA] =
-        std::array::from_fn(|k| Jet::known(Interval::around(extra.get(k).copied().unwrap_or(0.0), 0.0)));
+    let uses = family.uses(response).places;
+    let known = |k: usize| Jet::known(Interval::around(extra.get(uses[k]).copied().unwrap_or(0.0), 0.0));
+    let fixed: [Jet<Interval, 1, 4>; MOST_USED] = std::array::from_fn(known);
     let eta = Jet::variable(Interval::around(eta, reach), 0, 1.0);
-    let density = family.log_density(eta, &fixed[..F::EXTRA.len()], response, trials);
+    let density = family.log_density(eta, &fixed[..F::USED], response, trials);
     6.0 * density.coefficients[3].largest()
 }

@@ -26,11 +26,31 @@ use austerity::error::Result;
 use austerity::rng::Rng;
 
 /// Most parameters that follow the coefficients.
-pub const MOST_EXTRA: usize = 3;
-/// Variables that move a row at most: η and the extra parameters.
+pub const MOST_EXTRA: usize = 10;
+/// η and the extra parameters.
 pub const VARIABLES: usize = 1 + MOST_EXTRA;
-/// Different entries of a third-order tensor in that many variables.
+/// Most of the extra parameters that one row depends on.
+pub const MOST_USED: usize = 3;
+/// Different entries of a third-order tensor in η and those.
 pub const THIRDS: usize = 20;
+
+/// The extra parameters that a row depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uses {
+    /// Their places; beyond the last parameter where there is none, and all derivatives are 0.
+    pub places: [usize; MOST_USED],
+    /// How many the family's rows depend on.
+    pub count: usize,
+}
+
+impl Uses {
+    /// The first of them, in their order.
+    #[must_use]
+    #[inline(always)]
+    pub const fn first(count: usize) -> Self {
+        Self { places: [0, 1, 2], count }
+    }
+}
 
 /// A parameter that follows the coefficients. It is positive, and a state holds its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,6 +126,10 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
     const KIND: ResponseKind;
     /// The parameters that follow the coefficients.
     const EXTRA: &'static [Extra] = &[];
+    /// How many of them one row depends on.
+    const USED: usize = Self::EXTRA.len();
+    /// Whether each of them is larger than the one before.
+    const RISING: bool = false;
     /// The number that may follow its name, where there is one; then [`Family::setting`] and [`Family::with_setting`] are given too.
     const SETTING: Option<Setting> = None;
     /// Whether loops look for trials, or events, beside the response.
@@ -153,6 +177,18 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
         Self::LOCATION
     }
 
+    /// Whether each extra parameter is larger than the one before.
+    #[inline(always)]
+    fn is_rising(&self) -> bool {
+        Self::RISING
+    }
+
+    /// Which extra parameters a row of this response depends on, in the order that [`Family::log_density`] takes them.
+    #[inline(always)]
+    fn uses(&self, _response: f64) -> Uses {
+        Uses::first(Self::USED)
+    }
+
     /// In words, with its setting.
     fn words(&self) -> String {
         Self::WORDS.into()
@@ -169,7 +205,7 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
         self
     }
 
-    /// The log density of one row.
+    /// The log density of one row, which depends on these [extra parameters](Family::uses).
     fn log_density<T: Number>(&self, eta: T, extra: &[T], response: f64, trials: f64) -> T;
 
     /// The expected response, given a linear predictor.
@@ -213,6 +249,9 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
         let whole = response >= 0.0 && response.is_finite() && response.fract() == 0.0;
         let (fine, allowed) = match self.kind() {
             ResponseKind::Binary => (response == 0.0 || response == 1.0, "0 or 1"),
+            ResponseKind::Ordered => {
+                (whole && response <= self.extra().len() as f64 + 1.0, "a level: 0, 1, … below their number")
+            }
             ResponseKind::Count => (whole, "whole numbers from 0"),
             ResponseKind::Real => (response.is_finite(), "finite numbers"),
             ResponseKind::Positive | ResponseKind::Time => {
@@ -239,7 +278,7 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
 
     /// Log-likelihood of one row.
     fn log_likelihood(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> f64 {
-        self.log_density(eta, extra, response, trials)
+        derived::density(self, extra, eta, derived::Observed { response, trials })
     }
 
     /// First, second and third derivative in η of the log-likelihood of one row.
@@ -258,7 +297,7 @@ pub trait Family: Copy + Debug + Send + Sync + 'static {
         derived::row_curve(self, extra, eta, response, trials)
     }
 
-    /// Third derivatives of one row in η and the extra parameters, in the order of [`Jet::POWERS`](super::number::Jet::POWERS).
+    /// Third derivatives of one row in η and the extra parameters that it [uses](Family::uses), in the order of [`Jet::POWERS`](super::number::Jet::POWERS).
     fn row_third(&self, extra: &[f64], eta: f64, response: f64, trials: f64) -> [f64; THIRDS] {
         derived::row_third(self, extra, eta, response, trials)
     }

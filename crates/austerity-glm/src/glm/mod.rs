@@ -73,6 +73,7 @@ use austerity::population::Moments;
 pub use blocks::Blocks;
 pub use compiled::Compiled;
 pub use families::listed::*;
+pub use families::ordered::MOST_LEVELS;
 pub use families::{AnyFamily, Visitor};
 pub use family::{Curve, Expanded, Extra, ExtraDerivatives, Family, Kernel, MOST_EXTRA, Setting, Step};
 pub use influence::Influence;
@@ -140,6 +141,7 @@ impl<F: Family> Glm<F> {
     pub fn from_store(family: F, store: Store, priors: impl Into<Priors>) -> Result<Self> {
         let priors = priors.into();
         check_parameters(&family, store.coefficients(), &priors)?;
+        let priors = priors.rising(family.is_rising().then(|| store.coefficients()));
         store.check_kind(family.name(), family.kind())?;
         let description = store.description();
         let mut names = store.coefficient_names();
@@ -308,6 +310,7 @@ impl<F: Family> WithPriors for Glm<F> {
 
     fn with_priors(&self, priors: Priors) -> Result<Self> {
         priors.check(self.parameters())?;
+        let priors = priors.rising(self.family.is_rising().then(|| self.coefficients()));
         Ok(Self { priors, ..self.clone() })
     }
 }

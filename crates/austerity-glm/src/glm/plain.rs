@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 use super::derived::{Between, Derived, Observed, Ways};
 use super::families::Facts;
-use super::family::{Around, Curve, Extra, Family, THIRDS};
+use super::family::{Around, Curve, Extra, Family, THIRDS, Uses};
 use super::number::Number;
 use super::{Compiled, derived};
 use crate::ResponseKind;
@@ -27,6 +27,9 @@ pub struct Plain {
 /// What a family is, behind a table of functions.
 trait Law: Debug + Send + Sync {
     fn words(&self) -> String;
+    fn setting(&self) -> Option<f64>;
+    fn extra(&self) -> &'static [Extra];
+    fn uses(&self, response: f64) -> Uses;
     fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64;
     fn survival(&self, time: f64, eta: f64, extra: &[f64]) -> Option<f64>;
     fn constant(&self, response: f64, trials: f64) -> f64;
@@ -50,6 +53,18 @@ trait Law: Debug + Send + Sync {
 impl<F: Family> Law for F {
     fn words(&self) -> String {
         Family::words(self)
+    }
+
+    fn setting(&self) -> Option<f64> {
+        Family::setting(self)
+    }
+
+    fn extra(&self) -> &'static [Extra] {
+        Family::extra(self)
+    }
+
+    fn uses(&self, response: f64) -> Uses {
+        Family::uses(self, response)
     }
 
     fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64 {
@@ -126,9 +141,8 @@ impl<F: Family> Law for F {
 }
 
 impl Plain {
-    /// This family, which has no number after its name.
+    /// This family. One with a number after its name is kept somewhere for every number.
     pub(super) const fn of<F: Family>(family: &'static F) -> Self {
-        const { assert!(F::SETTING.is_none(), "a number after the name takes a kernel") };
         Self { law: family, facts: const { &Facts::of::<F>() } }
     }
 }
@@ -160,15 +174,27 @@ impl Family for Plain {
     }
 
     fn extra(&self) -> &'static [Extra] {
-        self.facts.extra
+        self.law.extra()
     }
 
     fn is_location(&self) -> bool {
         self.facts.location
     }
 
+    fn is_rising(&self) -> bool {
+        self.facts.rising
+    }
+
+    fn uses(&self, response: f64) -> Uses {
+        self.law.uses(response)
+    }
+
     fn words(&self) -> String {
         self.law.words()
+    }
+
+    fn setting(&self) -> Option<f64> {
+        self.law.setting()
     }
 
     fn log_density<T: Number>(&self, _eta: T, _extra: &[T], _response: f64, _trials: f64) -> T {

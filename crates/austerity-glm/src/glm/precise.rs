@@ -66,7 +66,9 @@ pub(super) fn is_needed(store: &Store) -> bool {
             looked_at().map(|(w, _, y)| w * y * y.max(std::f64::consts::E).ln().powi(2)).sum()
         }
         // η is about the response, and 1/σ² at least what its own scale gives.
-        ResponseKind::Share => 0.25 * USUAL_LOGIT.powi(2) * looked_at().map(|(w, ..)| w).sum::<f64>(),
+        ResponseKind::Share | ResponseKind::Ordered => {
+            0.25 * USUAL_LOGIT.powi(2) * looked_at().map(|(w, ..)| w).sum::<f64>()
+        }
         // The same of the logarithms.
         ResponseKind::Real | ResponseKind::Positive | ResponseKind::Time => {
             let scale = scale(store, layout.response);

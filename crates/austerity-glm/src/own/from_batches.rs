@@ -44,6 +44,11 @@ pub trait Likelihoods: Sync {
         out: &mut [f64],
     ) -> Result<()>;
 
+    /// Writes what draws hold of a state: the state itself unless told otherwise.
+    fn write(&self, state: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(state);
+    }
+
     /// Where row `position` of the storage stood in the user's data.
     fn original_row(&self, position: usize) -> usize {
         position
@@ -301,7 +306,7 @@ impl<L: Likelihoods> Parameters for FromBatches<L> {
     }
 
     fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
-        out.copy_from_slice(state);
+        self.likelihoods.write(state, out);
     }
 }
 

@@ -345,7 +345,7 @@ impl Store {
                     ResponseKind::Share => 1.0 / (1.0 + (-stored).exp()),
                     // Stored as −1 and 1.
                     ResponseKind::Binary => f64::from(u8::from(stored > 0.0)),
-                    ResponseKind::Count | ResponseKind::CountOfTrials => stored,
+                    ResponseKind::Count | ResponseKind::CountOfTrials | ResponseKind::Ordered => stored,
                 },
                 offset: layout.offset.map_or(0.0, |column| value(row, column) + offset_shift),
                 trials: layout.trials.map_or(1.0, |column| value(row, column)),
@@ -387,6 +387,7 @@ impl Store {
                 all(&|_, value| value == first).then_some(if first > 0.0 { 1.0 } else { 0.0 })
             }
             ResponseKind::Count => all(&|_, value| value == 0.0).then_some(0.0),
+            ResponseKind::Ordered => all(&|_, value| value == first).then(|| first.into()),
             ResponseKind::CountOfTrials if first == 0.0 => all(&|_, value| value == 0.0).then_some(0.0),
             ResponseKind::CountOfTrials => all(&|row, value| value == trials(row)).then_some(1.0),
         }

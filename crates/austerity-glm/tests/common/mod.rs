@@ -114,8 +114,13 @@ fn regression<F: Family>(
     rng: &mut Rng,
     respond: impl Fn(f64, &[f64], &mut Rng) -> f64,
 ) -> Joint<Glm<F>> {
-    let state: Vec<f64> = priors.iter().map(|p| draw_prior(p, rng)).collect();
-    let columns = design(rows, priors.len() - 1 - family.extra().len(), rng);
+    let first = priors.len() - family.extra().len();
+    let mut state: Vec<f64> = priors.iter().map(|p| draw_prior(p, rng)).collect();
+    // Cut points rise: the prior is what it is of those that do.
+    while family.is_rising() && !state[first..].is_sorted_by(|a, b| a < b) {
+        state = priors.iter().map(|p| draw_prior(p, rng)).collect();
+    }
+    let columns = design(rows, first - 1, rng);
     let response = (0..rows).map(|i| respond(predictor(&state, &columns, i), &state, rng)).collect();
     let mut data = named(columns, response);
     if kind == ResponseKind::Time {

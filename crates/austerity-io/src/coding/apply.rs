@@ -91,7 +91,10 @@ impl<'a> NewRows<'a> {
     pub fn scan(&self, visit: &mut dyn FnMut(&Piece<'_>) -> Result<()>) -> Result<usize> {
         let file = self.source.path();
         let mut text = self.recipe.text_columns();
-        if matches!(self.recipe.coding, ResponseCoding::TwoTexts { .. }) {
+        if matches!(
+            self.recipe.coding,
+            ResponseCoding::TwoTexts { .. } | ResponseCoding::Levels { text: true, .. }
+        ) {
             text.push(self.recipe.response.clone());
         }
         if self.recipe.feature_columns().is_empty() && !self.trials && !self.response {
@@ -148,6 +151,11 @@ impl<'a> NewRows<'a> {
             problem: format!("the response is `{value}`, but the model was fitted to {zero} and {one}"),
             remedy: "mend the value, or leave the column out".into(),
         };
+        let unknown = |row: usize, value: &str, levels: &[String]| Error::Value {
+            place: place(file, name, first + row),
+            problem: format!("the response is `{value}`, but the model was fitted to {}", levels.join(", ")),
+            remedy: "mend the value, or leave the column out".into(),
+        };
         match (&self.recipe.coding, *chunk) {
             (ResponseCoding::TwoTexts { zero, one }, Chunk::Levels { codes, labels, .. }) => {
                 let code = |(row, &code): (usize, &u32)| match &labels[code as usize] {
@@ -162,6 +170,23 @@ impl<'a> NewRows<'a> {
             }
             (ResponseCoding::TwoTexts { zero, one }, Chunk::Numbers(values)) => {
                 Err(strange(0, values.first().map(ToString::to_string).unwrap_or_default(), zero, one))
+            }
+            (ResponseCoding::Levels { levels, text: true }, Chunk::Levels { codes, labels, .. }) => {
+                let known: Vec<Option<usize>> =
+                    labels.iter().map(|label| levels.iter().position(|level| level == label)).collect();
+                let code = |(row, &code): (usize, &u32)| {
+                    let place = known[code as usize].map(|place| place as f64);
+                    place.ok_or_else(|| unknown(row, &labels[code as usize], levels))
+                };
+                codes.iter().enumerate().map(code).collect()
+            }
+            (ResponseCoding::Levels { levels, .. }, chunk) => {
+                let places: Vec<f64> = levels.iter().filter_map(|level| level.parse().ok()).collect();
+                let code = |(row, value): (usize, &f64)| {
+                    let place = places.iter().position(|place| place == value).map(|place| place as f64);
+                    place.ok_or_else(|| unknown(row, &value.to_string(), levels))
+                };
+                numbers(file, name, first, &chunk, "the response")?.iter().enumerate().map(code).collect()
             }
             (ResponseCoding::TwoNumbers { zero, one }, chunk) => {
                 let code = |(row, &value): (usize, &f64)| match value {

@@ -8,6 +8,8 @@
 //! | | two texts | the alphabetically first 0, the second 1; a note says so |
 //! | | two texts with an order of their own | the first 0, the last 1; a note says so |
 //! | | any two values, one named as the success | that 1, the other 0; a note says so |
+//! | ordered levels | numbers, 12 different ones at most | their places from 0, in rising order; a note says so |
+//! | | texts with an order of their own | their places in it; a note says so |
 //! | counts, counts of trials, reals, positive numbers, shares, times | numbers | itself |
 //!
 //! A response with one value only leaves nothing to explain: a warning where a prior can still answer (0/1 and
@@ -17,6 +19,7 @@ use std::path::Path;
 
 use austerity_glm::ResponseKind;
 use austerity_glm::data::{SidePlan, SideSurvey, Sides};
+use austerity_glm::glm::MOST_LEVELS;
 use serde::{Deserialize, Serialize};
 
 use super::choice::{self, Choice, absent};
@@ -44,6 +47,13 @@ pub enum ResponseCoding {
         zero: String,
         /// Coded as 1.
         one: String,
+    },
+    /// Ordered levels, coded as their places from 0.
+    Levels {
+        /// In their order.
+        levels: Vec<String>,
+        /// Whether they are texts in the file.
+        text: bool,
     },
 }
 
@@ -105,6 +115,8 @@ pub(crate) enum Coder {
     One(f64),
     /// The value of every code.
     Codes(Vec<f64>),
+    /// The place of a number among these.
+    Places(Vec<f64>),
 }
 
 impl Coder {
@@ -114,6 +126,10 @@ impl Coder {
             (Self::AsGiven, Chunk::Numbers(values)) => Some(values.to_vec()),
             (Self::One(one), Chunk::Numbers(values)) => {
                 Some(values.iter().map(|value| f64::from(u8::from(value == one))).collect())
+            }
+            (Self::Places(places), Chunk::Numbers(values)) => {
+                let place = |value| places.iter().position(|place| place == value).map(|place| place as f64);
+                values.iter().map(place).collect()
             }
             (Self::Codes(values), Chunk::Levels { codes, .. }) => {
                 codes.iter().map(|&code| values.get(code as usize).copied()).collect()
@@ -128,7 +144,7 @@ impl ResponseCoding {
     #[must_use]
     pub fn success(&self) -> String {
         match self {
-            Self::AsGiven => "1".into(),
+            Self::AsGiven | Self::Levels { .. } => "1".into(),
             Self::TwoNumbers { one, .. } => one.to_string(),
             Self::TwoTexts { one, .. } => one.clone(),
         }
@@ -174,12 +190,24 @@ impl Survey {
     }
 
     fn push_numbers(&mut self, at: Named<'_>, values: &[f64], beside: Beside<'_>) -> Result<()> {
+        let ordered = self.kind == Some(ResponseKind::Ordered);
+        let most = if ordered { MOST_LEVELS + 1 } else { 3 };
         for (row, &value) in values.iter().enumerate() {
-            if self.numbers.len() < 3 && !self.numbers.iter().any(|&(known, _)| known == value) {
+            if self.numbers.len() < most && !self.numbers.iter().any(|&(known, _)| known == value) {
                 self.numbers.push((value, self.rows + row));
             }
             self.range = (self.range.0.min(value), self.range.1.max(value));
             self.whole &= value.fract() == 0.0;
+        }
+        if ordered && self.numbers.len() > MOST_LEVELS {
+            let (value, row) = self.numbers[MOST_LEVELS];
+            return Err(Error::Value {
+                place: place(at.file, at.name, row),
+                problem: format!("{value} is level number {} of an ordered response", MOST_LEVELS + 1),
+                remedy: format!(
+                    "at most {MOST_LEVELS} are possible: join some, or choose a family for real numbers"
+                ),
+            });
         }
         if self.numbers.len() > 2 {
             self.binary = None;
@@ -236,6 +264,12 @@ impl Survey {
                     push(binary, at, &beside.sides(&values))?;
                 }
             }
+            None if self.kind == Some(ResponseKind::Ordered) => {
+                let codes: Vec<f64> = codes.iter().map(|&code| f64::from(code)).collect();
+                if let Some(plain) = &mut self.plain {
+                    push(plain, at, &beside.sides(&codes))?;
+                }
+            }
             None => {
                 self.plain = None;
                 if !matches!(self.kind, None | Some(ResponseKind::Binary)) {
@@ -274,6 +308,9 @@ impl Survey {
     pub(crate) fn finish(mut self, at: Named<'_>, choice: Choice<'_>) -> Result<Coded> {
         let values = self.take_truths();
         let is_text = !self.labels.is_empty() && values.is_none();
+        if self.kind == Some(ResponseKind::Ordered) {
+            return self.ordered(at, choice, is_text, values);
+        }
         let two_valued = is_text || matches!(self.numbers[..], [_, _]);
         let inferred = if two_valued { ResponseKind::Binary } else { ResponseKind::Real };
         let kind = self.kind.unwrap_or(inferred);
@@ -343,6 +380,48 @@ impl Survey {
             warning = (!informative).then(|| warn_all_equal(at.name, value));
         }
         coded(ResponseCoding::AsGiven, as_given, suggestion, warning)
+    }
+
+    /// Levels in their order: that of numbers, or that of texts which have one.
+    fn ordered(
+        self,
+        at: Named<'_>,
+        choice: Choice<'_>,
+        text: bool,
+        truths: Option<Vec<f64>>,
+    ) -> Result<Coded> {
+        if let Some(named) = choice.named {
+            let problem =
+                format!("the success `{named}` is named, but the levels of the response are ordered");
+            return Err(role(at.file, at.name, problem, "leave the success out"));
+        }
+        let mut found: Vec<f64> = self.numbers.iter().map(|&(value, _)| value + 0.0).collect();
+        found.sort_by(f64::total_cmp);
+        let levels = if text { self.labels.clone() } else { found.iter().map(ToString::to_string).collect() };
+        if text && !choice.ordered {
+            return Err(role(
+                at.file,
+                at.name,
+                format!("the response holds texts such as `{}`, which have no order", self.labels[0]),
+                "give the levels as numbers, or as a category whose order is known (pandas, polars, Arrow)",
+            ));
+        }
+        if let [value] = &levels[..] {
+            return Err(nothing_to_explain(at, value));
+        }
+        if levels.len() > MOST_LEVELS {
+            let problem = format!("the response has {} levels, and {MOST_LEVELS} are possible", levels.len());
+            return Err(role(at.file, at.name, problem, "join some"));
+        }
+        let coder = match truths {
+            Some(values) => Coder::Codes(values),
+            None if text => Coder::Codes((0..levels.len()).map(|place| place as f64).collect()),
+            None => Coder::Places(found),
+        };
+        let plan = self.plain.unwrap_or_else(|| SideSurvey::new(ResponseKind::Ordered)).finish();
+        let note =
+            Some(format!("the levels of the response `{}` are, in order: {}", at.name, levels.join(", ")));
+        Ok(Coded { coding: ResponseCoding::Levels { levels, text }, coder, plan, note, warning: None })
     }
 
     /// The values of the texts `true` and `false`, if there were no others; they count as numbers from now on.

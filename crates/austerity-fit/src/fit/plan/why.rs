@@ -108,6 +108,8 @@ pub(crate) enum Remark {
     Weak { parameters: Vec<String>, more: usize },
     /// No mode was found from the start that was given.
     NoMode,
+    /// Another mode is the first with these two parameters exchanged, as of a mixture.
+    LabelsSwitch { first: String, second: String },
     /// Chains stay in their mode: jumps would be accepted at this share of the rate of independent draws.
     NoCrossing { rate: f64 },
     /// The budget leaves no time for a surrogate.

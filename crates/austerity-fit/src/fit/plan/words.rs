@@ -347,6 +347,10 @@ pub(crate) fn remark(remark: &Remark) -> String {
         Remark::NoMode => "no mode was found from the start: chains begin there and learn their steps in warm-up; a better start, or the rough width of the posterior as \
                            `scale`, saves time"
             .into(),
+        Remark::LabelsSwitch { first, second } => format!(
+            "labels switch: another mode of this posterior is the first with {first} and {second} exchanged, as of a mixture, whose components have no order; \
+             give them one, such as a block of rising parameters (Ordered)"
+        ),
         Remark::NoCrossing { rate } => format!(
             "jumps between the modes would be accepted too rarely ({:.2} % of the rate of independent draws): chains stay in the mode that they start in",
             100.0 * rate

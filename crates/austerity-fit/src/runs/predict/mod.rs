@@ -5,7 +5,7 @@
 //! | `draws` | the draws of a run as panels, and one noise per draw |
 //! | `product` | rows × draws: the linear predictors of some rows under every draw |
 //! | `row` | one row: mean, intervals, log score, by family |
-//! | `survival` | the chance that an event comes after given times |
+//! | `chances` | the chance that an event comes after given times, and of every level of an ordered response |
 //!
 //! With η_d = x·β_d + offset for draw d and the family's mean m (identity, exp, logistic × trials): `mean` is the average of m(η_d) over
 //! the draws, `lower` and `upper` are quantiles of m(η_d) (type 7, equal tails), and `predictive_lower`, `predictive_upper` quantiles of y_d,
@@ -17,10 +17,10 @@
 //! with the intercept: f32 would not do). Cost: rows × draws × features multiply-adds, one exponential per row and draw
 //! where the link has one, and selections of order statistics. Memory: the draws used and a few pieces.
 
+mod chances;
 mod draws;
 mod product;
 mod row;
-mod survival;
 
 use std::time::Instant;
 
@@ -37,6 +37,7 @@ use crate::output::{Failure, json as print_json, say};
 use crate::progress::Line;
 use crate::refusal::Refusal;
 use crate::request::{Common, Keyword, PredictOptions};
+use chances::Chances;
 use draws::Draws;
 use row::{Predictions, Predictor};
 
@@ -115,7 +116,7 @@ pub fn table(
     let run = predictable(&folder)?;
     let draws = Draws::read(&folder, &run, most_draws, seed)?;
     let family = run.plan.model.family;
-    survival::check(family, survival)?;
+    let asked = Chances::new(family, &run.plan.recipe, survival)?;
     let new = NewRows::new(rows, &run.plan.recipe, family.kind(), false)?;
     let predictor = Predictor::new(
         family,
@@ -128,11 +129,11 @@ pub fn table(
     if predictor.is_predictive() {
         columns.extend(["predictive_lower", "predictive_upper"].map(|name| (name.into(), Vec::new())));
     }
-    columns.extend(survival.iter().map(|&time| (survival::name(time), Vec::new())));
+    columns.extend(asked.names.iter().map(|name| (name.clone(), Vec::new())));
     let mut predictions = Predictions::default();
     new.scan(&mut |piece| {
         predictor.predict(piece, threads.max(1), &mut predictions);
-        let chances = survival::chances(family, &draws, piece, survival);
+        let chances = asked.of(&draws, piece);
         let made = predictions.columns(predictor.is_predictive()).chain(chances.iter().map(Vec::as_slice));
         for ((_, all), made) in columns.iter_mut().zip(made) {
             all.extend_from_slice(made);
@@ -185,13 +186,12 @@ impl Task<'_> {
         let new = NewRows::new(&source, recipe, family.kind(), scored)?;
         let probability = family.kind() == ResponseKind::CountOfTrials && !new.has_trials();
         let predictor = Predictor::new(family, self.draws, self.options.interval, probability);
-        let times = &self.options.survival;
-        survival::check(family, times)?;
+        let asked = Chances::new(family, recipe, &self.options.survival)?;
         let mut columns: Vec<String> = ["row", "mean", "lower", "upper"].map(Into::into).into();
         if predictor.is_predictive() {
             columns.extend(["predictive_lower", "predictive_upper"].map(Into::into));
         }
-        columns.extend(times.iter().map(|&time| survival::name(time)));
+        columns.extend(asked.names.iter().cloned());
         let mut fields = vec![Field::integer(&columns[0])];
         fields.extend(columns[1..].iter().map(Field::double_or_missing));
         let mut writer = TableWriter::create(&self.options.out, fields)?;
@@ -210,7 +210,7 @@ impl Task<'_> {
             let numbers: Vec<f64> =
                 (piece.first..piece.first + piece.rows).map(|row| (row + 1) as f64).collect();
             let made = predictions.columns(predictor.is_predictive());
-            let chances = survival::chances(family, self.draws, piece, times);
+            let chances = asked.of(self.draws, piece);
             let all = std::iter::once(numbers.as_slice()).chain(made);
             let all: Vec<&[f64]> = all.chain(chances.iter().map(Vec::as_slice)).collect();
             writer.write(&all)?;

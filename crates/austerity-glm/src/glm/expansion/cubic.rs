@@ -271,7 +271,7 @@ fn take<F: Family>(
                     family.row_derivatives(extra, eta, response, trials)[2]
                 } else {
                     let thirds = family.row_third(extra, eta, response, trials);
-                    mixed.set(row, weight, &thirds);
+                    mixed.set(row, weight, &thirds, family.uses(response));
                     thirds[0]
                 };
                 panel.cubic[row / 16][row % 16] = (weight * third) as f32;

@@ -50,8 +50,10 @@ fn bends<S: Simd, F: Family>(
     v[1..].iter_mut().zip(extra.iter().zip(base)).for_each(|(v, (to, from))| *v = to - from);
     for i in (0..BLOCK).filter(|&i| !eta[i].is_nan()) {
         v[0] = f64::from(h[i]);
-        let thirds = family.row_third(base, f64::from(eta[i]), f64::from(response[i]), f64::from(trials[i]));
-        out.iter_mut().zip(bend(&thirds, &v)).for_each(|(out, value)| out[i] = value as f32);
+        let (response, trials) = (f64::from(response[i]), f64::from(trials[i]));
+        let thirds = family.row_third(base, f64::from(eta[i]), response, trials);
+        let bent = bend(&thirds, family.uses(response), &v);
+        out.iter_mut().zip(bent).for_each(|(out, value)| out[i] = value as f32);
     }
     out.map(|out| [Lanes::from_slice(simd, &out[..16]), Lanes::from_slice(simd, &out[16..])])
 }

@@ -16,9 +16,9 @@
 
 use nalgebra::DMatrix;
 
-use super::tensor::{Column, EMPTY, Panel, ROWS, Sums};
+use super::tensor::{Column, EMPTY, FORMS, Panel, ROWS, Sums};
 use crate::glm::blocks::BLOCK;
-use crate::glm::family::{Around, Family, THIRDS};
+use crate::glm::family::{Around, Family, MOST_USED, THIRDS, Uses};
 use crate::glm::{Glm, MOST_EXTRA, precise};
 use crate::simd::Level;
 
@@ -169,12 +169,24 @@ pub(super) fn third_places(extras: usize) -> Vec<[usize; 3]> {
     all
 }
 
+/// The place of a derivative among those.
+fn third_place(extras: usize, variables: [usize; 3]) -> usize {
+    let [mut a, mut b, mut c] = variables;
+    (a, b) = (a.min(b), a.max(b));
+    (b, c) = (b.min(c), b.max(c));
+    (a, b) = (a.min(b), a.max(b));
+    let pairs = |n: usize| n * (n + 1) / 2;
+    let triples = |n: usize| n * (n + 1) * (n + 2) / 6;
+    let n = extras + 1;
+    triples(n) - triples(n - a) + pairs(n - a) - pairs(n - b) + c - b
+}
+
 /// What extra parameters add to the sums of the third order.
 #[derive(Clone, Debug)]
 pub(super) struct Mixed {
     extras: usize,
-    /// Σ w ℓ_ηηk z zᵀ.
-    forms: Sums,
+    /// Σ w ℓ_ηηk z zᵀ, of some extra parameters each.
+    forms: Vec<Sums>,
     /// Σ w ℓ_ηkl z by the place of the derivative, and Σ w ℓ_klm in front.
     vectors: Vec<Vec<f64>>,
     scalars: Vec<f64>,
@@ -183,21 +195,34 @@ pub(super) struct Mixed {
 /// Third derivatives of the rows of a panel in which an extra parameter takes part, times their weights.
 #[derive(Clone, Debug)]
 pub(super) struct MixedPanel {
+    extras: usize,
     thirds: Vec<Column>,
 }
 
 impl MixedPanel {
     pub(super) fn new(extras: usize) -> Self {
-        Self { thirds: vec![EMPTY; if extras == 0 { 0 } else { third_places(extras).len() }] }
+        Self { extras, thirds: vec![EMPTY; if extras == 0 { 0 } else { third_places(extras).len() }] }
     }
 
     pub(super) fn clear(&mut self) {
         self.thirds.fill(EMPTY);
     }
 
-    pub(super) fn set(&mut self, row: usize, weight: f64, thirds: &[f64; THIRDS]) {
-        for (column, third) in self.thirds.iter_mut().zip(thirds) {
-            column[row / 16][row % 16] = (weight * third) as f32;
+    /// Sets a row, whose third derivatives are in η and the extra parameters that it uses.
+    pub(super) fn set(&mut self, row: usize, weight: f64, thirds: &[f64; THIRDS], uses: Uses) {
+        let mut thirds = thirds.iter();
+        for a in 0..=uses.count {
+            for b in a..=uses.count {
+                for (c, third) in (b..=uses.count).zip(&mut thirds) {
+                    let place =
+                        [a, b, c].map(|k| if k == 0 { 0 } else { uses.places[k - 1].saturating_add(1) });
+                    // Of what is unused all derivatives are 0.
+                    if place.iter().all(|&k| k <= self.extras) {
+                        let column = &mut self.thirds[third_place(self.extras, place)];
+                        column[row / 16][row % 16] = (weight * third) as f32;
+                    }
+                }
+            }
         }
     }
 }
@@ -207,7 +232,10 @@ impl Mixed {
         let count = if extras == 0 { 0 } else { third_places(extras).len() };
         Self {
             extras,
-            forms: Sums::quadratics(directions, extras),
+            forms: (0..extras)
+                .step_by(FORMS)
+                .map(|first| Sums::quadratics(directions, FORMS.min(extras - first)))
+                .collect(),
             vectors: vec![vec![0.0; directions]; count],
             scalars: vec![0.0; count],
         }
@@ -218,13 +246,12 @@ impl Mixed {
         if self.extras == 0 {
             return;
         }
-        let kept = std::mem::replace(&mut panel.weights, [EMPTY; MOST_EXTRA]);
+        let kept = std::mem::replace(&mut panel.weights, [EMPTY; FORMS]);
         for (place, (variables, thirds)) in
             third_places(self.extras).into_iter().zip(&mixed.thirds).enumerate()
         {
             match variables {
-                [0, 0, 0] => {}
-                [0, 0, k] => panel.weights[k - 1] = *thirds,
+                [0, 0, _] => {}
                 [0, ..] => panel.add_products(thirds, &mut self.vectors[place]),
                 _ => {
                     let all = thirds.as_flattened()[..ROWS].iter();
@@ -232,12 +259,19 @@ impl Mixed {
                 }
             }
         }
-        self.forms.push(level, panel);
+        for (group, forms) in self.forms.iter_mut().enumerate() {
+            panel.weights = [EMPTY; FORMS];
+            // The derivatives ηη1, ηη2, … follow that of η alone.
+            let thirds =
+                mixed.thirds.iter().skip(1 + FORMS * group).take((self.extras - FORMS * group).min(FORMS));
+            panel.weights.iter_mut().zip(thirds).for_each(|(weights, thirds)| *weights = *thirds);
+            forms.push(level, panel);
+        }
         panel.weights = kept;
     }
 
     pub(super) fn add(&mut self, other: &Self) {
-        self.forms.add(&other.forms);
+        self.forms.iter_mut().zip(&other.forms).for_each(|(mine, theirs)| mine.add(theirs));
         let vectors = self.vectors.iter_mut().flatten().zip(other.vectors.iter().flatten());
         vectors.for_each(|(mine, theirs)| *mine += theirs);
         self.scalars.iter_mut().zip(&other.scalars).for_each(|(mine, theirs)| *mine += theirs);
@@ -260,7 +294,8 @@ impl Mixed {
                         match variables {
                             [0, 0, 0] => {}
                             [0, 0, k] => {
-                                let (form, z) = (&self.forms.forms[k - 1], &z[k - 1]);
+                                let (form, z) =
+                                    (&self.forms[(k - 1) / FORMS].forms[(k - 1) % FORMS], &z[k - 1]);
                                 sum += z[a] * entry(form, b, c)
                                     + z[b] * entry(form, a, c)
                                     + z[c] * entry(form, a, b);
@@ -299,18 +334,18 @@ fn orders(which: [usize; 3], [a, b, c]: [usize; 3], [x, y, w]: [&Vec<f64>; 3]) -
     sum / equal
 }
 
-/// ½D³ℓ[·, v, v] of a row in each variable.
-pub(in crate::glm) fn bend(thirds: &[f64; THIRDS], v: &[f64]) -> [f64; 1 + MOST_EXTRA] {
+/// ½D³ℓ[·, v, v] of a row in η and the extra parameters, whose third derivatives are in those that it uses.
+pub(in crate::glm) fn bend(thirds: &[f64; THIRDS], uses: Uses, v: &[f64]) -> [f64; 1 + MOST_EXTRA] {
+    let Uses { places, count } = uses;
+    let mut used = [0; 1 + MOST_USED];
+    used[1..].iter_mut().zip(places).for_each(|(slot, place)| *slot = place.saturating_add(1));
+    let moved = used.map(|place| v.get(place).copied().unwrap_or(0.0));
     let mut all = [0.0; 1 + MOST_EXTRA];
-    let of = |a: usize, b: usize, c: usize, places: &[[usize; 3]]| {
-        let mut sorted = [a, b, c];
-        sorted.sort_unstable();
-        places.iter().position(|place| *place == sorted).map_or(0.0, |place| thirds[place])
-    };
-    let places = third_places(v.len() - 1);
-    for (a, sum) in all.iter_mut().enumerate().take(v.len()) {
-        for (b, vb) in v.iter().enumerate() {
-            *sum += v.iter().enumerate().map(|(c, vc)| 0.5 * of(a, b, c, &places) * vb * vc).sum::<f64>();
+    for (a, &place) in used[..=count].iter().enumerate().filter(|&(_, &place)| place < v.len()) {
+        for (b, vb) in moved[..=count].iter().enumerate() {
+            for (c, vc) in moved[..=count].iter().enumerate() {
+                all[place] += 0.5 * thirds[third_place(count, [a, b, c])] * vb * vc;
+            }
         }
     }
     all

@@ -50,6 +50,7 @@ pub(super) fn data(kind: ResponseKind, rows: usize, sides: bool) -> crate::Check
             ResponseKind::Count => (eta.exp() * 2.0 * u).floor(),
             ResponseKind::Real => eta + 0.5 * normal(&mut rng) * if u < 0.05 { 10.0 } else { 1.0 },
             ResponseKind::Positive | ResponseKind::Time => (eta + 0.7 * normal(&mut rng)).exp(),
+            ResponseKind::Ordered => (eta + 1.5 + 1.8 * normal(&mut rng)).round().clamp(0.0, 4.0),
             ResponseKind::Share => 1.0 / (1.0 + (-eta - 0.7 * normal(&mut rng)).exp()),
         });
         x.iter().chain([&rare]).zip(&mut columns).for_each(|(&x, column)| column.push(x));

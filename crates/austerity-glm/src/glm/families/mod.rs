@@ -9,11 +9,13 @@ pub mod cloglog;
 pub mod gamma;
 pub mod logistic;
 pub mod negative_binomial;
+pub mod ordered;
 pub mod poisson;
 pub mod probit;
 pub mod student;
 pub mod student_nu;
 pub mod survival;
+pub mod zero_inflated;
 
 use super::family::{Extra, Family, Setting};
 use super::plain::Plain;
@@ -39,6 +41,9 @@ macro_rules! in_loops {
         let _: $name = $family;
         Plain::of(&$name::USUAL)
     }};
+    (kept, $name:ident, $family:ident) => {
+        Plain::of($family.kept())
+    };
 }
 
 macro_rules! families {
@@ -87,7 +92,7 @@ macro_rules! families {
             #[must_use]
             pub fn facts(self) -> Facts {
                 match self {
-                    $($(Self::$name(_) => Facts::of::<$name>(),)+)*
+                    $($(Self::$name(family) => Facts { extra: family.extra(), ..Facts::of::<$name>() },)+)*
                 }
             }
         }
@@ -114,6 +119,8 @@ families! {
     plain gamma: Gamma;
     plain beta: Beta;
     plain survival: Exponential, Weibull, Lognormal;
+    kept ordered: OrderedLogit, OrderedProbit;
+    plain zero_inflated: ZeroInflatedPoisson;
 }
 
 fn with_setting<F: Family>(family: F, number: f64) -> Result<F> {
@@ -150,6 +157,8 @@ pub struct Facts {
     pub location: bool,
     /// Whether the mean depends on the extra parameters, too.
     pub mean_by_extra: bool,
+    /// Whether each extra parameter is larger than the one before.
+    pub rising: bool,
     /// What default priors assume of the noise.
     pub tails: NoiseTails,
 }
@@ -168,6 +177,7 @@ impl Facts {
             log_concave: F::LOG_CONCAVE,
             location: F::LOCATION,
             mean_by_extra: F::MEAN_BY_EXTRA,
+            rising: F::RISING,
             tails: F::TAILS,
         }
     }

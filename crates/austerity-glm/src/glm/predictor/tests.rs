@@ -75,6 +75,9 @@ fn given(kind: ResponseKind, rows: usize, factors: Factors) -> Given {
             ResponseKind::Positive | ResponseKind::Time => {
                 (eta + 0.7 * rng.sample::<f64, _>(StandardNormal)).exp()
             }
+            ResponseKind::Ordered => {
+                (eta + 1.5 + 1.8 * rng.sample::<f64, _>(StandardNormal)).round().clamp(0.0, 4.0)
+            }
             ResponseKind::Share => 1.0 / (1.0 + (-eta - 0.7 * rng.sample::<f64, _>(StandardNormal)).exp()),
         });
         all.dense[0].push(20.0 + 3.0 * x[0]);

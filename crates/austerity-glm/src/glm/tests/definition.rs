@@ -23,7 +23,17 @@ struct Point {
 
 fn point<F: Family>(family: &F, rng: &mut Rng, size: f64) -> Point {
     let usual = |k: usize| F::EXTRA.get(k).map_or(0.0, |extra| extra.typical.ln());
-    let extra: [f64; MOST_EXTRA] = std::array::from_fn(|k| usual(k) + 0.4 * normal(rng));
+    let mut extra: [f64; MOST_EXTRA] = std::array::from_fn(|k| usual(k) + 0.4 * normal(rng));
+    let mut moved: [f64; MOST_EXTRA] = std::array::from_fn(|_| size * normal(rng));
+    if F::RISING {
+        // They must rise at both ends.
+        let mut at = f64::NEG_INFINITY;
+        for (k, extra) in extra.iter_mut().enumerate() {
+            *extra = extra.max(at + 0.2);
+            at = *extra;
+            moved[k] = moved[0] + if size < 0.1 { 0.2 * (moved[k] - moved[0]) } else { 0.0 };
+        }
+    }
     let trials = f64::from(rng.random_range(1..9u32));
     // Of times it says whether there was an event.
     let trials = if F::KIND == ResponseKind::Time { trials % 2.0 } else { trials };
@@ -36,7 +46,7 @@ fn point<F: Family>(family: &F, rng: &mut Rng, size: f64) -> Point {
         response: f64::from(F::KIND.stored(drawn) as f32),
         trials,
         extra,
-        moved: std::array::from_fn(|_| size * normal(rng)),
+        moved,
     }
 }
 
@@ -90,7 +100,7 @@ fn differences<F: Family>(family: F) {
         let size = [1e-6, 1e-3, 0.1, 1.0][round % 4];
         let p = point(&family, &mut rng, size);
         let (from, to) = (p.from::<F>(), p.to::<F>());
-        let of = |eta, extra: &[f64]| family.log_density(eta, extra, p.response, p.trials);
+        let of = |eta, extra: &[f64]| family.log_likelihood(extra, eta, p.response, p.trials);
         let (a, b) = (of(p.eta, from), of(p.eta + p.delta, &to));
         let allowed = 2e-14 * (1.0 + a.abs() + b.abs()) * (1.0 + p.response.abs());
         let own = <F::Kernel>::difference(
@@ -275,14 +285,15 @@ fn residuals<F: Family>(family: F) {
             // The definition.
             let curve = derived::row_curve(&family, from, p.eta, p.response, p.trials);
             let v: Vec<f64> = std::iter::once(p.delta).chain(p.moved[..from.len()].iter().copied()).collect();
-            let of = |eta, extra: &[f64]| family.log_density(eta, extra, p.response, p.trials);
+            let of = |eta, extra: &[f64]| family.log_likelihood(extra, eta, p.response, p.trials);
             let mut wanted = of(p.eta + p.delta, &to) - of(p.eta, from);
             for a in 0..v.len() {
                 wanted -= curve.slope[a] * v[a];
                 wanted -= (0..v.len()).map(|b| 0.5 * curve.second[a][b] * v[a] * v[b]).sum::<f64>();
             }
             if third {
-                let slopes = bend(&family.row_third(from, p.eta, p.response, p.trials), &v);
+                let slopes =
+                    bend(&family.row_third(from, p.eta, p.response, p.trials), family.uses(p.response), &v);
                 wanted -= v.iter().zip(slopes).map(|(v, slope)| v * slope).sum::<f64>() / 3.0;
             }
             let far = 1.0 + ((p.response - p.eta) / family.unit(from)).abs().powi(2);
@@ -327,7 +338,8 @@ fn bounded<F: Family>(family: F) {
             let h = 0.02 * family.unit(extra).min(1.0);
             let third = |tau: f64| {
                 let (eta, extra) = q.displaced::<F>(tau);
-                let slopes = bend(&family.row_third(&extra, eta, p.response, p.trials), &w);
+                let slopes =
+                    bend(&family.row_third(&extra, eta, p.response, p.trials), family.uses(p.response), &w);
                 2.0 * w.iter().zip(slopes).map(|(w, slope)| w * slope).sum::<f64>()
             };
             let fourth = (8.0 * (third(h) - third(-h)) - (third(2.0 * h) - third(-2.0 * h))) / (12.0 * h);
@@ -358,6 +370,7 @@ fn laws<F: Family>(family: F) {
         let extra = p.from::<F>();
         let (low, high, step) = match F::KIND {
             ResponseKind::Binary => (0.0, 1.0, 1.0),
+            ResponseKind::Ordered => (0.0, F::EXTRA.len() as f64 + 1.0, 1.0),
             ResponseKind::CountOfTrials => (0.0, p.trials, 1.0),
             ResponseKind::Count => (0.0, 20_000.0, 1.0),
             // Heavy tails: as far as memory goes, with a midpoint rule.
@@ -389,7 +402,7 @@ fn laws<F: Family>(family: F) {
                 }
                 kind => (place, kind.stored(place), family.constant(place, p.trials)),
             };
-            let density = family.log_density(p.eta, extra, stored, p.trials) + more;
+            let density = family.log_likelihood(extra, p.eta, stored, p.trials) + more;
             let mass = density.exp() * step * unit;
             total += mass;
             mean += mass * y;

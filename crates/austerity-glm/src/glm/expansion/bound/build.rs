@@ -165,7 +165,7 @@ impl<F: Family> RowTerms<'_, F> {
                         family.row_derivatives(extra, eta, response, trials)[2]
                     } else {
                         let thirds = family.row_third(extra, eta, response, trials);
-                        mixed.set(row, weight, &thirds);
+                        mixed.set(row, weight, &thirds, family.uses(response));
                         thirds[0]
                     };
                     let largest = weight * largest / 6.0;

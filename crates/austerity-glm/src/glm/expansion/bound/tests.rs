@@ -63,7 +63,8 @@ fn reference<F: Family>(expansion: &GlmExpansion<F>, state: &[f64], blocks: &[u3
             sums[0] += weight * <F::Kernel>::residual(&family, eta, [0.0, h], response, trials, false);
             let changes = extra.iter().zip(base).map(|(to, from)| to - from);
             let v: Vec<f64> = std::iter::once(h).chain(changes).collect();
-            let slopes = bend(&model.family.row_third(base, eta, response, trials), &v);
+            let slopes =
+                bend(&model.family.row_third(base, eta, response, trials), model.family.uses(response), &v);
             sums[1] += weight * v.iter().zip(slopes).map(|(v, slope)| v * slope).sum::<f64>() / 3.0;
         }
     }

@@ -23,6 +23,7 @@ fn heavy(kind: ResponseKind, rows: usize, sides: bool, tail: impl Fn(f64, f64) -
             ResponseKind::Count => (eta.exp() * 2.0 * u).floor(),
             ResponseKind::Real => eta + 0.5 * normal(&mut rng),
             ResponseKind::Positive | ResponseKind::Time => (eta + 0.7 * normal(&mut rng)).exp(),
+            ResponseKind::Ordered => (eta + 1.5 + 1.8 * normal(&mut rng)).round().clamp(0.0, 4.0),
             ResponseKind::Share => 1.0 / (1.0 + (-eta - 0.7 * normal(&mut rng)).exp()),
         });
         a.push(x[0]);
