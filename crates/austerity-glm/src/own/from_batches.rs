@@ -44,6 +44,16 @@ pub trait Likelihoods: Sync {
         out: &mut [f64],
     ) -> Result<()>;
 
+    /// Writes the numbers that a trace records, as many as a state has.
+    fn write(&self, state: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(state);
+    }
+
+    /// From how many rows on an expansion saves reading: fewer where a row is dear, as a group of rows is.
+    fn fewest_expanded(&self) -> usize {
+        2_000
+    }
+
     /// Where row `position` of the storage stood in the user's data.
     fn original_row(&self, position: usize) -> usize {
         position
@@ -301,7 +311,7 @@ impl<L: Likelihoods> Parameters for FromBatches<L> {
     }
 
     fn write(&self, state: &Vec<f64>, out: &mut [f64]) {
-        out.copy_from_slice(state);
+        self.likelihoods.write(state, out);
     }
 }
 

@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `draws` | the draws of a run as panels, and one noise per draw |
+//! | `groups` | what the groups of new rows add, of a multilevel fit |
 //! | `product` | rows × draws: the linear predictors of some rows under every draw |
 //! | `row` | one row: mean, intervals, log score, by family |
 //! | `survival` | the chance that an event comes after given times |
@@ -18,6 +19,7 @@
 //! where the link has one, and selections of order statistics. Memory: the draws used and a few pieces.
 
 mod draws;
+mod groups;
 mod product;
 mod row;
 mod survival;
@@ -38,6 +40,7 @@ use crate::progress::Line;
 use crate::refusal::Refusal;
 use crate::request::{Common, Keyword, PredictOptions};
 use draws::Draws;
+use groups::GroupShifts;
 use row::{Predictions, Predictor};
 
 /// Predicts, writes and scores.
@@ -52,8 +55,9 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
     }
     let folder = Folder::new(&options.run);
     let run = predictable(&folder)?;
-    let draws = Draws::read(&folder, &run, options.draws, common.seed())?;
-    let task = Task { common, options, run: &run, draws: &draws, control };
+    let most = groups::most_draws(&folder, &run, options.draws);
+    let draws = Draws::read(&folder, &run, most, common.seed())?;
+    let task = Task { common, options, folder: &folder, run: &run, draws: &draws, control };
     let mut remarks = Vec::new();
     let outcome = match task.predict(true) {
         // The response is never needed: what is wrong with it only costs the scores.
@@ -113,7 +117,8 @@ pub fn table(
     probability(interval)?;
     let folder = Folder::new(run);
     let run = predictable(&folder)?;
-    let draws = Draws::read(&folder, &run, most_draws, seed)?;
+    let draws = Draws::read(&folder, &run, groups::most_draws(&folder, &run, most_draws), seed)?;
+    let shifts = GroupShifts::read(&folder, &run, rows)?;
     let family = run.plan.model.family;
     survival::check(family, survival)?;
     let new = NewRows::new(rows, &run.plan.recipe, family.kind(), false)?;
@@ -122,7 +127,8 @@ pub fn table(
         &draws,
         interval,
         family.kind() == ResponseKind::CountOfTrials && !new.has_trials(),
-    );
+    )
+    .with_groups(shifts.as_ref());
     let mut columns =
         vec![("mean".to_owned(), Vec::new()), ("lower".into(), Vec::new()), ("upper".into(), Vec::new())];
     if predictor.is_predictive() {
@@ -168,6 +174,7 @@ struct Outcome {
 struct Task<'a> {
     common: &'a Common,
     options: &'a PredictOptions,
+    folder: &'a Folder,
     run: &'a RunFile,
     draws: &'a Draws,
     control: &'a Control,
@@ -184,7 +191,9 @@ impl Task<'_> {
         let (family, recipe) = (self.run.plan.model.family, &self.run.plan.recipe);
         let new = NewRows::new(&source, recipe, family.kind(), scored)?;
         let probability = family.kind() == ResponseKind::CountOfTrials && !new.has_trials();
-        let predictor = Predictor::new(family, self.draws, self.options.interval, probability);
+        let shifts = GroupShifts::read(self.folder, self.run, &source)?;
+        let predictor = Predictor::new(family, self.draws, self.options.interval, probability)
+            .with_groups(shifts.as_ref());
         let times = &self.options.survival;
         survival::check(family, times)?;
         let mut columns: Vec<String> = ["row", "mean", "lower", "upper"].map(Into::into).into();
@@ -223,6 +232,7 @@ impl Task<'_> {
         writer.finish()?;
         line.clear();
         let mut remarks = source.schema().notes.clone();
+        remarks.extend(shifts.as_ref().and_then(GroupShifts::remark));
         if probability && let Some(trials) = &recipe.trials {
             remarks.push(format!("there is no column `{trials}`: the mean is the probability of a success"));
         }
