@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use austerity::rng::{Role, stream};
 use rand::RngExt as _;
-use rand_distr::{Distribution as _, StandardNormal};
+use rand_distr::StandardNormal;
 use serde_json::Value;
 
 use crate::common::{Scratch, text};
@@ -21,9 +21,9 @@ fn rows() -> Vec<(usize, f64, f64)> {
     let mut rng = stream(5, 0, Role::Data);
     let mut rows = Vec::new();
     for group in 0..GROUPS {
-        let u: f64 = 0.8 * Distribution::<f64>::sample(&StandardNormal, &mut rng);
+        let u = 0.8 * rng.sample::<f64, _>(StandardNormal);
         for _ in 0..EACH {
-            let x: f64 = StandardNormal.sample(&mut rng);
+            let x: f64 = rng.sample(StandardNormal);
             let p = 1.0 / (1.0 + (0.3 - 0.7 * x - u).exp());
             rows.push((group, x, f64::from(u8::from(rng.random::<f64>() < p))));
         }

@@ -65,6 +65,9 @@ pub trait Kernel: Send + Sync + std::fmt::Debug {
         self.slopes(extra, rows, eta, (out.0, out.1));
     }
 
+    /// w_i times the first, second and third derivative of every row in η.
+    fn thirds(&self, extra: &[f64], rows: &GroupRows<'_>, eta: &[f64], out: [&mut [f64]; 3]);
+
     /// Prepares sums at b_i plus a shift; `false` where there is no short way.
     fn prepare(&self, _rows: &GroupRows<'_>, _b: &[f64], _shift: &mut Shift) -> bool {
         false
@@ -120,6 +123,13 @@ impl<F: Family> Kernel for Scalar<F> {
         }
     }
 
+    fn thirds(&self, extra: &[f64], rows: &GroupRows<'_>, eta: &[f64], [first, second, third]: [&mut [f64]; 3]) {
+        for (i, (eta, y, trials, w)) in each(rows, eta).enumerate() {
+            let [slope, curve, bend] = self.0.row_derivatives(extra, eta, y, trials);
+            (first[i], second[i], third[i]) = (w * slope, w * curve, w * bend);
+        }
+    }
+
     fn curves(
         &self,
         extra: &[f64],
@@ -155,6 +165,11 @@ pub struct Normal;
 impl Kernel for Normal {
     fn extra(&self) -> usize {
         1
+    }
+
+    fn thirds(&self, extra: &[f64], rows: &GroupRows<'_>, eta: &[f64], [first, second, third]: [&mut [f64]; 3]) {
+        self.slopes(extra, rows, eta, (first, second));
+        third.fill(0.0);
     }
 
     fn total(&self, extra: &[f64], rows: &GroupRows<'_>, eta: &[f64]) -> f64 {
@@ -223,6 +238,13 @@ impl Kernel for Shifted {
             first[i] = w * if y > 0.0 { q } else { -p };
             second[i] = -w * p * q;
         }
+    }
+
+    fn thirds(&self, extra: &[f64], rows: &GroupRows<'_>, eta: &[f64], [first, second, third]: [&mut [f64]; 3]) {
+        self.slopes(extra, rows, eta, (first, second));
+        // −p(1 − p)(1 − 2p).
+        let bend = |(eta, second): (&f64, &f64)| second * -(0.5 * eta).tanh();
+        third.iter_mut().zip(eta.iter().zip(&*second).map(bend)).for_each(|(slot, bend)| *slot = bend);
     }
 
     fn prepare(&self, rows: &GroupRows<'_>, b: &[f64], shift: &mut Shift) -> bool {

@@ -128,7 +128,7 @@ impl Marginal<'_> {
     }
 
     /// b_i of all rows of a group.
-    fn predict(&self, point: &Point, rows: &GroupRows<'_>, b: &mut Vec<f64>) {
+    pub(super) fn predict(&self, point: &Point, rows: &GroupRows<'_>, b: &mut Vec<f64>) {
         let n = rows.response.len();
         b.clear();
         b.resize(n, point.weights[0]);
@@ -318,6 +318,13 @@ impl Marginal<'_> {
         weights.iter_mut().for_each(|weight| *weight /= sum);
         (work.nodes, work.weights) = (nodes, weights);
         most + sum.ln()
+    }
+
+    /// s of the group evaluated last, of one effect: its nodes are û + √2 s z.
+    pub(super) fn unit(&self, work: &Workspace, rule: &Hermite) -> f64 {
+        let last = rule.nodes.len() - 1;
+        let width = rule.nodes[last] - rule.nodes[0];
+        (work.nodes[last][0] - work.nodes[0][0]) / (std::f64::consts::SQRT_2 * width)
     }
 
     /// Moments of the effects of the group evaluated last.

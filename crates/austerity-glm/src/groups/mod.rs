@@ -12,6 +12,7 @@
 //! | `scales` | [`Scales`]: Λ from its parameters, derivatives, priors of standard deviations and correlations |
 //! | `marginal` | log m_j by adaptive quadrature, its gradient and Hessian |
 //! | `model` | [`Multilevel`]: the model whose rows are groups |
+//! | `tables` | [`Tabled`]: sums over rows kept per group and node, so that a decision reads no rows |
 //! | `check` | how many nodes are needed |
 //! | `effects` | what is known of the effects of every group: mean, standard deviation, quantiles |
 //!
@@ -28,6 +29,7 @@ pub mod layout;
 pub mod marginal;
 pub mod model;
 pub mod scales;
+pub mod tables;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +39,7 @@ pub use kernel::Kernel;
 pub use layout::{Grouped, Membership};
 pub use model::{Multilevel, MultilevelSettings};
 pub use scales::Scales;
+pub use tables::Tabled;
 
 /// Effects that a group has at most: the product rule needs Kq nodes.
 pub const MOST_EFFECTS: usize = 3;

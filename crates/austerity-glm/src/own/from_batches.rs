@@ -64,6 +64,16 @@ pub trait Likelihoods: Sync {
         0
     }
 
+    /// Whether these approximate others, which audits then ask: see [`Likelihoods::exact_difference`].
+    fn stands_for(&self) -> bool {
+        false
+    }
+
+    /// Of likelihoods that stand for others: the change of the log posterior density of a move as those others have it.
+    fn exact_difference(&self, _from: &[f64], _to: &[f64]) -> Result<f64> {
+        Ok(f64::NAN)
+    }
+
     /// Bytes of the data, where they are known.
     fn data_bytes(&self) -> usize {
         0
@@ -283,6 +293,13 @@ impl<L: Likelihoods> Model for FromBatches<L> {
         if let Some([current, candidate]) = &mut scratch.known {
             std::mem::swap(current, candidate);
         }
+    }
+
+    fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Option<Vec<f64>>> {
+        if !self.likelihoods.stands_for() {
+            return Ok(None);
+        }
+        moves.iter().map(|(from, to)| self.likelihoods.exact_difference(from, to)).collect::<Result<_>>().map(Some)
     }
 
     fn original_row(&self, position: usize) -> usize {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Model;
 use crate::output::Failure;
-use crate::runs::{Folder, Overview};
+use crate::runs::{Folder, Overview, page};
 
 /// Draws of the parameters that effects are averaged over, at most and at least.
 const MOST_DRAWS: usize = 400;
@@ -90,7 +90,7 @@ pub(super) fn write(mut overview: Overview, model: &Model, grouping: &Grouping) 
     let all = reader.chains() * reader.draws();
     // What was not kept cannot be conditioned on.
     let is_whole = reader.names().len() == overview.run.plan.model.parameters;
-    if all == 0 || !is_whole {
+    if all == 0 || !is_whole || overview.healed.is_some() {
         return Ok(overview);
     }
     let multilevel = model.likelihoods();
@@ -130,5 +130,6 @@ pub(super) fn write(mut overview: Overview, model: &Model, grouping: &Grouping) 
     austerity_io::run::write_file(folder.file(FILE), seal::apply(&text).as_bytes())?;
     overview.groups = Some(made);
     folder.write_summary(overview.json())?;
+    page::write(&folder, &overview, &folder.file("report.html"))?;
     Ok(overview)
 }

@@ -18,13 +18,13 @@ use austerity::model::{Mode, find_mode};
 use austerity_glm::groups::marginal::Effect;
 use austerity_glm::groups::model::{kernel_of, normal_kernel};
 use austerity_glm::groups::{
-    Grouped, MOST_EFFECTS, Membership, Multilevel, MultilevelSettings, Scales, check,
+    Grouped, MOST_EFFECTS, Membership, Multilevel, MultilevelSettings, Scales, Tabled, check,
 };
 use austerity_glm::own::{FromBatches, from_batches};
 use austerity_glm::{Prior, Priors};
 use austerity_io::coding::formula::Grouping;
 
-use super::begin::{Planner, Rows};
+use super::begin::{Finish, Planner, Rows};
 use super::crossing::{self, CrossingRecord};
 use super::engine::{Engine as _, OnResiduals, OnRows};
 use super::own::expanded;
@@ -35,10 +35,10 @@ use crate::data::{Loaded, all_cores};
 use crate::model::Family;
 use crate::output::Failure;
 use crate::refusal::{GroupRefusal, Refusal};
-use crate::request::{Keyword, Request};
+use crate::request::{Keyword, Request, SurrogateChoice};
 use crate::runs::Overview;
 pub(crate) use describe::{GroupEffects, LevelEffect};
-pub(crate) use record::GroupsRecord;
+pub(crate) use record::{GroupsRecord, TablesRecord};
 
 /// The prior of a group's standard deviation unless another is named.
 pub(crate) const DEFAULT_PRIOR: Prior = Prior::HalfStudent { freedom: 3.0, scale: 2.5 };
@@ -48,6 +48,11 @@ const LKJ: f64 = 1.0;
 const FIRST_NODES: usize = 7;
 /// Where the search for a standard deviation begins, in the unit of the linear predictor.
 const FIRST_SD: f64 = 0.5;
+
+/// Groups beyond which a sample of them is cheaper than tables of all.
+const MOST_TABLED: usize = 2_000;
+/// Error of a difference of log-likelihoods that tables may have.
+const MOST_ERROR: f64 = 0.03;
 
 /// A multilevel model on its data.
 pub(super) type Model = FromBatches<Multilevel>;
@@ -192,13 +197,37 @@ pub(super) fn begin(mut planner: Planner<'_>, rows: &Rows) -> Result<Done, Failu
     planner.start.mode = mode;
     planner.data.bytes = model.likelihoods().data().bytes();
     planner.groups = Some(record);
-    let done = expanded(planner, &model)?;
+    let done = sampled(planner, &model)?;
     match done {
         Done::Ran(overview) => {
             describe::write(*overview, &model, grouping).map(|overview| Done::Ran(Box::new(overview)))
         }
         planned @ Done::Planned(_) => Ok(planned),
     }
+}
+
+/// Chains on node tables where these serve, else on all groups or a surrogate of them.
+fn sampled(mut planner: Planner<'_>, model: &Model) -> Result<Done, Failure> {
+    let multilevel = model.likelihoods();
+    let open = planner.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto
+        && planner.wanted.is_open()
+        && !planner.proposal().needs_surrogate();
+    if !open || multilevel.data().len() > MOST_TABLED || !Tabled::suits(multilevel) {
+        return expanded(planner, model);
+    }
+    planner.host.note("summing the rows of every group at fixed nodes");
+    let centre = planner.start.mode.state.clone();
+    let tabled = Tabled::new(multilevel, &centre)?;
+    let error = tabled.error(&centre, &planner.start.mode.covariance, planner.request.seed_or_default());
+    if !(error < MOST_ERROR) {
+        return expanded(planner, model);
+    }
+    if let Some(record) = &mut planner.groups {
+        record.tables = Some(TablesRecord { centre, error });
+    }
+    let tabled = from_batches(tabled)?;
+    let chosen = planner.on_rows(&tabled)?;
+    OnRows(&tabled).give(Finish { planner, chosen })
 }
 
 /// Refuses options about groups where there are none.
@@ -262,6 +291,10 @@ pub(super) fn resume(
         seed: plan.settings.seed,
     }
     .build()?;
+    if let Some(tables) = &record.tables {
+        let tabled = from_batches(Tabled::new(model.likelihoods(), &tables.centre)?)?;
+        return describe::write(OnRows(&tabled).give(resumed)?, &model, grouping);
+    }
     let overview = if let Some(crossed) = plan.crossing.clone().filter(CrossingRecord::is_expanded) {
         crossing::restored(&model, &crossed, false, threads)?.give(resumed)?
     } else if let Some(record) = &plan.surrogate {
