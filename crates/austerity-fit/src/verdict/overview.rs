@@ -324,6 +324,9 @@ fn judged(
     })
 }
 
+/// Error of a difference of log-likelihoods by quadrature beyond which draws are not trusted.
+const DISTRUSTED: f64 = 0.1;
+
 /// Adds what the folder knows beside the draws: a session that failed, decisions that may be blind, hazards, remarks.
 fn noted(verdict: &mut Verdict, run: &RunFile, saved: &Saved, (counters, dialect): (&Counters, Dialect)) {
     if saved.failed {
@@ -333,6 +336,15 @@ fn noted(verdict: &mut Verdict, run: &RunFile, saved: &Saved, (counters, dialect
     }
     if let Some(record) = run.plan.surrogate.as_ref().filter(|record| record.report.is_blind()) {
         verdict.reasons.push(format!("Decisions may be blind: {}.", record.report.sentence()).into());
+    }
+    if let Some(record) = run.plan.groups.as_ref().filter(|record| record.error > DISTRUSTED) {
+        verdict.reasons.push(
+            format!(
+                "The integrals over the effects of {} have not converged: with {} nodes a difference of log-likelihoods is off by {:.2}. A narrower prior of their standard deviation helps.",
+                record.name, record.nodes, record.error
+            )
+            .into(),
+        );
     }
     // The loader has a remark about a response with one value.
     let told = |hazard: &&Hazard| {

@@ -52,7 +52,7 @@ const FIRST_SD: f64 = 0.5;
 /// Groups beyond which a sample of them is cheaper than tables of all.
 const MOST_TABLED: usize = 2_000;
 /// Error of a difference of log-likelihoods that tables may have.
-const MOST_ERROR: f64 = 0.03;
+pub(crate) const MOST_TABLE_ERROR: f64 = 0.03;
 
 /// A multilevel model on its data.
 pub(super) type Model = FromBatches<Multilevel>;
@@ -219,7 +219,7 @@ fn sampled(mut planner: Planner<'_>, model: &Model) -> Result<Done, Failure> {
     let centre = planner.start.mode.state.clone();
     let tabled = Tabled::new(multilevel, &centre)?;
     let error = tabled.error(&centre, &planner.start.mode.covariance, planner.request.seed_or_default());
-    if !(error < MOST_ERROR) {
+    if !(error < MOST_TABLE_ERROR) {
         return expanded(planner, model);
     }
     if let Some(record) = &mut planner.groups {
