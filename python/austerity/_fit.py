@@ -134,12 +134,26 @@ class Fit:
             return rows
         return pandas.DataFrame.from_dict(rows, orient="index")
 
+    @property
+    def groups(self) -> Dict[str, Any]:
+        """The effects of groups of a multilevel fit, as in ``(1 | school)``, by the name of the grouping; empty for other fits.
+
+        One row per level and term: ``level``, ``term``, ``rows``, ``mean``, ``sd``, ``q025``, ``q50`` and ``q975`` of how the level differs from the average. Pandas
+        ``DataFrame`` s when pandas is installed, else lists of dicts.
+        """
+        found = dict(self._overview.get("groups") or {})
+        try:
+            import pandas
+        except ImportError:
+            return found
+        return {name: pandas.DataFrame(rows) for name, rows in found.items()}
+
     def diagnose(self) -> Dict[str, Any]:
         """All that is known of the run beside its parameters: verdict, costs, the test, audits, predictions of the theory.
 
         ``sentences`` says it in words.
         """
-        found = {k: v for k, v in self._overview.items() if k not in ("parameters", "standardized")}
+        found = {k: v for k, v in self._overview.items() if k not in ("parameters", "standardized", "groups")}
         found["sentences"] = list(self._sentences)
         return found
 

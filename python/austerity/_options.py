@@ -88,6 +88,13 @@ def checked(options: Dict[str, Any], allowed: Iterable[str], call: str) -> Dict[
             raise TypeError(f"{call} got an unexpected keyword argument {name!r}{hint}")
         if name in _WHOLE and value is not None and value is not False:
             found[name] = whole(name, value, _WHOLE[name])
+        elif name == "keep_groups":
+            if value:
+                found[name] = True
+        elif name == "prior_group":
+            from ._priors import checked_prior
+
+            found[name] = checked_prior(name, value)
         elif value is not None and value is not False:
             found[name] = plain(name, value)
     return found

@@ -19,6 +19,7 @@ mod healing;
 mod levels;
 mod memory;
 mod merge;
+mod multilevel;
 mod parts;
 mod plan;
 mod posteriors;

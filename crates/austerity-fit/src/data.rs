@@ -1,7 +1,7 @@
 //! From a file or a store on disk to rows ready for sampling: what `fit`, `check` and `convert` do first.
 
 use austerity_glm::{ResponseKind, Store};
-use austerity_io::coding::formula::{Beside, beside, check_rank};
+use austerity_io::coding::formula::{Beside, Grouping, beside, check_rank};
 use austerity_io::coding::{CodingOptions, Recipe, Term};
 use austerity_io::load::{LoadOptions, load as load_table};
 use austerity_io::store;
@@ -21,6 +21,8 @@ pub struct Loaded {
     pub remarks: Vec<String>,
     /// Of every stored number: other data have another.
     pub checksum: String,
+    /// The group terms of the formula.
+    pub groups: Vec<Grouping>,
 }
 
 /// Reads and checks the data; `seed` shuffles the storage. A store on disk was shuffled when it was made.
@@ -30,11 +32,30 @@ pub(crate) fn load(
     seed: u64,
     threads: usize,
 ) -> Result<Loaded, Failure> {
+    read(options, table, (seed, threads), false)
+}
+
+/// The same with the group terms of a formula.
+pub(crate) fn load_with_groups(
+    options: &DataOptions,
+    table: Option<&Source>,
+    seed: u64,
+    threads: usize,
+) -> Result<Loaded, Failure> {
+    read(options, table, (seed, threads), true)
+}
+
+fn read(
+    options: &DataOptions,
+    table: Option<&Source>,
+    (seed, threads): (u64, usize),
+    groups: bool,
+) -> Result<Loaded, Failure> {
     if table.is_none() && is_store(options) {
         return mapped(options, all_cores(threads));
     }
     let kind = kind(options)?;
-    let wanted = design(options)?;
+    let wanted = CodingOptions { groups, ..design(options)? };
     let how = LoadOptions { threads: (threads > 0).then_some(threads) };
     let loaded = match table {
         Some(table) => load_table(table, &wanted, kind, seed, &how)?,
@@ -43,7 +64,7 @@ pub(crate) fn load(
     let mut remarks = loaded.notes;
     remarks.extend(loaded.warnings);
     let checksum = store::checksum(&loaded.store, all_cores(threads));
-    Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum })
+    Ok(Loaded { store: loaded.store, recipe: loaded.recipe, remarks, checksum, groups: loaded.groups })
 }
 
 /// Whether the data are a store on disk, or what is left of one.
@@ -258,5 +279,5 @@ fn mapped(options: &DataOptions, threads: usize) -> Result<Loaded, Failure> {
             shard.number, shard.of, shard.rows
         ));
     }
-    Ok(Loaded { store: opened.store, recipe: opened.recipe, remarks, checksum })
+    Ok(Loaded { store: opened.store, recipe: opened.recipe, remarks, checksum, groups: Vec::new() })
 }

@@ -45,6 +45,28 @@ pub enum NoSurrogate {
     Unasked,
 }
 
+/// Why group terms cannot be fitted.
+#[allow(missing_docs, reason = "the fields are called what they are")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum GroupRefusal {
+    /// More than one term.
+    Several { names: Vec<String> },
+    /// A slope that has no coefficient, or is no number.
+    Slope { group: String, slope: String },
+    /// No effect, or too many.
+    Effects { group: String, effects: usize, most: usize },
+    /// As many groups as rows, where noise has a scale of its own.
+    AsManyAsRows { group: String },
+    /// A column standardised by an option.
+    Standardized,
+    /// The marginal posterior has no mode that could be found.
+    NoMode { error: String },
+    /// An option that multilevel fits have no use for.
+    Option { keyword: Keyword },
+    /// A prior of groups without groups.
+    NoGroups { keyword: Keyword },
+}
+
 /// Why a request cannot be met. Fields hold what the sentence names: the option, its value, what is allowed.
 #[allow(missing_docs, reason = "the fields are called what they are")]
 #[derive(Clone, Debug, PartialEq)]
@@ -131,6 +153,8 @@ pub enum Refusal {
     ResumeWhere { example: PathBuf },
     /// Predictions need parameters that the run did not keep.
     NotKept { run: PathBuf, names: Vec<String> },
+    /// Group terms that cannot be fitted.
+    Groups(GroupRefusal),
     /// Fewer draws than chains.
     FewerThanChains { draws: usize, chains: usize },
 }

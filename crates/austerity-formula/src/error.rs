@@ -220,7 +220,7 @@ impl fmt::Display for Problem {
             Self::ResponseAsTerm(name) => write!(f, "the response {name} cannot explain itself; leave it out here"),
             Self::Unlearnt { factor, trouble } => trouble.write(factor, f),
             Self::Groups => f.write_str(
-                "group terms need a multilevel model, and there is none yet; C(group) gives every level a coefficient",
+                "group terms are for `fit`; C(group) gives every level a coefficient",
             ),
             Self::Repeated(name) => write!(f, "two terms both make the column {name}; leave one out"),
         }

@@ -36,6 +36,7 @@ pub mod default_priors;
 pub mod generate;
 pub mod glm;
 pub mod gradients;
+pub mod groups;
 pub mod linear;
 pub mod memory;
 pub mod modes;

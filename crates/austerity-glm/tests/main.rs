@@ -14,6 +14,7 @@ mod hamiltonian;
 mod langevin;
 mod langevin_steps;
 mod mode;
+mod multilevel;
 mod normality;
 mod posteriors;
 mod precision;

@@ -243,6 +243,7 @@ fn about_shape(request: &mut Request, keyword: Keyword, given: &Given<'_, '_>) -
     match keyword {
         Keyword::Prior => shape.prior = Some(prior(given.value)?),
         Keyword::PriorIntercept => shape.prior_intercept = Some(prior(given.value)?),
+        Keyword::PriorGroup => shape.prior_group = Some(prior(given.value)?),
         Keyword::Priors => shape.priors = given.priors()?,
         Keyword::Rule => shape.rule = Some(given.choice()?),
         Keyword::Preset => shape.preset = Some(given.choice()?),
@@ -262,6 +263,7 @@ fn about_shape(request: &mut Request, keyword: Keyword, given: &Given<'_, '_>) -
         Keyword::Warmup => shape.warmup = Some(given.whole()?),
         Keyword::Thin => shape.thin = Some(given.whole()?),
         Keyword::Keep => shape.keep = Some(given.names()?),
+        Keyword::KeepGroups => shape.keep_groups = given.flag()?,
         _ => return Ok(false),
     }
     Ok(true)

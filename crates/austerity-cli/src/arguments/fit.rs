@@ -172,6 +172,10 @@ struct GivenPriors {
     /// of real responses around their mean with 2.5 times their sd]
     #[arg(long, value_name = "PRIOR", help_heading = "Model")]
     prior_intercept: Option<Prior>,
+    /// Prior of the standard deviation of every group effect, as in (1 | group): half-normal:SCALE, half-student:DF,SCALE or exponential:RATE, in the unit of the linear
+    /// predictor. [default: half-student:3,2.5]
+    #[arg(long, value_name = "PRIOR", help_heading = "Model")]
+    prior_group: Option<Prior>,
     /// Priors of single coefficients: a CSV file with the columns coefficient,prior. That of sigma is half-normal:SCALE, half-student:DF,SCALE,
     /// exponential:RATE, gamma:SHAPE,RATE or log-normal:MEAN,SD. [default of sigma: half-student:3, scale the sd of the response]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
@@ -275,6 +279,9 @@ struct ShapeArguments {
     /// Parameters to store. [default: all]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Length")]
     keep: Option<Vec<String>>,
+    /// Keep draws of all group effects, as in (1 | group), for predictions: 4 bytes per effect, group and draw of up to 400 draws. [default: where that is at most 64 MB]
+    #[arg(long, help_heading = "Length")]
+    keep_groups: bool,
 }
 
 /// A prior of all columns, or of those of a name.
@@ -321,6 +328,7 @@ impl GivenPriors {
         let priors = self.priors.as_ref().map(austerity_io::priors::read).transpose()?;
         (shape.prior, shape.priors) = named(&self.prior, priors.unwrap_or_default())?;
         shape.prior_intercept = self.prior_intercept;
+        shape.prior_group = self.prior_group;
         Ok(())
     }
 }
@@ -346,6 +354,7 @@ impl ShapeArguments {
             warmup: self.warmup,
             thin: self.thin,
             keep: self.keep.clone(),
+            keep_groups: self.keep_groups,
             ..ShapeOptions::default()
         };
         self.priors.give(&mut shape)?;

@@ -21,6 +21,7 @@ use super::choose::Chosen;
 use super::decide::{Decided, Wanted};
 use super::engine::{Engine as _, OfModel, OnRows, Work};
 use super::execute::{Keeping, Session};
+use super::groups::{self, GroupsRecord};
 use super::healing::History;
 use super::options::{kept, layout, priors, settings};
 use super::plan::{
@@ -67,18 +68,18 @@ pub(super) fn prior_records(asked: &Asked<'_>) -> Result<PriorTable, Failure> {
 }
 
 /// The data of a regression, and what the request makes of them.
-struct Rows {
-    loaded: Loaded,
-    family: Family,
+pub(super) struct Rows {
+    pub(super) loaded: Loaded,
+    pub(super) family: Family,
     /// Parameters, those of the likelihood last.
-    names: Vec<String>,
-    priors: AskedPriors,
+    pub(super) names: Vec<String>,
+    pub(super) priors: AskedPriors,
 }
 
 impl Rows {
     fn load(asked: &Asked<'_>, wanted: &Wanted) -> Result<Self, Failure> {
         let Request { data, shape, threads, .. } = asked.request;
-        let loaded = data::load(data, asked.table, asked.request.seed_or_default(), *threads)?;
+        let loaded = data::load_with_groups(data, asked.table, asked.request.seed_or_default(), *threads)?;
         let family = Family::for_data(data.family, &loaded)?;
         wanted.check(loaded.store.rows())?;
         let mut names = loaded.store.coefficient_names();
@@ -131,7 +132,7 @@ impl Rows {
 
     /// What a plan says of the data.
     fn record(&self, request: &Request, start: &Start) -> DataRecord {
-        let Loaded { store, recipe, remarks, checksum } = &self.loaded;
+        let Loaded { store, recipe, remarks, checksum, .. } = &self.loaded;
         DataRecord {
             file: request.data.file.clone(),
             rows: store.rows(),
@@ -158,14 +159,17 @@ pub(super) fn run(
     let wanted = Wanted::read(&request.shape)?.with_care(history.care());
     host.note("reading the data");
     let rows = Rows::load(asked, &wanted)?;
+    if rows.loaded.groups.is_empty() {
+        groups::refuse_without(request)?;
+    }
     let scales = if rows.loaded.recipe.is_standardized() { 2 } else { 1 };
     let closing = Closing::of(&request.length, scales * numbers(request, &rows.names)?);
     host.note("finding the mode");
     // Sums of squares make every rule of a linear model exact and free.
     let sitting = Sitting { begun, closing: closing.map_or(0.0, |closing| closing.seconds) };
     let proposal = request.shape.proposal.unwrap_or_default();
-    let budget =
-        Budget::read(&request.length, &wanted, proposal, sitting).filter(|_| rows.family != Family::Linear);
+    let budget = Budget::read(&request.length, &wanted, proposal, sitting)
+        .filter(|_| rows.family != Family::Linear && rows.loaded.groups.is_empty());
     let start = rows.start(budget, all_cores(request.threads))?;
     let by_rows = wanted.wants_test();
     let planner = Planner {
@@ -180,10 +184,14 @@ pub(super) fn run(
         without: None,
         unbridged: false,
         budget,
+        groups: None,
         closing,
         history,
         begun,
     };
+    if !rows.loaded.groups.is_empty() {
+        return groups::begin(planner, &rows);
+    }
     rows.posterior().build(by_rows, planner)
 }
 
@@ -212,6 +220,8 @@ pub(super) struct Planner<'a> {
     /// Whether chains could not cross between several modes.
     pub(super) unbridged: bool,
     pub(super) budget: Option<Budget>,
+    /// The groups of a multilevel fit.
+    pub(super) groups: Option<GroupsRecord>,
     pub(super) closing: Option<Closing>,
     pub(super) history: History,
     pub(super) begun: Instant,
@@ -264,6 +274,7 @@ impl Planner<'_> {
             budget,
             storage: None,
             part: None,
+            groups: self.groups.clone(),
             proposal: candidates.proposing,
             expected: None,
             settings,

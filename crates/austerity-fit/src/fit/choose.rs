@@ -286,11 +286,16 @@ impl Planner<'_> {
 
     /// Whether a test may decide; linear models read no row unless one is asked for.
     fn may_test(&self) -> bool {
-        self.wanted.needs_pilot() && (self.model.family != AnyModel::Linear || self.wanted.wants_test())
+        self.wanted.needs_pilot() && (!self.sums_rows_up() || self.wanted.wants_test())
+    }
+
+    /// Whether decisions follow from sums of squares.
+    fn sums_rows_up(&self) -> bool {
+        self.model.family == AnyModel::Linear && self.groups.is_none()
     }
 
     fn exact(&self) -> Decided {
-        let sums = self.model.family == AnyModel::Linear && !self.wanted.wants_test();
+        let sums = self.sums_rows_up() && !self.wanted.wants_test();
         self.wanted.exact(match self.wanted.care() {
             _ if sums => Why::SumsOfSquares,
             Care::Planned => Why::Asked,

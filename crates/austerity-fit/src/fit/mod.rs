@@ -21,6 +21,7 @@
 //! | `start` | the mode, whether the data are separable, where chains start |
 //! | `tails` | on which sides the posterior has the tail of its prior |
 //! | `spikes` | which coefficients have a prior so narrow that local steps do not reach what lies beyond |
+//! | `groups` | multilevel fits: groups as rows, the effects of every group |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
 //! | `sampled` | candidates from a weighted sample of the rows, where no expansion describes the posterior |
 //! | `pace` | how long chains will take |
@@ -37,6 +38,7 @@ pub(crate) mod crossing;
 pub(crate) mod decide;
 mod engine;
 mod execute;
+pub(crate) mod groups;
 pub(crate) mod healing;
 mod host;
 pub(crate) mod modes;

@@ -136,7 +136,10 @@ fn on_rows<M: Sampled>(mut planner: Planner<'_>, model: &M) -> Result<Done, Fail
 }
 
 /// With a surrogate where that is open and serves.
-fn expanded<L: Derivatives>(mut planner: Planner<'_>, model: &FromBatches<L>) -> Result<Done, Failure> {
+pub(super) fn expanded<L: Derivatives>(
+    mut planner: Planner<'_>,
+    model: &FromBatches<L>,
+) -> Result<Done, Failure> {
     if planner.wanted.certified() {
         if let Some(SurrogateChoice::Order(_)) = planner.request.shape.surrogate {
             return Err(Refusal::OwnCertified.into());
@@ -206,6 +209,7 @@ fn planner<'a, M: Sampled>(
         without: None,
         unbridged: false,
         budget: None,
+        groups: None,
         closing,
         history: History::default(),
         begun,

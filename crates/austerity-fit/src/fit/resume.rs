@@ -16,6 +16,7 @@ use super::budget::{Budget, Sitting, follow};
 use super::decide::Wanted;
 use super::engine::{Chains, Engine as _, GlmEngine, Learnt, OfModel, OnRows, Work};
 use super::execute::{Keeping, Session};
+use super::groups;
 use super::options::{self, kept, layout, limits};
 use super::plan::{Plan, PriorRecord};
 use super::save_draws::Stored;
@@ -55,7 +56,7 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let data = same(&run.request.data, &options.data, &["file", "further"])?;
     host.note("reading the data");
     let data = DataOptions { file: options.data.file.clone(), further: options.data.further.clone(), ..data };
-    let loaded = data::load(&data, asked.table, run.plan.settings.seed, options.threads)?;
+    let loaded = data::load_with_groups(&data, asked.table, run.plan.settings.seed, options.threads)?;
     compare_data(&run, &options.data.file, &loaded)?;
     refuse_old_sigma(&run, folder)?;
     let priors = PriorRecord::read(&run.plan.model.priors, &loaded.store.column_means())?;
@@ -66,6 +67,9 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let by_rows = Wanted::read(&run.request.shape)?.wants_test();
     let family = run.plan.model.family;
     let task = Resume { asked, folder, run, host, _lock: lock, begun };
+    if task.run.plan.groups.is_some() {
+        return groups::resume(task, &loaded, &priors, options.threads);
+    }
     Posterior { family, store: &loaded.store, priors: &priors }.build(by_rows, task)
 }
 

@@ -132,6 +132,11 @@ pub(super) trait Expandable: Sampled {
     /// Whether the residuals of all rows are looked at two standard deviations from the mode ([`reach`]).
     const REACHES: bool;
 
+    /// Fewer rows than this are read whole in less time than a surrogate takes.
+    fn fewest(&self) -> usize {
+        FEWEST_ROWS
+    }
+
     /// The mode to expand at, near the one that was found.
     fn centre(&self, mode: &Mode) -> austerity::Result<Mode>;
 
@@ -209,6 +214,10 @@ impl<L: Derivatives> Expandable for FromBatches<L> {
     where
         Self: 'm;
     const REACHES: bool = false;
+
+    fn fewest(&self) -> usize {
+        self.likelihoods().fewest_expanded()
+    }
 
     fn centre(&self, mode: &Mode) -> austerity::Result<Mode> {
         find_mode(self, &mode.state)
@@ -297,7 +306,7 @@ impl Planner<'_> {
         let order = match choice {
             SurrogateChoice::None => return Ok(Err(Without::Unasked)),
             SurrogateChoice::Order(order) => order,
-            SurrogateChoice::Auto if !is_open(&self.wanted, proposal) || model.len() < FEWEST_ROWS => {
+            SurrogateChoice::Auto if !is_open(&self.wanted, proposal) || model.len() < model.fewest() => {
                 return Ok(Err(Without::Unasked));
             }
             SurrogateChoice::Auto => 2,

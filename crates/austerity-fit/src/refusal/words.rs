@@ -1,6 +1,6 @@
 //! The sentences of refusals: what happened, which value, what to do. Options are spelled as the reader writes them.
 
-use super::{About, NoSurrogate, Refusal};
+use super::{About, GroupRefusal, NoSurrogate, Refusal};
 use crate::request::grammar::size_words;
 use crate::request::{Dialect, FamilyChoice, Keyword};
 
@@ -174,6 +174,7 @@ impl Refusal {
                  that can be differentiated",
                 keyword.spelled(dialect)
             ),
+            Self::Groups(why) => groups(why, dialect),
             Self::OwnPrior => format!(
                 "{}: the prior of a model of one's own is its log_prior; drop it",
                 Keyword::Prior.spelled(dialect)
@@ -312,5 +313,46 @@ mod tests {
             "--rule certified needs a surrogate, and there is none here: 40 rows are read whole in less time than one takes; add \
              --surrogate taylor2 to insist on one, or use --rule exact"
         );
+    }
+}
+
+/// Group terms that cannot be fitted, in words.
+fn groups(why: &GroupRefusal, dialect: Dialect) -> String {
+    match why {
+        GroupRefusal::Several { names } => format!(
+            "the formula has group terms of {}; one grouping is fitted at a time: give the smaller one a coefficient for every level, as in C({}), or leave it out",
+            names.join(" and "),
+            names.last().map_or("", String::as_str)
+        ),
+        GroupRefusal::Slope { group, slope } => format!(
+            "({slope} | {group}): a slope varies about a coefficient, so {slope} must also be a term of the formula and a column of numbers: add `+ {slope}`"
+        ),
+        GroupRefusal::Effects { group, effects: 0, .. } => {
+            format!("(0 | {group}): nothing varies; write (1 | {group}) for an intercept of every group")
+        }
+        GroupRefusal::Effects { group, effects, most } => format!(
+            "{effects} effects vary between the groups of {group}, and at most {most} can be integrated out: leave slopes out of the group term"
+        ),
+        GroupRefusal::AsManyAsRows { group } => format!(
+            "every row has a level of {group} of its own, so the standard deviation between groups cannot be told from that of the noise: leave the group term out"
+        ),
+        GroupRefusal::Standardized => format!(
+            "{}: a multilevel fit takes columns as they are; standardise in the formula, as in scale(x)",
+            Keyword::Standardize.name(dialect)
+        ),
+        GroupRefusal::NoMode { error } => {
+            format!(
+                "the posterior with the effects of groups integrated out has no mode that could be found: {error}"
+            )
+        }
+        GroupRefusal::Option { keyword } => {
+            format!("{}: not for a formula with group terms; leave it out", keyword.name(dialect))
+        }
+        GroupRefusal::NoGroups { keyword } => {
+            format!(
+                "{} is for group terms, as in (1 | group), and the formula has none",
+                keyword.name(dialect)
+            )
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `verdict` | verdict, sentences, key figures |
 //! | `forest` | the coefficients with their intervals on one axis |
+//! | `groups` | the effects of groups of a multilevel fit |
 //! | `table` | the summary table; what makes a row fail |
 //! | `cards` | which parameters get a card, and the card |
 //! | `pictures`, `density` | trace, ranks, marginal of one parameter |
@@ -26,6 +27,7 @@ mod decisions;
 mod density;
 mod errors;
 mod forest;
+mod groups;
 mod pictures;
 mod table;
 #[cfg(test)]
@@ -37,6 +39,8 @@ use austerity::diagnostics::Summary;
 use austerity::rule::Law;
 use austerity::theory::TestPlan;
 use austerity_plot::{escape, in_page};
+
+use crate::fit::groups::GroupEffects;
 
 pub(crate) use forest::Meaning;
 pub(crate) use words::count;
@@ -91,6 +95,8 @@ pub(crate) struct Report {
     pub(crate) data_used: Vec<Vec<f64>>,
     /// Whether each draw's candidate was accepted, likewise.
     pub(crate) accepted: Vec<Vec<bool>>,
+    /// The effects of groups, where effects vary between groups.
+    pub(crate) groups: Option<GroupEffects>,
     /// None for exact decisions.
     pub(crate) test: Option<PlannedTest>,
     /// Groups of (name, value).
@@ -111,6 +117,7 @@ pub(crate) fn page(report: &Report) -> String {
     let body = [
         verdict::section(report),
         forest::section(report),
+        groups::section(report),
         table::section(report),
         checks(report),
         cards::section(report),

@@ -106,6 +106,8 @@ impl Request {
         prior(shape.prior: Prior);
         /// Prior of the intercept, where every column is 0.
         prior_intercept(shape.prior_intercept: Prior);
+        /// The prior of the standard deviation of every group effect.
+        prior_group(shape.prior_group: Prior);
         /// Folder of the run.
         out(out: impl Into<PathBuf>);
         /// Seed of the random numbers.

@@ -49,6 +49,7 @@ keywords! {
     Resume = "resume",
     Prior = "prior",
     PriorIntercept = "prior-intercept",
+    PriorGroup = "prior-group",
     Priors = "priors",
     Rule = "rule",
     Preset = "preset",
@@ -68,6 +69,7 @@ keywords! {
     Warmup = "warmup",
     Thin = "thin",
     Keep = "keep",
+    KeepGroups = "keep-groups",
     Draws = "draws",
     Budget = "budget",
     Evaluations = "evaluations",
@@ -115,7 +117,10 @@ impl Keyword {
     }
 
     fn is_flag(self) -> bool {
-        matches!(self, Self::NoIntercept | Self::Standardize | Self::Resume | Self::WorstCase)
+        matches!(
+            self,
+            Self::NoIntercept | Self::Standardize | Self::KeepGroups | Self::Resume | Self::WorstCase
+        )
     }
 
     /// The option as the subject of a sentence: `--stop-at`, `stop_at`.

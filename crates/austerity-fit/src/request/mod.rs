@@ -163,6 +163,12 @@ pub struct ShapeOptions {
     pub thin: Option<u64>,
     /// The parameters to store; all where none are given.
     pub keep: Option<Vec<String>>,
+    /// The prior of the standard deviation of every group effect.
+    #[serde(with = "optional_text", skip_serializing_if = "Option::is_none")]
+    pub prior_group: Option<Prior>,
+    /// Whether draws of all group effects are kept, however many groups there are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep_groups: bool,
     /// Priors of single coefficients, and of sigma.
     #[serde(with = "texts", skip_serializing_if = "BTreeMap::is_empty")]
     pub priors: BTreeMap<String, Prior>,

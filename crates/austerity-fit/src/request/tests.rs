@@ -65,6 +65,8 @@ fn shape() -> impl Strategy<Value = ShapeOptions> {
         |(words, prior, prior_intercept, priors, numbers, counts)| ShapeOptions {
             prior,
             prior_intercept,
+            prior_group: prior_intercept,
+            keep_groups: counts.0.is_some(),
             rule: words.0,
             preset: words.1,
             bound: words.2,

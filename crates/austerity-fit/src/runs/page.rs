@@ -57,7 +57,7 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
             ParameterDraws { name, chains: thinned.values.iter().map(column).collect() }
         })
         .collect();
-    let rows = run.plan.data.rows as f64;
+    let rows = run.plan.population() as f64;
     // Of a trusted run, the reader does what is to be done next.
     let sentences = if overview.verdict.trusted() { overview.findings() } else { overview.sentences() };
     let used = statistic(&reader, "data_used", &thinned.draws)?;
@@ -79,6 +79,7 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
         draws: overview.draws as u64,
         data_used: used.iter().map(|chain| chain.iter().map(|value| value / rows).collect()).collect(),
         accepted: accepted.iter().map(|chain| chain.iter().map(|&value| value != 0.0).collect()).collect(),
+        groups: overview.groups.clone(),
         test: planned(run, &reader, &thinned.draws)?,
         settings: settings(run, overview),
         made: format!("austerity {}, run begun {}", run.version, run.created),
@@ -93,8 +94,8 @@ fn statistic(reader: &DrawsReader, name: &str, draws: &[usize]) -> Result<Vec<Ve
 /// The test of the run, with κ = √N·sd of its decisions.
 fn planned(run: &RunFile, reader: &DrawsReader, draws: &[usize]) -> Result<Option<PlannedTest>, Failure> {
     let RuleSettings::Sequential(settings) = &run.plan.settings.rule else { return Ok(None) };
-    let plan = TestPlan::of_settings(settings, run.plan.data.rows)?;
-    let root = (run.plan.data.rows as f64).sqrt();
+    let plan = TestPlan::of_settings(settings, run.plan.population())?;
+    let root = (run.plan.population() as f64).sqrt();
     let kappas = statistic(reader, "mu_sd", draws)?
         .into_iter()
         .flatten()

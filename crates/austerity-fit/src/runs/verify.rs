@@ -23,7 +23,7 @@ use crate::output::{Failure, json as print_json, say};
 use crate::request::Common;
 
 /// Files of a run that this module looks at, beside temporary ones.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 10] = [
     "run.toml",
     "checkpoint",
     "checkpoint.previous",
@@ -31,6 +31,8 @@ const KNOWN: [&str; 8] = [
     "pairs.csv",
     "summary.json",
     "report.html",
+    "groups.json",
+    "groups.f32",
     "lock",
 ];
 /// Files that can be made again at once.

@@ -11,6 +11,8 @@
 //! | audits | decisions that all rows contradict | upper end of what the test claims |
 //! | data | – | every row is a number that the family allows; of a store, all checksums fit |
 //! | precision | audited totals that single precision misses | 0 |
+//! | quadrature | of group effects: error of a difference of log-likelihoods that twice as many nodes see, and that of node tables | 0.01, and 0.03 |
+//! | groups | levels that effects vary between | 5 |
 //!
 //! An outcome is passed, failed, or *not checked*: nothing that was not looked at counts as passed. Reasons for distrust are in the
 //! [`Verdict`](austerity::run::Verdict); the list shows them beside what speaks for the draws.
@@ -20,13 +22,18 @@ use austerity::rule::RuleSettings;
 use austerity::run::Hazard;
 use austerity_glm::check::CONFLICT;
 use austerity_glm::check::tails::TailCheck;
+use austerity_glm::groups::check::ALLOWED;
 use serde::Serialize;
 
 use super::Overview;
 use super::tails::TailFinding;
+use crate::fit::groups::{GroupsRecord, MOST_TABLE_ERROR};
 use crate::fit::modes::{MATTERS, ModesRecord};
 use crate::model::Family;
 use crate::table::table;
+
+/// Groups below which little can be said of how they vary.
+const FEWEST_GROUPS: usize = 5;
 
 /// What is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,6 +48,8 @@ pub(crate) enum Checked {
     Audits,
     Data,
     Precision,
+    Quadrature,
+    Groups,
 }
 
 impl Checked {
@@ -55,6 +64,8 @@ impl Checked {
             Self::Audits => "audits",
             Self::Data => "data",
             Self::Precision => "precision",
+            Self::Quadrature => "quadrature",
+            Self::Groups => "groups",
         }
     }
 }
@@ -127,7 +138,7 @@ pub(crate) fn of(overview: &Overview) -> Vec<Check> {
     if overview.draws == 0 {
         return Vec::new();
     }
-    vec![
+    let mut checks = vec![
         chains(overview),
         effective(overview),
         modes(overview),
@@ -137,7 +148,9 @@ pub(crate) fn of(overview: &Overview) -> Vec<Check> {
         audits(overview),
         data(overview),
         precision(overview),
-    ]
+    ];
+    checks.extend(overview.run.plan.groups.iter().flat_map(groups));
+    checks
 }
 
 fn chains(overview: &Overview) -> Check {
@@ -176,7 +189,46 @@ fn modes(overview: &Overview) -> Check {
     }
 }
 
+/// Of a multilevel fit.
+fn groups(record: &GroupsRecord) -> [Check; 2] {
+    let nodes = record.nodes;
+    let quadrature = match &record.tables {
+        Some(tables) if record.converged() => {
+            let words =
+                format!("error of differences of log-likelihoods from tables at {nodes} nodes per effect");
+            let passed = tables.error <= MOST_TABLE_ERROR;
+            Check::new(Checked::Quadrature, [Some(tables.error), Some(MOST_TABLE_ERROR)], Some(passed), words)
+        }
+        _ => {
+            let words = format!(
+                "error of differences of log-likelihoods with {nodes} nodes per effect, as twice as many see it"
+            );
+            Check::new(
+                Checked::Quadrature,
+                [Some(record.error), Some(ALLOWED)],
+                Some(record.converged()),
+                words,
+            )
+        }
+    };
+    let number = record.groups as f64;
+    let words = if record.groups < FEWEST_GROUPS {
+        "levels that effects vary between: so few say little of how they vary, and the prior says the rest"
+    } else {
+        "levels that effects vary between"
+    };
+    // Few groups are no error: the prior carries them.
+    let passed = (record.groups >= FEWEST_GROUPS).then_some(true);
+    [
+        quadrature,
+        Check::new(Checked::Groups, [Some(number), Some(FEWEST_GROUPS as f64)], passed, words.into()),
+    ]
+}
+
 fn tails(overview: &Overview) -> Check {
+    if overview.run.plan.groups.is_some() {
+        return Check::without(Checked::Tails, None, "nobody looked at the tails of a multilevel posterior");
+    }
     if overview.run.plan.model.family == Family::Own {
         return Check::without(
             Checked::Tails,

@@ -15,6 +15,7 @@ use super::models::ModelsFinding;
 use super::tails::{self, TailFinding};
 use super::{checks, sentences};
 use crate::fit::budget::BudgetPlan;
+use crate::fit::groups::GroupEffects;
 use crate::fit::healing::Healed;
 use crate::fit::plan::words;
 use crate::output::Failure;
@@ -49,6 +50,8 @@ pub struct Overview {
     pub(crate) crossing: Option<CrossingFinding>,
     /// The language of its sentences.
     pub(super) dialect: Dialect,
+    /// The effects of groups, where they were described.
+    pub(crate) groups: Option<GroupEffects>,
     /// What its setting is given up for, when it is.
     pub(crate) healed: Option<Healed>,
 }
@@ -114,6 +117,7 @@ impl Overview {
             tails,
             crossing,
             dialect,
+            groups: GroupEffects::read(folder),
             healed: None,
         })
     }
@@ -128,7 +132,8 @@ impl Overview {
     #[must_use]
     pub fn data_share(&self) -> f64 {
         let stratum = self.run.plan.surrogate.as_ref().map_or(0, |record| record.report.stratum());
-        self.counters.data_share(self.run.plan.data.rows) + stratum as f64 / self.run.plan.data.rows as f64
+        let population = self.run.plan.population();
+        self.counters.data_share(population) + stratum as f64 / population as f64
     }
 
     /// Rows of the data.
@@ -197,6 +202,7 @@ impl Overview {
             "standardized": self.standardized,
             "modes": self.crossing.as_ref().map(CrossingFinding::json),
             "selection": self.models.as_ref().map(ModelsFinding::json),
+            "groups": self.groups.as_ref().map(GroupEffects::json),
             "tails": self.tails.iter().map(TailFinding::json).collect::<Vec<_>>(),
         })
     }
@@ -303,7 +309,7 @@ fn judged(
     Verdict::new(&Evidence {
         summary,
         counters,
-        rows: run.plan.data.rows,
+        rows: run.plan.population(),
         chains: reader.chains(),
         rule: &run.plan.settings.rule,
         ended: None,
@@ -318,6 +324,9 @@ fn judged(
     })
 }
 
+/// Error of a difference of log-likelihoods by quadrature beyond which draws are not trusted.
+const DISTRUSTED: f64 = 0.1;
+
 /// Adds what the folder knows beside the draws: a session that failed, decisions that may be blind, hazards, remarks.
 fn noted(verdict: &mut Verdict, run: &RunFile, saved: &Saved, (counters, dialect): (&Counters, Dialect)) {
     if saved.failed {
@@ -327,6 +336,15 @@ fn noted(verdict: &mut Verdict, run: &RunFile, saved: &Saved, (counters, dialect
     }
     if let Some(record) = run.plan.surrogate.as_ref().filter(|record| record.report.is_blind()) {
         verdict.reasons.push(format!("Decisions may be blind: {}.", record.report.sentence()).into());
+    }
+    if let Some(record) = run.plan.groups.as_ref().filter(|record| record.error > DISTRUSTED) {
+        verdict.reasons.push(
+            format!(
+                "The integrals over the effects of {} have not converged: with {} nodes a difference of log-likelihoods is off by {:.2}. A narrower prior of their standard deviation helps.",
+                record.name, record.nodes, record.error
+            )
+            .into(),
+        );
     }
     // The loader has a remark about a response with one value.
     let told = |hazard: &&Hazard| {

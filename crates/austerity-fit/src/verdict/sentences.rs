@@ -81,13 +81,15 @@ impl Overview {
             }
             _ => String::new(),
         };
-        let (rows, share) = (count(self.run.plan.data.rows as f64), self.data_share());
-        let read = match share * self.run.plan.data.rows as f64 {
-            0.0 => "Accept/reject decisions read no rows".to_owned(),
+        let population = self.run.plan.population() as f64;
+        let (rows, share) = (count(population), self.data_share());
+        let what = self.run.plan.unit();
+        let read = match share * population {
+            0.0 => format!("Accept/reject decisions read no {what}"),
             few if few < 100.0 => {
-                format!("An accept/reject decision read {few:.1} of the {rows} rows on average")
+                format!("An accept/reject decision read {few:.1} of the {rows} {what} on average")
             }
-            _ => format!("An accept/reject decision read {} of the {rows} rows on average", percent(share)),
+            _ => format!("An accept/reject decision read {} of the {rows} {what} on average", percent(share)),
         };
         let evaluations = match self.saved.evaluations() {
             0 => String::new(),

@@ -44,9 +44,14 @@ pub trait Likelihoods: Sync {
         out: &mut [f64],
     ) -> Result<()>;
 
-    /// Writes what draws hold of a state: the state itself unless told otherwise.
+    /// Writes the numbers that a trace records, as many as a state has.
     fn write(&self, state: &[f64], out: &mut [f64]) {
         out.copy_from_slice(state);
+    }
+
+    /// From how many rows on an expansion saves reading: fewer where a row is dear, as a group of rows is.
+    fn fewest_expanded(&self) -> usize {
+        2_000
     }
 
     /// Where row `position` of the storage stood in the user's data.
@@ -57,6 +62,16 @@ pub trait Likelihoods: Sync {
     /// See [`Model::fingerprint`].
     fn fingerprint(&self) -> u64 {
         0
+    }
+
+    /// Whether these approximate others, which audits then ask: see [`Likelihoods::exact_difference`].
+    fn stands_for(&self) -> bool {
+        false
+    }
+
+    /// Of likelihoods that stand for others: the change of the log posterior density of a move as those others have it.
+    fn exact_difference(&self, _from: &[f64], _to: &[f64]) -> Result<f64> {
+        Ok(f64::NAN)
     }
 
     /// Bytes of the data, where they are known.
@@ -278,6 +293,17 @@ impl<L: Likelihoods> Model for FromBatches<L> {
         if let Some([current, candidate]) = &mut scratch.known {
             std::mem::swap(current, candidate);
         }
+    }
+
+    fn exact_differences(&self, moves: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Option<Vec<f64>>> {
+        if !self.likelihoods.stands_for() {
+            return Ok(None);
+        }
+        moves
+            .iter()
+            .map(|(from, to)| self.likelihoods.exact_difference(from, to))
+            .collect::<Result<_>>()
+            .map(Some)
     }
 
     fn original_row(&self, position: usize) -> usize {

@@ -425,6 +425,15 @@ impl Store {
         row.map_or(position, |row| row as usize)
     }
 
+    /// Where every storage position stood in the user's data: 4 bytes per row.
+    #[must_use]
+    pub fn original_rows(&self) -> Vec<u32> {
+        match &self.list {
+            Some(list) => (**list).as_ref().to_vec(),
+            None => self.description.order.list(self.rows()),
+        }
+    }
+
     /// Refuses a store for another kind of response.
     pub fn check_kind(&self, family: &str, kind: ResponseKind) -> Result<()> {
         let prepared = self.description.kind;

@@ -74,6 +74,8 @@ pub struct CodingOptions {
     pub standardize: bool,
     /// What becomes of rows in which a column used has no value.
     pub missing: Missing,
+    /// Whether a formula may have group terms: who does not look at them must not accept them.
+    pub groups: bool,
 }
 
 impl CodingOptions {
@@ -97,6 +99,7 @@ impl CodingOptions {
             intercept: true,
             standardize: false,
             missing: Missing::Refuse,
+            groups: false,
         }
     }
 }

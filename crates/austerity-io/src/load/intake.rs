@@ -266,7 +266,15 @@ impl Intake {
     pub(crate) fn loaded(self, source: &Source, store: Store) -> Loaded {
         let recipe = self.recipe(None);
         let (notes, warnings) = self.remarks(&store.description().warnings);
-        Loaded { store, recipe, file: source.path().into(), notes, warnings, dropped: None }
+        Loaded {
+            store,
+            recipe,
+            file: source.path().into(),
+            notes,
+            warnings,
+            dropped: None,
+            groups: Vec::new(),
+        }
     }
 
     /// Notes, and warnings with those of the library.

@@ -58,6 +58,8 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// The rows that were left out, where the options ask for that.
     pub dropped: Option<Dropped>,
+    /// The group terms of the formula.
+    pub groups: Vec<formula::Grouping>,
 }
 
 /// Loads the columns that the options need, and no others; `seed` shuffles the rows.
@@ -76,6 +78,9 @@ pub fn load(
         let (derived, recipe, roles) = prepared.map_err(|error| source.located(error))?;
         let mut loaded = load(&derived, &roles, kind, seed, how)?;
         loaded.recipe.formula = Some(recipe);
+        if options.groups {
+            loaded.groups = formula::read_groups(source, text).map_err(|error| source.located(error))?;
+        }
         loaded.warnings.extend(formula::check_rank(source.path(), &loaded.store, &loaded.recipe)?);
         return Ok(loaded.with(dropped));
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use austerity::rule::{Audit, Decision, Stopped};
 use austerity::run::Settings;
 
-use super::plan::Plan;
+use super::plan::{Plan, array_name};
 use super::zarr::NumberType;
 use crate::error::{Error, Result};
 
@@ -109,7 +109,9 @@ impl Layout {
         }
         let scalars = kept.iter().filter(|&&index| index >= self.coefficients);
         let statistics = self.statistics.iter().map(|field| field.name.as_str());
-        for name in scalars.map(|&index| self.names[index].as_str()).chain(statistics) {
+        let arrays = scalars.map(|&index| array_name(&self.names[index]));
+        for name in arrays.chain(statistics.map(str::to_owned)) {
+            let name = name.as_str();
             if name.is_empty()
                 || name.starts_with(['.', '_'])
                 || RESERVED.contains(&name)

@@ -113,11 +113,9 @@ impl Plan {
             place: None,
             chunk_draws: chunk_draws(number.bytes()),
         };
-        blocks.extend(
-            (count..)
-                .zip(&self.scalars)
-                .map(|(first, name)| single(format!("posterior/{name}"), NumberType::Float64, first)),
-        );
+        blocks.extend((count..).zip(&self.scalars).map(|(first, name)| {
+            single(format!("posterior/{}", array_name(name)), NumberType::Float64, first)
+        }));
         blocks.extend(
             (0..)
                 .zip(&self.statistics)
@@ -158,6 +156,20 @@ impl Plan {
             draws.div_ceil(block.chunk_draws as u64).saturating_mul((block.chunk_bytes() + CHECKSUM) as u64)
         };
         self.blocks.iter().map(one).fold(0, u64::saturating_add).saturating_mul(self.chains as u64)
+    }
+}
+
+/// The array of a parameter that is no coefficient. Standard deviations and correlations of group effects have names that no file can have: `sd(group:intercept)` is stored
+/// as `sd_group`, `sd(group:x)` as `sd_group_x`, `cor(group:intercept,x)` as `cor_group_intercept_x`.
+pub(super) fn array_name(parameter: &str) -> String {
+    let inside = |kind: &str| parameter.strip_prefix(kind)?.strip_prefix('(')?.strip_suffix(')');
+    match (inside("sd"), inside("cor")) {
+        (Some(of), _) => match of.rsplit_once(':') {
+            Some((group, "intercept")) => format!("sd_{}", group.replace(':', "_")),
+            _ => format!("sd_{}", of.replace([':', ' '], "_")),
+        },
+        (None, Some(of)) => format!("cor_{}", of.replace([':', ',', ' '], "_")),
+        (None, None) => parameter.into(),
     }
 }
 

@@ -276,6 +276,7 @@ impl Way<'_> {
             budget: None,
             storage: None,
             part: Some(record),
+            groups: None,
             proposal,
             expected: None,
             settings,

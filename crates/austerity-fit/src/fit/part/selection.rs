@@ -109,7 +109,7 @@ pub(super) fn go(way: Way<'_>, options: &SelectOptions, host: &mut dyn Host) -> 
     way.sample((&OfModel::new(&model), host), restored, |way| {
         let starts: Vec<Vec<f64>> = way.chains().map(|chain| guide.start(way.seed(), chain)).collect();
         starts.iter().try_for_each(|start| check_start(&model, start))?;
-        let Loaded { store, recipe, remarks, checksum } = &loaded;
+        let Loaded { store, recipe, remarks, checksum, .. } = &loaded;
         Ok(Prepared {
             data: DataRecord {
                 file: request.data.file.clone(),

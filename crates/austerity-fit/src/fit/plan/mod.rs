@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::AskedPriors;
 use super::budget::BudgetPlan;
 use super::crossing::CrossingRecord;
+use super::groups::GroupsRecord;
 use super::modes::ModesRecord;
 use super::part::PartRecord;
 use super::sampled::SampleRecord;
@@ -63,6 +64,9 @@ pub struct Plan {
     /// The posterior, where it is that of `select`, `ica` or `gibbs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) part: Option<PartRecord>,
+    /// The groups, where effects vary between groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) groups: Option<GroupsRecord>,
     /// How candidates are proposed.
     pub(crate) proposal: Proposing,
     /// What it will take; unknown in runs of earlier versions.
@@ -108,11 +112,26 @@ impl Plan {
         noticed.chain(without.map(|why| format!("no surrogate: {why}"))).collect()
     }
 
+    /// The numbers that a decision is about: rows, or groups where there are some.
+    pub(crate) fn population(&self) -> usize {
+        self.groups.as_ref().map_or(self.data.rows, |groups| groups.groups)
+    }
+
+    /// What these are called.
+    pub(crate) fn unit(&self) -> &'static str {
+        if self.groups.is_some() { "groups" } else { "rows" }
+    }
+
     /// Rows that a decision should read on average, where that can be predicted.
     fn rows_per_decision(&self) -> Option<f64> {
-        let rows = self.data.rows as f64;
+        let rows = self.population() as f64;
         match (&self.settings.rule, &self.surrogate) {
-            _ if self.model.family == Family::Linear && self.decision.prediction.is_none() => Some(0.0),
+            _ if self.model.family == Family::Linear
+                && self.groups.is_none()
+                && self.decision.prediction.is_none() =>
+            {
+                Some(0.0)
+            }
             (RuleSettings::Exact { .. }, _) => Some(rows),
             (RuleSettings::Sequential(_), Some(surrogate)) => {
                 let report = &surrogate.report;

@@ -7,6 +7,7 @@ use austerity::run::UNBOUNDED;
 use super::why::Leapfrog;
 use super::{Expected, Origin, Plan, Proposing, Remark, Threshold, Why, Without};
 use crate::fit::budget::{BudgetPlan, Unit, amount};
+use crate::fit::groups::GroupsRecord;
 use crate::fit::part::PartRecord;
 use crate::fit::progress::duration;
 use crate::fit::wide::WideRecord;
@@ -28,17 +29,17 @@ impl Plan {
     #[must_use]
     pub fn words(&self, dialect: Dialect) -> String {
         let Some(Expected { rows, seconds, .. }) = self.expected else { return of(self, dialect) };
-        let all = count(self.data.rows as f64);
+        let (all, what) = (count(self.population() as f64), self.unit());
         let rows = rows.map(|rows| match rows {
-            0.0 => "Expected per decision: no rows are read.".to_owned(),
-            rows if rows < self.data.rows as f64 && self.surrogate.is_some() => {
+            0.0 => format!("Expected per decision: no {what} are read."),
+            rows if rows < self.population() as f64 && self.surrogate.is_some() => {
                 format!(
-                    "Expected per decision: at most about {} of the {all} rows are read.",
+                    "Expected per decision: at most about {} of the {all} {what} are read.",
                     count(rows.ceil())
                 )
             }
             rows => {
-                format!("Expected per decision: about {} of the {all} rows are read.", count(rows.ceil()))
+                format!("Expected per decision: about {} of the {all} {what} are read.", count(rows.ceil()))
             }
         });
         let time = match seconds {
@@ -78,6 +79,7 @@ pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
     lines.extend(plan.crossing.as_ref().map(|crossing| format!("• {}", crossing.sentence())));
     lines.extend(about::priors(&plan.model.priors, plan.model.family));
     lines.extend(plan.part.iter().flat_map(PartRecord::sentences));
+    lines.extend(plan.groups.iter().flat_map(GroupsRecord::sentences));
     lines.push(format!("Proposal: {}.", proposal(&plan.proposal)));
     lines.push(format!("Accept/reject rule: {}.", rule(&settings.rule)));
     lines.push(format!("  Why: {}.", why(plan)));

@@ -54,6 +54,7 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
         draws,
         data_used: decisions().map(|c| c.iter().map(|d| d.used as f64 / rows as f64).collect()).collect(),
         accepted: decisions().map(|c| c.iter().map(|d| d.accepted).collect()).collect(),
+        groups: None,
         test: Some(PlannedTest {
             plan: TestPlan::of_settings(&test, rows).unwrap(),
             law: Law::Metropolis,
@@ -105,6 +106,7 @@ pub(super) fn of_draws(parameters: &[(&str, Vec<Vec<f64>>)]) -> Report {
         draws: draws as u64,
         data_used: Vec::new(),
         accepted: Vec::new(),
+        groups: None,
         test: None,
         settings: Vec::new(),
         made: String::new(),

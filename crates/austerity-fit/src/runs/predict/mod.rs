@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `draws` | the draws of a run as panels, and one noise per draw |
+//! | `groups` | what the groups of new rows add, of a multilevel fit |
 //! | `product` | rows × draws: the linear predictors of some rows under every draw |
 //! | `row` | one row: mean, intervals, log score, by family |
 //! | `chances` | the chance that an event comes after given times, and of every level of an ordered response |
@@ -19,6 +20,7 @@
 
 mod chances;
 mod draws;
+mod groups;
 mod product;
 mod row;
 
@@ -39,6 +41,7 @@ use crate::refusal::Refusal;
 use crate::request::{Common, Keyword, PredictOptions};
 use chances::Chances;
 use draws::Draws;
+use groups::GroupShifts;
 use row::{Predictions, Predictor};
 
 /// Predicts, writes and scores.
@@ -53,8 +56,9 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
     }
     let folder = Folder::new(&options.run);
     let run = predictable(&folder)?;
-    let draws = Draws::read(&folder, &run, options.draws, common.seed())?;
-    let task = Task { common, options, run: &run, draws: &draws, control };
+    let most = groups::most_draws(&folder, &run, options.draws);
+    let draws = Draws::read(&folder, &run, most, common.seed())?;
+    let task = Task { common, options, folder: &folder, run: &run, draws: &draws, control };
     let mut remarks = Vec::new();
     let outcome = match task.predict(true) {
         // The response is never needed: what is wrong with it only costs the scores.
@@ -114,7 +118,8 @@ pub fn table(
     probability(interval)?;
     let folder = Folder::new(run);
     let run = predictable(&folder)?;
-    let draws = Draws::read(&folder, &run, most_draws, seed)?;
+    let draws = Draws::read(&folder, &run, groups::most_draws(&folder, &run, most_draws), seed)?;
+    let shifts = GroupShifts::read(&folder, &run, rows)?;
     let family = run.plan.model.family;
     let asked = Chances::new(family, &run.plan.recipe, survival)?;
     let new = NewRows::new(rows, &run.plan.recipe, family.kind(), false)?;
@@ -123,7 +128,8 @@ pub fn table(
         &draws,
         interval,
         family.kind() == ResponseKind::CountOfTrials && !new.has_trials(),
-    );
+    )
+    .with_groups(shifts.as_ref());
     let mut columns =
         vec![("mean".to_owned(), Vec::new()), ("lower".into(), Vec::new()), ("upper".into(), Vec::new())];
     if predictor.is_predictive() {
@@ -169,6 +175,7 @@ struct Outcome {
 struct Task<'a> {
     common: &'a Common,
     options: &'a PredictOptions,
+    folder: &'a Folder,
     run: &'a RunFile,
     draws: &'a Draws,
     control: &'a Control,
@@ -185,7 +192,9 @@ impl Task<'_> {
         let (family, recipe) = (self.run.plan.model.family, &self.run.plan.recipe);
         let new = NewRows::new(&source, recipe, family.kind(), scored)?;
         let probability = family.kind() == ResponseKind::CountOfTrials && !new.has_trials();
-        let predictor = Predictor::new(family, self.draws, self.options.interval, probability);
+        let shifts = GroupShifts::read(self.folder, self.run, &source)?;
+        let predictor = Predictor::new(family, self.draws, self.options.interval, probability)
+            .with_groups(shifts.as_ref());
         let asked = Chances::new(family, recipe, &self.options.survival)?;
         let mut columns: Vec<String> = ["row", "mean", "lower", "upper"].map(Into::into).into();
         if predictor.is_predictive() {
@@ -223,6 +232,7 @@ impl Task<'_> {
         writer.finish()?;
         line.clear();
         let mut remarks = source.schema().notes.clone();
+        remarks.extend(shifts.as_ref().and_then(GroupShifts::remark));
         if probability && let Some(trials) = &recipe.trials {
             remarks.push(format!("there is no column `{trials}`: the mean is the probability of a success"));
         }

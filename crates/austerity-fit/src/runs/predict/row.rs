@@ -13,6 +13,7 @@ use austerity_glm::glm::Visitor;
 use austerity_io::coding::Piece;
 
 use super::draws::Draws;
+use super::groups::GroupShifts;
 use super::product::{Product, TILE};
 use crate::model::Family;
 
@@ -28,6 +29,8 @@ pub(super) struct Predictor<'a> {
     tail: f64,
     /// Whether a binomial's mean is the probability, for want of trials.
     probability: bool,
+    /// What groups add.
+    groups: Option<&'a GroupShifts>,
 }
 
 /// What was predicted, one number per row; NaN where there is none.
@@ -57,7 +60,12 @@ impl Predictions {
 
 impl<'a> Predictor<'a> {
     pub(super) fn new(family: Family, draws: &'a Draws, interval: f64, probability: bool) -> Self {
-        Self { family, draws, tail: 0.5 - 0.5 * interval, probability }
+        Self { family, draws, tail: 0.5 - 0.5 * interval, probability, groups: None }
+    }
+
+    /// The same with what groups add.
+    pub(super) fn with_groups(self, groups: Option<&'a GroupShifts>) -> Self {
+        Self { groups, ..self }
     }
 
     /// Whether there is an interval of new observations.
@@ -97,7 +105,11 @@ impl<'a> Predictor<'a> {
                 let row = first + at;
                 let trials = piece.trials.as_ref().map_or(1.0, |trials| trials[row]);
                 let response = piece.response.as_ref().map(|response| response[row]);
-                let made = self.row(product.row(at), trials, response, &mut scratch);
+                let eta = product.row(at);
+                if let Some(groups) = self.groups {
+                    groups.add(piece, row, eta);
+                }
+                let made = self.row(eta, trials, response, &mut scratch);
                 for (column, value) in out.iter_mut().zip(made) {
                     column[row - rows.start] = value;
                 }

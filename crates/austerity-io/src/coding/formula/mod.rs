@@ -6,6 +6,7 @@
 //! | `learn` | the passes over the table that find levels, means and knots |
 //! | `sheet` | which columns there are, and what each is made of |
 //! | `values` | their values in some rows |
+//! | `groups` | [`Grouping`]: the group of every row, and what varies |
 //! | `rank` | whether columns repeat each other |
 //!
 //! A formula becomes computed columns of the table (`Source::derived`), and these are coded, loaded, converted and predicted like any
@@ -14,6 +15,7 @@
 //!
 //! **Standardisation** changes columns of numbers, products of numbers with few levels included; columns of levels stay.
 
+mod groups;
 mod learn;
 mod rank;
 mod sheet;
@@ -25,6 +27,8 @@ use std::sync::Arc;
 use austerity_formula::{Arithmetic, Basis, Factor, Formula, Problem, ResponseRole, Spline};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use groups::read as read_groups;
+pub use groups::{Grouping, groups_of_rows};
 pub use rank::check_rank;
 
 use super::CodingOptions;
@@ -142,6 +146,9 @@ pub(crate) fn prepare(
     options: &CodingOptions,
     text: &str,
 ) -> Result<(Source, FormulaRecipe, CodingOptions)> {
+    if !options.groups {
+        refuse_groups(source.path(), &expanded(source.path(), text, &source.schema().names)?)?;
+    }
     let (recipe, notes) = learn::learn(source, text)?;
     let sheet = Sheet::new(recipe.clone(), source.path())?;
     let options = sheet.roles(options);
@@ -151,13 +158,23 @@ pub(crate) fn prepare(
     Ok((derived, recipe, options))
 }
 
-/// The terms of a formula, expanded for a table with these columns; refuses what no model can fit.
+/// A formula, expanded for a table with these columns.
 fn expanded(file: &Path, text: &str, columns: &[String]) -> Result<austerity_formula::Expanded> {
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let formula = Formula::parse(text).and_then(|formula| formula.expand(&columns)).map_err(wrong(file))?;
-    if let Some(group) = formula.groups.first() {
-        let by = group.by.first().map_or("", String::as_str);
-        return Err(wrong(file)(formula.error_at(by, Problem::Groups)));
-    }
-    Ok(formula)
+    Formula::parse(text).and_then(|formula| formula.expand(&columns)).map_err(wrong(file))
+}
+
+/// Refuses group terms where nothing can be made of them.
+fn refuse_groups(file: &Path, formula: &austerity_formula::Expanded) -> Result<()> {
+    let Some(group) = formula.groups.first() else { return Ok(()) };
+    let by = group.by.first().map_or("", String::as_str);
+    Err(wrong(file)(formula.error_at(by, Problem::Groups)))
+}
+
+/// Whether a formula has group terms; `false` where it cannot be read.
+#[must_use]
+pub fn has_groups(text: &str) -> bool {
+    Formula::parse(text)
+        .and_then(|formula| formula.expand(&[]))
+        .is_ok_and(|formula| !formula.groups.is_empty())
 }
