@@ -263,7 +263,7 @@ class Run:
         if self._handle.ended():
             return self.wait()
         try:
-            fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned)
+            fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, model=self._model)
             return fit if fit.n_draws > 0 else None
         except (ValueError, OSError):
             return None
@@ -296,7 +296,7 @@ class Run:
             self._error = error
             raise
         told = self._handle.overview()
-        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, told=told)
+        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, told=told, model=self._model)
         for text in self._handle.warnings():
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         if failure is not None:

@@ -91,6 +91,7 @@ keywords! {
     Repetitions = "repetitions",
     Interval = "interval",
     Survival = "survival",
+    Rows = "rows",
 }
 
 impl Keyword {

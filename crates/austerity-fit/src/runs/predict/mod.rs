@@ -17,8 +17,8 @@
 //! with the intercept: f32 would not do). Cost: rows × draws × features multiply-adds, one exponential per row and draw
 //! where the link has one, and selections of order statistics. Memory: the draws used and a few pieces.
 
-mod draws;
-mod product;
+pub(super) mod draws;
+pub(super) mod product;
 mod row;
 mod survival;
 
@@ -90,7 +90,7 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
 }
 
 /// Refuses intervals of no probability.
-fn probability(interval: f64) -> Result<(), Refusal> {
+pub(super) fn probability(interval: f64) -> Result<(), Refusal> {
     if interval > 0.0 && interval < 1.0 {
         return Ok(());
     }
@@ -98,7 +98,7 @@ fn probability(interval: f64) -> Result<(), Refusal> {
 }
 
 /// A run that can predict.
-fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
+pub(super) fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
     let run = folder.read_run()?;
     if run.plan.model.family.is_regression() { Ok(run) } else { Err(crate::model::own()) }
 }
