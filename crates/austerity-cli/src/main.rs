@@ -84,6 +84,8 @@ fn told(common: &Common, command: &Command) -> Result<(), Failure> {
         Command::Predictions(options) => effects(common, options, Verb::Predictions),
         Command::Comparisons(options) => effects(common, options, Verb::Comparisons),
         Command::Slopes(options) => effects(common, options, Verb::Slopes),
+        Command::Sensitivity(options) => runs::sensitivity::run(common, &options.options()),
+        Command::Hypothesis(options) => runs::hypothesis::run(common, &options.options()),
         Command::Merge(options) => runs::merge::run(common, &options.runs, &options.out),
         Command::Summary(options) => runs::summary::run(common, &options.run, options.terms),
         Command::Report(options) => runs::page::run(common, &options.run, options.out.as_deref()),
@@ -98,7 +100,10 @@ fn told(common: &Common, command: &Command) -> Result<(), Failure> {
             Ok(request) => austerity_fit::fit::prior_table::run(common, &request, options.drawn()),
             Err(failure) => Err(failure),
         },
-        Command::Check(options) => check::run(common, &options.options()),
+        Command::Check(options) => match options.of_run(common.seed(), common.threads) {
+            Some(options) => runs::appraisal::run(common, &options),
+            None => check::run(common, &options.options()),
+        },
         #[cfg(feature = "paper")]
         Command::Reproduce(options) => reproduce::run(common, options),
         #[cfg(feature = "paper")]

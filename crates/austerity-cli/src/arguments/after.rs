@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use austerity_fit::runs::effects::{self, EffectOptions, Given, Settings, Verb};
+use austerity_fit::runs::hypothesis::HypothesisOptions;
 use austerity_fit::runs::loo::compare::CompareOptions;
 use austerity_fit::runs::loo::{self, LooOptions, LooSettings};
+use austerity_fit::runs::sensitivity::SensitivityOptions;
 use clap::Args;
 
 /// Shown below the help of `loo`.
@@ -160,5 +162,37 @@ impl LooArguments {
         let Self { run, sample: SampleArguments { data, tolerance, rows, draws }, exact, out } = self.clone();
         let settings = LooSettings { tolerance, rows, exact, draws, seed, threads };
         LooOptions { run, data, out, settings }
+    }
+}
+
+/// Options of `sensitivity`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SensitivityArguments {
+    /// The folder of a run.
+    run: PathBuf,
+    /// The rows that the run was fitted to, where they are elsewhere now.
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+}
+
+impl SensitivityArguments {
+    pub(crate) fn options(&self) -> SensitivityOptions {
+        SensitivityOptions { run: self.run.clone(), data: self.data.clone() }
+    }
+}
+
+/// Options of `hypothesis`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HypothesisArguments {
+    /// The folder of a run.
+    run: PathBuf,
+    /// Sums and differences of parameters, with `>` or `<` where a probability is wanted.
+    #[arg(required = true, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    expressions: Vec<String>,
+}
+
+impl HypothesisArguments {
+    pub(crate) fn options(&self) -> HypothesisOptions {
+        HypothesisOptions { run: self.run.clone(), expressions: self.expressions.clone() }
     }
 }

@@ -23,7 +23,7 @@ mod theory;
 #[cfg(not(feature = "paper"))]
 use crate::without_paper::Words;
 pub(crate) use after::EffectArguments;
-use after::{CompareArguments, LooArguments};
+use after::{CompareArguments, HypothesisArguments, LooArguments, SensitivityArguments};
 #[cfg(feature = "paper")]
 pub(crate) use data::{DataCommand, FetchOptions};
 pub(crate) use fit::FitArguments;
@@ -164,6 +164,14 @@ pub(crate) enum Command {
     /// Compute the derivative of the expected response in a column, averaged over the rows.
     #[command(after_help = after::SLOPES_EXAMPLES)]
     Slopes(EffectArguments),
+    /// Measure how sensitive every marginal is to the prior and to the likelihood, by power-scaling.
+    #[command(after_help = "Examples:\n  austerity sensitivity run\n  austerity sensitivity run --json")]
+    Sensitivity(SensitivityArguments),
+    /// Compute contrasts of parameters, and how probable a hypothesis is.
+    #[command(
+        after_help = "Examples:\n  austerity hypothesis run 'x1 - x2'\n  austerity hypothesis run 'x1 > 0' 'x1 - 2*x2 > 0.5'"
+    )]
+    Hypothesis(HypothesisArguments),
     /// Merge runs that hold different chains of the same posterior.
     #[command(after_help = runs::MERGE_EXAMPLES)]
     Merge(MergeArguments),
@@ -186,7 +194,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  austerity priors data.parquet --response y --prior 'x*=student:4,0,1'\n  austerity priors data.parquet --response y --draws 1000 --out prior.csv"
     )]
     Priors(Box<PriorsArguments>),
-    /// Check before a run whether the assumptions of the sequential test hold on these data.
+    /// Check data before a run (are the assumptions of the sequential test sound?), or a run after it (does the model look like the data?).
     #[command(after_help = theory::CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Reproduce the experiments and figures of the paper, with a verdict for each claim.

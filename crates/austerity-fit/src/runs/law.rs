@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use austerity_glm::glm::{Curve, Visitor};
+use statrs::distribution::{ContinuousCDF as _, Normal as StandardNormal};
 
 use crate::model::Family;
 
@@ -10,6 +11,8 @@ use crate::model::Family;
 pub(super) trait Law: Sync {
     /// The expected response.
     fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64;
+    /// The standard noise at a probability level.
+    fn noise(&self, level: f64, extra: &[f64]) -> f64;
     /// The quantile of a response, at a probability level and its standard noise.
     fn quantile(&self, level: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64;
     /// What [`Law::log_density`] leaves out.
@@ -53,6 +56,10 @@ impl<F: austerity_glm::glm::Family> Law for Listed<F> {
         self.0.mean(eta, extra, trials)
     }
 
+    fn noise(&self, level: f64, extra: &[f64]) -> f64 {
+        self.0.noise(level, extra)
+    }
+
     #[inline]
     fn quantile(&self, level: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64 {
         self.0.quantile(level, eta, extra, trials)
@@ -79,6 +86,10 @@ struct Normal;
 impl Law for Normal {
     fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
         eta
+    }
+
+    fn noise(&self, level: f64, _extra: &[f64]) -> f64 {
+        StandardNormal::standard().inverse_cdf(level)
     }
 
     fn quantile(&self, (_, noise): (f64, f64), eta: f64, extra: &[f64], _trials: f64) -> f64 {

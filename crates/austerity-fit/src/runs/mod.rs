@@ -8,13 +8,17 @@
 //! | `scales` | coefficients of standardised columns |
 //! | `summaries` | one summary per parameter, in bounded memory |
 //! | `picture` | intervals below each other, curves with bands |
+//! | `after` | answers that the report shows |
 //! | `law`, `rows` | the law of a response; the rows of a run once more |
-//! | `summary`, `page`, `predict`, `merge`, `verify`, `loo`, `effects` | the commands |
+//! | `summary`, `page`, `predict`, `merge`, `verify`, `loo`, `effects`, `appraisal`, `sensitivity`, `hypothesis` | the commands |
 
 pub(crate) mod about;
+pub(crate) mod after;
+pub mod appraisal;
 pub mod effects;
 mod folder;
 mod fresh;
+pub mod hypothesis;
 mod law;
 pub mod loo;
 pub mod merge;
@@ -23,6 +27,7 @@ mod picture;
 pub mod predict;
 pub mod rows;
 pub(crate) mod scales;
+pub mod sensitivity;
 pub(crate) mod summaries;
 pub mod summary;
 pub mod verify;

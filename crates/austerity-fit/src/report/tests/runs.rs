@@ -59,6 +59,7 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
             law: Law::Metropolis,
             kappas: kappas.collect(),
         }),
+        after: Vec::new(),
         settings: vec![
             (
                 "Data".into(),
@@ -106,6 +107,7 @@ pub(super) fn of_draws(parameters: &[(&str, Vec<Vec<f64>>)]) -> Report {
         data_used: Vec::new(),
         accepted: Vec::new(),
         test: None,
+        after: Vec::new(),
         settings: Vec::new(),
         made: String::new(),
     }

@@ -30,30 +30,30 @@ pub(super) enum Change {
 
 /// Some rows of a table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Frame {
-    pub(super) names: Vec<String>,
+pub(in crate::runs) struct Frame {
+    pub(in crate::runs) names: Vec<String>,
     /// Texts of columns of text; the values are then their places.
-    pub(super) labels: Vec<Option<Vec<String>>>,
-    pub(super) values: Vec<Vec<f64>>,
+    pub(in crate::runs) labels: Vec<Option<Vec<String>>>,
+    pub(in crate::runs) values: Vec<Vec<f64>>,
 }
 
 impl Frame {
     /// No rows of so many columns.
-    pub(super) fn new(names: Vec<String>) -> Self {
+    pub(in crate::runs) fn new(names: Vec<String>) -> Self {
         let (labels, values) = (vec![None; names.len()], vec![Vec::new(); names.len()]);
         Self { names, labels, values }
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(in crate::runs) fn rows(&self) -> usize {
         self.values.first().map_or(0, Vec::len)
     }
 
-    pub(super) fn place(&self, name: &str) -> Option<usize> {
+    pub(in crate::runs) fn place(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|own| own == name)
     }
 
     /// In place of all rows those of a piece.
-    pub(super) fn fill(&mut self, chunks: &[Chunk<'_>]) {
+    pub(in crate::runs) fn fill(&mut self, chunks: &[Chunk<'_>]) {
         for ((labels, values), chunk) in self.labels.iter_mut().zip(&mut self.values).zip(chunks) {
             values.clear();
             match chunk {
@@ -68,7 +68,7 @@ impl Frame {
     }
 
     /// Adds a row of another frame with the same columns, or puts it in the place of another.
-    pub(super) fn take(&mut self, other: &Self, row: usize, place: Option<usize>) {
+    pub(in crate::runs) fn take(&mut self, other: &Self, row: usize, place: Option<usize>) {
         for (own, values) in self.values.iter_mut().zip(&other.values) {
             match place {
                 Some(place) => own[place] = values[row],
@@ -113,6 +113,18 @@ impl Frame {
             Ok(())
         })?;
         Ok(())
+    }
+
+    /// The same rows with their responses, kept.
+    pub(in crate::runs) fn scored(&self, run: &RunFile) -> Result<Kept, Failure> {
+        let source = self.table(None)?;
+        let new = NewRows::new(&source, &run.plan.recipe, run.plan.model.family.kind(), true)?;
+        let mut kept = Kept::default();
+        new.scan(&mut |piece| {
+            (0..piece.rows).for_each(|at| kept.push(piece, at));
+            Ok(())
+        })?;
+        Ok(kept)
     }
 
     /// The same, kept.

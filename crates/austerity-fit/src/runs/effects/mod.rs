@@ -16,13 +16,13 @@
 
 mod ask;
 mod average;
-mod frame;
+pub(super) mod frame;
 mod words;
 
 use std::path::{Path, PathBuf};
 
 use super::rows::Rows;
-use super::{Folder, predict};
+use super::{Folder, after, predict};
 use crate::data::all_cores;
 use crate::output::{Failure, picture};
 use crate::refusal::Refusal;
@@ -147,6 +147,8 @@ pub fn run(common: &Common, options: &EffectOptions) -> Result<(), Failure> {
     if let Some(plot) = &options.plot {
         picture(plot, &made.picture())?;
     }
+    let title = format!("Average {}", made.verb.name());
+    after::keep(&options.run, made.verb.name(), &title, made.words(&[]), Some(&made.picture()));
     made.tell(common, &[options.out.as_deref(), options.plot.as_deref()])
 }
 

@@ -32,7 +32,7 @@ use austerity_io::coding::Piece;
 use rand::seq::index::sample;
 
 use super::rows::{Kept, Rows, RunRows};
-use super::{Folder, RunFile, predict};
+use super::{Folder, RunFile, after, predict};
 use crate::data::all_cores;
 use crate::estimate::cavity::Approximation;
 use crate::estimate::difference::{Pair, Rest, Sum, sum};
@@ -169,6 +169,7 @@ pub fn run(common: &Common, options: &LooOptions, control: &Control) -> Result<(
     if let Some(out) = &options.out {
         loo.write(out)?;
     }
+    after::keep(&options.run, "loo", "Leave-one-out cross-validation", loo.words(None), None);
     loo.tell(common, options.out.as_deref())
 }
 
