@@ -14,6 +14,7 @@
 from typing import TYPE_CHECKING, Any, List
 
 from . import _models
+from ._after import Comparison, Effects, Loo, compare
 from ._austerity import __version__
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, verify  # noqa: A004
 from ._generate import Generated, generate
@@ -26,6 +27,8 @@ from ._sample import Plan, Run, fit, plan, sample
 from ._theory import analyze, check, design
 
 __all__ = [
+    "Comparison",
+    "Effects",
     "Exponential",
     "Fit",
     "Flat",
@@ -37,6 +40,7 @@ __all__ = [
     "JaxModel",
     "Laplace",
     "LogNormal",
+    "Loo",
     "Model",
     "Normal",
     "NotTrustedWarning",
@@ -53,6 +57,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "compare",
     "design",
     "fit",
     "generate",

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _austerity, _columns, _html
+from . import _after, _austerity, _columns, _html
 from ._blocks import Blocks
 from ._models import OFFSET, TRIALS
 from ._temporary import Temporary
@@ -73,13 +73,16 @@ class Fit:
         keep: Optional[Temporary] = None,
         told: Optional[Tuple[str, str, List[str]]] = None,
         blocks: Optional[Blocks] = None,
+        model: Any = None,
     ) -> None:
         self.path = Path(path)
         self._names = list(names) if names is not None else None
         text, self._tables, self._sentences = told if told is not None else _austerity.overview(self.path)
         self._overview: Dict[str, Any] = json.loads(text)
         self._keep = keep
-        self._blocks = blocks
+        self._blocks: Optional[Blocks] = blocks if blocks is not None else getattr(model, "_blocks", None)
+        #: The model, whose rows :meth:`loo` and others read again.
+        self._model = model if hasattr(model, "_table") else None
 
     # What it says ------------------------------------------------------------------------------------------------
 
@@ -291,6 +294,71 @@ class Fit:
             columns.append((needs_trials, _columns.numbers("trials", trials, rows)))
         threads = threads or os.cpu_count() or 1
         return dict(_austerity.predict(self.path, columns, interval, draws, seed, threads, [float(time) for time in survival]))
+
+    def loo(
+        self,
+        *,
+        tolerance: float = 0.05,
+        rows: Optional[int] = None,
+        exact: bool = False,
+        draws: int = 4000,
+        seed: int = 1,
+        threads: int = 0,
+        data: Any = None,
+    ) -> _after.Loo:
+        """Estimates how well the model predicts new rows: leave-one-out cross-validation from a sample of the rows (PSIS-LOO).
+
+        Parameters
+        ----------
+        tolerance : float
+            Sampling error to reach, as a share of the standard error of the data.
+        rows : int
+            Rows of the sample, in place of a tolerance.
+        exact : bool
+            Whether to compute every row.
+        draws : int
+            Most draws to use, evenly spread over all chains.
+        seed, threads : int
+            Of the sample; the threads change no bit.
+        data : table or path
+            The rows the model was fitted to, where this object does not know them any more: after a pickle, or when a file has moved.
+
+        Returns
+        -------
+        Loo
+            A dict that prints as a table; ``pointwise`` has the rows that were computed, ``to_arviz()`` gives ArviZ's ``ELPDData``.
+        """
+        options = {"tolerance": tolerance, "rows": rows, "exact": exact, "draws": draws, "seed": seed, "threads": threads}
+        return _after.Loo(*_austerity.loo(self.path, _after.rows(self, data), options))
+
+    def predictions(self, *, by: Optional[str] = None, at: _after.Asked = None, data: Any = None, **options: Any) -> _after.Effects:
+        """Averages the expected response over the rows: ``by`` a column of the data, or ``at`` the points of a grid.
+
+        ``at={"x": [0, 1], "g": None}`` makes a grid of these values of x and all levels of g; other columns are at their mean or most frequent value.
+        **options**: ``interval``, ``tolerance``, ``draws``, ``seed``, ``threads``. ``frame()`` of the answer is a DataFrame, ``plot()`` a picture.
+        """
+        return _after.effects(self, "predictions", None, at, data, {"by": by, **options})
+
+    def comparisons(
+        self, variables: _after.Asked = None, *, by: Optional[str] = None, at: _after.Asked = None, data: Any = None, **options: Any
+    ) -> _after.Effects:
+        """Computes how the expected response changes when a column changes, averaged over the rows.
+
+        ``variables``: a column, several, or a dict with values: ``{"x": 10}`` is 10 more, ``{"x": [1, 5]}`` from 1 to 5. Numbers change by 1 unless told otherwise, text from
+        its most frequent level to every other. The rest as for :meth:`predictions`.
+        """
+        return _after.effects(self, "comparisons", variables, at, data, {"by": by, **options})
+
+    def slopes(
+        self, variables: _after.Asked = None, *, by: Optional[str] = None, at: _after.Asked = None, data: Any = None, **options: Any
+    ) -> _after.Effects:
+        """Computes the derivative of the expected response in columns of numbers, averaged over the rows; arguments as for :meth:`comparisons`."""
+        return _after.effects(self, "slopes", variables, at, data, {"by": by, **options})
+
+    def plot_predictions(self, x: str, by: Optional[str] = None, *, path: Any = None, ax: Any = None, data: Any = None, **options: Any) -> Any:
+        """Draws the expected response over a column, a curve for each value of ``by``: on matplotlib's axes, or as an SVG file at ``path``."""
+        at = {x: None, **({by: None} if by else {})}
+        return _after.effects(self, "predictions", None, at, data, options).plot(path, ax)
 
     def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> Path:
         """Writes one page about the run, for a browser; it needs no network."""

@@ -268,7 +268,7 @@ class Run:
         if self._handle.ended():
             return self.wait()
         try:
-            fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, blocks=getattr(self._model, "_blocks", None))
+            fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, model=self._model)
             return fit if fit.n_draws > 0 else None
         except (ValueError, OSError):
             return None
@@ -301,8 +301,7 @@ class Run:
             self._error = error
             raise
         told = self._handle.overview()
-        blocks = getattr(self._model, "_blocks", None)
-        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, told=told, blocks=blocks)
+        fit = Fit(self.path, names=getattr(self._model, "names", None), keep=self._owned, told=told, model=self._model)
         for text in self._handle.warnings():
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         if failure is not None:

@@ -20,9 +20,10 @@ mod without_paper;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, PartArguments};
+use arguments::{Arguments, Command, EffectArguments, PartArguments};
 use austerity_fit::output::Failure;
 use austerity_fit::request::Common;
+use austerity_fit::runs::effects::Verb;
 use austerity_fit::{analyze, check, design, runs};
 use austerity_io::text::printable_lines;
 use clap::Parser as _;
@@ -62,6 +63,10 @@ fn judged(common: &Common, command: &Command) -> Option<Result<bool, Failure>> {
     })
 }
 
+fn effects(common: &Common, options: &EffectArguments, verb: Verb) -> Result<(), Failure> {
+    runs::effects::run(common, &options.options(verb, common.seed(), common.threads))
+}
+
 /// Runs any other command.
 fn told(common: &Common, command: &Command) -> Result<(), Failure> {
     match command {
@@ -69,6 +74,18 @@ fn told(common: &Common, command: &Command) -> Result<(), Failure> {
             Ok(())
         }
         Command::Predict(options) => runs::predict::run(common, &options.options(), &interrupt::control()),
+        Command::Loo(options) => {
+            runs::loo::run(common, &options.options(common.seed(), common.threads), &interrupt::control())
+        }
+        Command::Compare(options) => {
+            let options = options.options(common.seed(), common.threads);
+            runs::loo::compare::run(common, &options, &interrupt::control())
+        }
+        Command::Predictions(options) => effects(common, options, Verb::Predictions),
+        Command::Comparisons(options) => effects(common, options, Verb::Comparisons),
+        Command::Slopes(options) => effects(common, options, Verb::Slopes),
+        Command::Sensitivity(options) => runs::sensitivity::run(common, &options.options()),
+        Command::Hypothesis(options) => runs::hypothesis::run(common, &options.options()),
         Command::Merge(options) => runs::merge::run(common, &options.runs, &options.out),
         Command::Summary(options) => runs::summary::run(common, &options.run, options.terms),
         Command::Report(options) => runs::page::run(common, &options.run, options.out.as_deref()),
@@ -83,7 +100,10 @@ fn told(common: &Common, command: &Command) -> Result<(), Failure> {
             Ok(request) => austerity_fit::fit::prior_table::run(common, &request, options.drawn()),
             Err(failure) => Err(failure),
         },
-        Command::Check(options) => check::run(common, &options.options()),
+        Command::Check(options) => match options.of_run(common.seed(), common.threads) {
+            Some(options) => runs::appraisal::run(common, &options),
+            None => check::run(common, &options.options()),
+        },
         #[cfg(feature = "paper")]
         Command::Reproduce(options) => reproduce::run(common, options),
         #[cfg(feature = "paper")]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod after;
 mod bad_input;
 mod budget;
 mod bytes;

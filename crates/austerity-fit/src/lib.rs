@@ -18,6 +18,7 @@ pub mod budget;
 pub mod check;
 pub mod data;
 pub mod design;
+mod estimate;
 pub mod fit;
 mod model;
 pub mod output;

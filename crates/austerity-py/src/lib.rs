@@ -2,6 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `after` | how well a run predicts, how runs compare, what they say |
 //! | `request` | keyword arguments as a request |
 //! | `error` | errors as Python exceptions |
 //! | `table` | arrays and held columns as a table in memory |
@@ -22,6 +23,7 @@
 //! Everything that takes long releases the lock.
 #![allow(clippy::needless_pass_by_value, reason = "arguments from Python are handed over by value")]
 
+mod after;
 mod callback;
 mod capsule;
 mod derivatives;
@@ -69,6 +71,10 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reading::export, module)?)?;
     module.add_function(wrap_pyfunction!(reading::predict, module)?)?;
     module.add_function(wrap_pyfunction!(reading::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(after::loo, module)?)?;
+    module.add_function(wrap_pyfunction!(after::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(after::effects, module)?)?;
+    module.add_function(wrap_pyfunction!(after::fitted, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
     module.add_function(wrap_pyfunction!(theory::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(theory::design, module)?)?;

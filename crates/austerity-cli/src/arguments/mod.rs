@@ -8,6 +8,7 @@ use austerity_fit::request::{Choice, Common, FamilyChoice};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+mod after;
 #[cfg(feature = "paper")]
 mod data;
 mod fit;
@@ -21,6 +22,8 @@ mod theory;
 
 #[cfg(not(feature = "paper"))]
 use crate::without_paper::Words;
+pub(crate) use after::EffectArguments;
+use after::{CompareArguments, HypothesisArguments, LooArguments, SensitivityArguments};
 #[cfg(feature = "paper")]
 pub(crate) use data::{DataCommand, FetchOptions};
 pub(crate) use fit::FitArguments;
@@ -148,6 +151,29 @@ pub(crate) enum Command {
     /// Predict new rows from the draws of a run: expected responses and intervals.
     #[command(after_help = runs::PREDICT_EXAMPLES)]
     Predict(PredictArguments),
+    /// Estimate how well a run predicts new rows: leave-one-out cross-validation from a sample of its rows.
+    #[command(after_help = after::LOO_EXAMPLES)]
+    Loo(LooArguments),
+    /// Compare how well runs of the same data predict new rows, and weigh them.
+    #[command(after_help = after::COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
+    /// Average the expected response over the rows, by group or at the points of a grid.
+    #[command(after_help = after::PREDICTIONS_EXAMPLES)]
+    Predictions(EffectArguments),
+    /// Compute how the expected response changes when a column changes, averaged over the rows.
+    #[command(after_help = after::COMPARISONS_EXAMPLES)]
+    Comparisons(EffectArguments),
+    /// Compute the derivative of the expected response in a column, averaged over the rows.
+    #[command(after_help = after::SLOPES_EXAMPLES)]
+    Slopes(EffectArguments),
+    /// Measure how sensitive every marginal is to the prior and to the likelihood, by power-scaling.
+    #[command(after_help = "Examples:\n  austerity sensitivity run\n  austerity sensitivity run --json")]
+    Sensitivity(SensitivityArguments),
+    /// Compute contrasts of parameters, and how probable a hypothesis is.
+    #[command(
+        after_help = "Examples:\n  austerity hypothesis run 'x1 - x2'\n  austerity hypothesis run 'x1 > 0' 'x1 - 2*x2 > 0.5'"
+    )]
+    Hypothesis(HypothesisArguments),
     /// Merge runs that hold different chains of the same posterior.
     #[command(after_help = runs::MERGE_EXAMPLES)]
     Merge(MergeArguments),
@@ -170,7 +196,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  austerity priors data.parquet --response y --prior 'x*=student:4,0,1'\n  austerity priors data.parquet --response y --draws 1000 --out prior.csv"
     )]
     Priors(Box<PriorsArguments>),
-    /// Check before a run whether the assumptions of the sequential test hold on these data.
+    /// Check data before a run (are the assumptions of the sequential test sound?), or a run after it (does the model look like the data?).
     #[command(after_help = theory::CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Reproduce the experiments and figures of the paper, with a verdict for each claim.

@@ -6,6 +6,7 @@ use austerity::rule::Law;
 use austerity_fit::request::{
     AnalyzeOptions, BoundChoice, BoundFamily, CheckOptions, DesignOptions, LawChoice, StatisticChoice, Unread,
 };
+use austerity_fit::runs::appraisal::{self, AppraisalOptions, AppraisalSettings};
 use clap::Args;
 
 use super::choices;
@@ -177,9 +178,37 @@ pub(crate) struct CheckArguments {
     /// Batches drawn for each pair.
     #[arg(long, value_name = "K", default_value_t = 400)]
     repetitions: usize,
+    /// Of a run: rows that it has not seen, to check and score it on.
+    #[arg(long, value_name = "FILE")]
+    test: Option<PathBuf>,
+    /// Of a run: a column of the table to look at residuals by.
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
+    /// Of a run: rows of the sample to look at.
+    #[arg(long, value_name = "M", default_value_t = appraisal::ROWS)]
+    rows: usize,
+    /// Of a run: most draws to use.
+    #[arg(long, value_name = "N", default_value_t = appraisal::DRAWS)]
+    draws: usize,
+    /// Of a run: the rows that it was fitted to, where they are elsewhere now.
+    #[arg(long, value_name = "FILE")]
+    fitted_to: Option<PathBuf>,
+    /// Of a run: the file to write a picture to (.svg).
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 impl CheckArguments {
+    /// The check of a run, where DATA is the folder of one.
+    pub(crate) fn of_run(&self, seed: u64, threads: usize) -> Option<AppraisalOptions> {
+        let run = self.data.options().file;
+        let Self { test, by, rows, draws, fitted_to, plot, .. } = self;
+        let settings =
+            AppraisalSettings { test: test.clone(), by: by.clone(), rows: *rows, draws: *draws, seed, threads };
+        appraisal::is_run(&run)
+            .then(|| AppraisalOptions { run, data: fitted_to.clone(), plot: plot.clone(), settings })
+    }
+
     pub(crate) fn options(&self) -> CheckOptions {
         let Self { batch, block_rows, pairs, repetitions, .. } = *self;
         CheckOptions { data: self.data.options(), batch, block_rows, pairs, repetitions }

@@ -35,12 +35,15 @@ mod tests;
 mod verdict;
 mod words;
 
+use std::fmt::Write as _;
+
 use austerity::diagnostics::Summary;
 use austerity::rule::Law;
 use austerity::theory::TestPlan;
 use austerity_plot::{escape, in_page};
 
 use crate::fit::groups::GroupEffects;
+use crate::runs::after::Answer;
 
 pub(crate) use forest::Meaning;
 pub(crate) use words::count;
@@ -99,6 +102,8 @@ pub(crate) struct Report {
     pub(crate) groups: Option<GroupEffects>,
     /// None for exact decisions.
     pub(crate) test: Option<PlannedTest>,
+    /// What was asked after the fit: its quality, its effects.
+    pub(crate) after: Vec<Answer>,
     /// Groups of (name, value).
     pub(crate) settings: Vec<(String, Vec<(String, String)>)>,
     /// Version and date.
@@ -118,6 +123,7 @@ pub(crate) fn page(report: &Report) -> String {
         verdict::section(report),
         forest::section(report),
         groups::section(report),
+        after(report),
         table::section(report),
         checks(report),
         cards::section(report),
@@ -137,6 +143,42 @@ pub(crate) fn page(report: &Report) -> String {
         charts = in_page(),
         made = escape(&report.made)
     )
+}
+
+/// How good the fit is and what it says, as far as it was asked.
+fn after(report: &Report) -> String {
+    if report.after.is_empty() {
+        return String::new();
+    }
+    let one = |answer: &Answer| {
+        let picture = answer.picture.as_ref().map_or(String::new(), |svg| {
+            format!(
+                "<p><img alt=\"{}\" src=\"data:image/svg+xml,{}\" style=\"max-width:100%\"/></p>\n",
+                escape(&answer.title),
+                percent(svg)
+            )
+        });
+        format!(
+            "<h3>{}</h3>\n{picture}<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><pre>{}</pre></div>\n",
+            escape(&answer.title),
+            escape(&answer.words)
+        )
+    };
+    let all: String = report.after.iter().map(one).collect();
+    format!("<section id=\"after\">\n<h2>Fit quality and effects</h2>\n{all}</section>\n")
+}
+
+/// A text as part of an address.
+fn percent(text: &str) -> String {
+    let mut out = String::with_capacity(2 * text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~ /:=,;()".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 /// What was checked, and what was not.

@@ -94,6 +94,7 @@ keywords! {
     Repetitions = "repetitions",
     Interval = "interval",
     Survival = "survival",
+    Rows = "rows",
 }
 
 impl Keyword {

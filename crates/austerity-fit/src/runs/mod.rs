@@ -7,15 +7,27 @@
 //! | `about` | model, success class, reference levels and priors in words |
 //! | `scales` | coefficients of standardised columns |
 //! | `summaries` | one summary per parameter, in bounded memory |
-//! | `summary`, `page`, `predict`, `merge`, `verify` | the commands |
+//! | `picture` | intervals below each other, curves with bands |
+//! | `after` | answers that the report shows |
+//! | `law`, `rows` | the law of a response; the rows of a run once more |
+//! | `summary`, `page`, `predict`, `merge`, `verify`, `loo`, `effects`, `appraisal`, `sensitivity`, `hypothesis` | the commands |
 
 pub(crate) mod about;
+pub(crate) mod after;
+pub mod appraisal;
+pub mod effects;
 mod folder;
 mod fresh;
+pub mod hypothesis;
+mod law;
+pub mod loo;
 pub mod merge;
 pub mod page;
+mod picture;
 pub mod predict;
+pub mod rows;
 pub(crate) mod scales;
+pub mod sensitivity;
 pub(crate) mod summaries;
 pub mod summary;
 pub mod verify;
@@ -48,4 +60,18 @@ pub fn columns(run: &std::path::Path) -> Result<NewColumns, crate::output::Failu
     }
     let features = recipe.terms.iter().map(|term| term.column().to_owned()).collect();
     Ok(NewColumns { features, offset: recipe.offset, trials: recipe.trials })
+}
+
+/// The columns of a table that the run at `run` was fitted to, and whether they are those of a file that is still there.
+pub fn fitted(run: &std::path::Path) -> Result<(Vec<String>, bool), crate::output::Failure> {
+    let plan = Folder::new(run).read_run()?.plan;
+    let recipe = &plan.recipe;
+    let there = plan.data.file.exists();
+    if let Some(formula) = &recipe.formula {
+        return Ok((formula.columns_fitted()?, there));
+    }
+    let beside = [Some(&recipe.response), recipe.weights.as_ref(), recipe.trials.as_ref()];
+    let mut names = recipe.feature_columns();
+    names.extend(beside.into_iter().flatten().cloned());
+    Ok((names, there))
 }

@@ -7,7 +7,7 @@ use austerity::theory::TestPlan;
 use austerity_io::run::DrawsReader;
 use austerity_io::seal;
 
-use super::{Folder, Overview, RunFile, about};
+use super::{Folder, Overview, RunFile, about, after};
 use crate::fit::plan::words;
 use crate::output::{Failure, json, say};
 use crate::report::{ParameterDraws, PlannedTest, Report, Verdict, page};
@@ -81,6 +81,7 @@ fn report(folder: &Folder, overview: &Overview) -> Result<Report, Failure> {
         accepted: accepted.iter().map(|chain| chain.iter().map(|&value| value != 0.0).collect()).collect(),
         groups: overview.groups.clone(),
         test: planned(run, &reader, &thinned.draws)?,
+        after: after::answers(folder.path()),
         settings: settings(run, overview),
         made: format!("austerity {}, run begun {}", run.version, run.created),
     })

@@ -60,6 +60,7 @@ pub(super) fn logistic(features: usize, draws: u64) -> Report {
             law: Law::Metropolis,
             kappas: kappas.collect(),
         }),
+        after: Vec::new(),
         settings: vec![
             (
                 "Data".into(),
@@ -108,6 +109,7 @@ pub(super) fn of_draws(parameters: &[(&str, Vec<Vec<f64>>)]) -> Report {
         accepted: Vec::new(),
         groups: None,
         test: None,
+        after: Vec::new(),
         settings: Vec::new(),
         made: String::new(),
     }

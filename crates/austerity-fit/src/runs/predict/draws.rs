@@ -13,11 +13,11 @@ use crate::refusal::Refusal;
 use crate::runs::{Folder, RunFile};
 
 /// Draws in a panel.
-pub(super) const PANEL: usize = 8;
+pub(in crate::runs) const PANEL: usize = 8;
 
 /// Draws on the original scale of the columns.
 #[derive(Debug)]
-pub(super) struct Draws {
+pub(in crate::runs) struct Draws {
     count: usize,
     coefficients: usize,
     intercept: bool,
@@ -26,14 +26,21 @@ pub(super) struct Draws {
     /// Logarithms of the extra parameters, draw after draw.
     extra: Vec<f64>,
     /// The level u of every draw's new observation.
-    pub(super) level: Vec<f64>,
+    pub(in crate::runs) level: Vec<f64>,
     /// The quantile u of the family's standard noise.
-    pub(super) noise: Vec<f64>,
+    pub(in crate::runs) noise: Vec<f64>,
+    /// Chains, one after the other, of the same length.
+    chains: usize,
 }
 
 impl Draws {
     /// At most `most` draws, evenly spread over all chains.
-    pub(super) fn read(folder: &Folder, run: &RunFile, most: usize, seed: u64) -> Result<Self, Failure> {
+    pub(in crate::runs) fn read(
+        folder: &Folder,
+        run: &RunFile,
+        most: usize,
+        seed: u64,
+    ) -> Result<Self, Failure> {
         let shown = folder.path().display();
         let reader = folder.reader()?;
         let names = reader.names();
@@ -68,11 +75,12 @@ impl Draws {
                 rows.push(row);
             }
         }
-        Self::new(&rows, (wanted.len(), run.plan.recipe.intercept), family, seed)
+        let made = Self::new(&rows, (wanted.len(), run.plan.recipe.intercept), family, seed)?;
+        Ok(Self { chains: thinned.values.len(), ..made })
     }
 
     /// From whole draws: so many coefficients, the intercept first where there is one, then the extra parameters.
-    pub(super) fn new(
+    pub(in crate::runs) fn new(
         rows: &[Vec<f64>],
         (coefficients, intercept): (usize, bool),
         family: Family,
@@ -100,33 +108,58 @@ impl Draws {
                 level.iter().map(|&u| law.inverse_cdf(u)).collect()
             }
         };
-        Ok(Self { count, coefficients, intercept, panels, extra, level, noise })
+        Ok(Self { count, coefficients, intercept, panels, extra, level, noise, chains: 1 })
     }
 
     /// Logarithms of the extra parameters of a draw.
     #[inline]
-    pub(super) fn extra(&self, draw: usize) -> &[f64] {
+    pub(in crate::runs) fn extra(&self, draw: usize) -> &[f64] {
         let each = self.extra.len() / self.count;
         &self.extra[draw * each..(draw + 1) * each]
     }
 
+    /// Whole draws: the coefficients, then the logarithms of the extra parameters.
+    pub(in crate::runs) fn states(&self) -> Vec<Vec<f64>> {
+        let state = |draw: usize| {
+            let panel = draw / PANEL * PANEL * self.coefficients;
+            let coefficient = |j: usize| self.panels[panel + j * PANEL + draw % PANEL];
+            (0..self.coefficients).map(coefficient).chain(self.extra(draw).iter().copied()).collect()
+        };
+        (0..self.count).map(state).collect()
+    }
+
+    /// Effective draws of the mean per draw, averaged over the parameters that move.
+    pub(in crate::runs) fn efficiency(&self, states: &[Vec<f64>]) -> f64 {
+        let parameters = states.first().map_or(0, Vec::len);
+        let each = (self.count / self.chains.max(1)).max(1);
+        let shares: Vec<f64> = (0..parameters)
+            .map(|j| {
+                let values: Vec<f64> = states.iter().map(|state| state[j]).collect();
+                let chains: Vec<&[f64]> = values.chunks_exact(each).collect();
+                austerity::diagnostics::ess_mean(&chains) / self.count as f64
+            })
+            .filter(|share| share.is_finite() && *share > 0.0)
+            .collect();
+        if shares.is_empty() { 1.0 } else { shares.iter().sum::<f64>() / shares.len() as f64 }
+    }
+
     /// Number of draws.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::runs) fn count(&self) -> usize {
         self.count
     }
 
     /// Whether the first coefficient is an intercept.
-    pub(super) fn intercept(&self) -> bool {
+    pub(in crate::runs) fn intercept(&self) -> bool {
         self.intercept
     }
 
     /// Number of coefficients.
-    pub(super) fn coefficients(&self) -> usize {
+    pub(in crate::runs) fn coefficients(&self) -> usize {
         self.coefficients
     }
 
     /// Coefficient after coefficient, of [`PANEL`] draws each.
-    pub(super) fn panels(&self) -> impl Iterator<Item = &[[f64; PANEL]]> {
+    pub(in crate::runs) fn panels(&self) -> impl Iterator<Item = &[[f64; PANEL]]> {
         let (panels, _) = self.panels.as_chunks::<PANEL>();
         panels.chunks_exact(self.coefficients.max(1))
     }

@@ -19,9 +19,9 @@
 //! where the link has one, and selections of order statistics. Memory: the draws used and a few pieces.
 
 mod chances;
-mod draws;
+pub(super) mod draws;
 mod groups;
-mod product;
+pub(super) mod product;
 mod row;
 
 use std::time::Instant;
@@ -95,7 +95,7 @@ pub fn run(common: &Common, options: &PredictOptions, control: &Control) -> Resu
 }
 
 /// Refuses intervals of no probability.
-fn probability(interval: f64) -> Result<(), Refusal> {
+pub(super) fn probability(interval: f64) -> Result<(), Refusal> {
     if interval > 0.0 && interval < 1.0 {
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn probability(interval: f64) -> Result<(), Refusal> {
 }
 
 /// A run that can predict.
-fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
+pub(super) fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
     let run = folder.read_run()?;
     if run.plan.model.family.is_regression() { Ok(run) } else { Err(crate::model::own()) }
 }

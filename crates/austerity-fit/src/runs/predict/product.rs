@@ -9,11 +9,11 @@ use austerity_io::coding::Piece;
 use super::draws::{Draws, PANEL};
 
 /// Rows whose predictors are computed together; even.
-pub(super) const TILE: usize = 16;
+pub(in crate::runs) const TILE: usize = 16;
 
 /// Working memory of one thread.
 #[derive(Debug)]
-pub(super) struct Product<'a> {
+pub(in crate::runs) struct Product<'a> {
     draws: &'a Draws,
     /// Row after row the values that the coefficients multiply; rows beyond the last are those of an earlier tile.
     values: Vec<f64>,
@@ -24,14 +24,14 @@ pub(super) struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
-    pub(super) fn new(draws: &'a Draws) -> Self {
+    pub(in crate::runs) fn new(draws: &'a Draws) -> Self {
         let width = draws.count().next_multiple_of(PANEL);
         let values = vec![0.0; TILE * draws.coefficients()];
         Self { draws, values, offset: [0.0; TILE], predictors: vec![0.0; TILE * width], width }
     }
 
     /// Computes the predictors of `rows` (at most [`TILE`]) rows of a piece from `first` on.
-    pub(super) fn compute(&mut self, piece: &Piece<'_>, first: usize, rows: usize) {
+    pub(in crate::runs) fn compute(&mut self, piece: &Piece<'_>, first: usize, rows: usize) {
         let count = self.draws.coefficients();
         let skip = usize::from(self.draws.intercept());
         for row in 0..rows {
@@ -68,7 +68,7 @@ impl<'a> Product<'a> {
     }
 
     /// The predictors of a row of the tile, one per draw; they may be reordered.
-    pub(super) fn row(&mut self, row: usize) -> &mut [f64] {
+    pub(in crate::runs) fn row(&mut self, row: usize) -> &mut [f64] {
         let start = row * self.width;
         &mut self.predictors[start..start + self.draws.count()]
     }

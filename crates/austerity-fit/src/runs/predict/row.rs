@@ -5,17 +5,16 @@
 //! means and real observations interpolate between order statistics (type 7); those of counts are order statistics
 //! themselves (type 1), so that their ends are counts. The log score is log of the average over the draws of p(y | η_d, extra parameters).
 
-use std::f64::consts::PI;
 use std::ops::Range;
 
 use austerity_glm::ResponseKind;
-use austerity_glm::glm::Visitor;
 use austerity_io::coding::Piece;
 
 use super::draws::Draws;
 use super::groups::GroupShifts;
 use super::product::{Product, TILE};
 use crate::model::Family;
+use crate::runs::law::{Law, Lawful, under};
 
 /// Chance below which 1 − mean has lost digits that its logarithm would show.
 const CANCELLED: f64 = 1e-3;
@@ -120,10 +119,7 @@ impl<'a> Predictor<'a> {
     /// Mean, its interval, the interval of a new observation and the log density of the response.
     fn row(&self, eta: &mut [f64], trials: f64, response: Option<f64>, scratch: &mut [f64]) -> [f64; 6] {
         let task = Row { predictor: self, eta, trials, response, scratch };
-        match self.family {
-            Family::Glm(family) => family.visit(task),
-            Family::Linear | Family::Own | Family::Components | Family::Field => task.made(&Normal),
-        }
+        under(self.family, task)
     }
 }
 
@@ -137,64 +133,11 @@ struct Row<'a> {
     scratch: &'a mut [f64],
 }
 
-impl Visitor for Row<'_> {
+impl Lawful for Row<'_> {
     type Output = [f64; 6];
 
-    fn visit<F: austerity_glm::glm::Family>(self, family: F) -> [f64; 6] {
-        self.made(&Listed(family))
-    }
-}
-
-/// The law of a response given its linear predictor.
-trait Law {
-    fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64;
-    fn quantile(&self, level: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64;
-    fn constant(&self, y: f64, trials: f64) -> f64;
-    fn log_density(&self, eta: f64, extra: &[f64], y: f64, trials: f64) -> f64;
-}
-
-/// That of a family of the list.
-struct Listed<F>(F);
-
-impl<F: austerity_glm::glm::Family> Law for Listed<F> {
-    #[inline]
-    fn mean(&self, eta: f64, extra: &[f64], trials: f64) -> f64 {
-        self.0.mean(eta, extra, trials)
-    }
-
-    #[inline]
-    fn quantile(&self, level: (f64, f64), eta: f64, extra: &[f64], trials: f64) -> f64 {
-        self.0.quantile(level, eta, extra, trials)
-    }
-
-    fn constant(&self, y: f64, trials: f64) -> f64 {
-        self.0.constant(y, trials)
-    }
-
-    #[inline]
-    fn log_density(&self, eta: f64, extra: &[f64], y: f64, trials: f64) -> f64 {
-        self.0.log_likelihood(extra, eta, self.0.kind().stored(y), trials)
-    }
-}
-
-/// Normal noise.
-struct Normal;
-
-impl Law for Normal {
-    fn mean(&self, eta: f64, _extra: &[f64], _trials: f64) -> f64 {
-        eta
-    }
-
-    fn quantile(&self, (_, noise): (f64, f64), eta: f64, extra: &[f64], _trials: f64) -> f64 {
-        eta + extra[0].exp() * noise
-    }
-
-    fn constant(&self, _y: f64, _trials: f64) -> f64 {
-        -0.5 * (2.0 * PI).ln()
-    }
-
-    fn log_density(&self, eta: f64, extra: &[f64], y: f64, _trials: f64) -> f64 {
-        -0.5 * ((y - eta) * (-extra[0]).exp()).powi(2) - extra[0]
+    fn under(self, law: &impl Law) -> [f64; 6] {
+        self.made(law)
     }
 }
 

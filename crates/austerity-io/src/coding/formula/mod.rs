@@ -100,6 +100,14 @@ impl FormulaRecipe {
         }
     }
 
+    /// All columns of a table that the formula names, the response, weights and trials included.
+    pub fn columns_fitted(&self) -> Result<Vec<String>> {
+        let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        let formula = Formula::parse(&self.text).and_then(|formula| formula.expand(&columns));
+        let formula = formula.map_err(wrong(Path::new("the recipe")))?;
+        Ok(formula.columns().into_iter().map(str::to_owned).collect())
+    }
+
     /// The columns of a table that new rows must have, the trials not among them.
     pub(super) fn inputs(&self) -> Result<Vec<String>> {
         Ok(Sheet::new(self.clone(), Path::new("the recipe"))?.needed())
