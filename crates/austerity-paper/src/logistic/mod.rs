@@ -31,9 +31,10 @@ mod tests;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::context::{Context, Size};
+use crate::context::Context;
 use crate::curves::Textbook;
 use crate::error::Result;
+use crate::extent::Extent;
 use crate::outcome::{Outcome, Section};
 use chains::{Quantity, Start};
 pub(crate) use claims::CLAIMS;
@@ -45,6 +46,8 @@ use truth::Truth;
 const STEP: f64 = 0.01;
 /// ε of the paper's figure; 0 is exact.
 const EPSILONS: [f64; 5] = [0.0, 0.01, 0.05, 0.1, 0.2];
+/// Steps of the paper's exact chain after 400 seconds.
+const PAPER_STEPS: u64 = 75_500;
 /// Precision of the prior of every coefficient.
 const PRECISION: f64 = 10.0;
 
@@ -68,15 +71,20 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(size: Size) -> Self {
+    fn of(extent: Extent) -> Self {
+        let size = extent.size;
         Self {
             seconds: size.pick(0.4, 3.0, 5.0),
-            exact_steps: size.pick(None, None, Some(75_500)),
+            exact_steps: size.pick(None, None, Some(extent.count(0, 0, PAPER_STEPS))),
             chains: size.pick(6, 10, 10),
             every: 10,
             first_look: 512,
-            stuck_steps: size.pick(200, 600, 5_000),
-            truth: size.pick((4, 200, 500), (8, 300, 2500), (8, 500, 40_000)),
+            stuck_steps: extent.count(200, 600, 5_000),
+            truth: (
+                size.pick(4, 8, 8),
+                size.pick(200, 300, 500),
+                extent.count(500, 2_500, 40_000).max(size.pick(0, 0, 2_500)),
+            ),
         }
     }
 }
@@ -84,7 +92,7 @@ impl Plan {
 /// Runs the experiment.
 pub fn run(context: &Context) -> Result<Outcome> {
     context.stage("reading the data", 0.0)?;
-    run_on(context, &Problem::load(context)?, &Plan::of(context.size))
+    run_on(context, &Problem::load(context)?, &Plan::of(context.extent()))
 }
 
 fn run_on(context: &Context, problem: &Problem, plan: &Plan) -> Result<Outcome> {

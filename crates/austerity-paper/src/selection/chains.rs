@@ -12,9 +12,10 @@ use serde_json::json;
 
 use super::data::Problem;
 use super::{BIRTH_SD, EPSILONS, LOOK, MIDDLE, PAPER_ROWS, UPDATE_SD};
-use crate::context::{Context, Size};
+use crate::context::Context;
 use crate::curves::{Point, Textbook, risk_curve};
 use crate::error::{Error, Result};
+use crate::extent::Extent;
 use crate::parallel;
 use crate::trajectory::{Following, Grid, Trajectory, follow};
 
@@ -37,21 +38,24 @@ pub(super) struct Plan {
 
 impl Plan {
     /// For thousands of rows.
-    pub(super) fn small(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((0.5, 120_000), (1.5, 400_000), (5.5, 1_000_000));
+    pub(super) fn small(extent: Extent) -> Self {
+        let (seconds, truth_steps) =
+            (extent.amount(0.5, 1.5, 5.5), extent.count(120_000, 400_000, 1_000_000));
         Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 1e-5 }
     }
 
     /// For a hundred thousand rows.
-    pub(super) fn large(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 5_000), (3.0, 100_000), (3500.0 / 64.0, 400_000));
-        Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 5, exact_step: 2e-4 }
+    pub(super) fn large(extent: Extent) -> Self {
+        let (seconds, truth_steps) =
+            (extent.amount(1.0, 3.0, 3500.0 / 64.0), extent.count(40_000, 100_000, 400_000));
+        Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 2e-4 }
     }
 
     /// For half a million.
-    pub(super) fn huge(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 1_000), (4.0, 25_000), (3500.0 / 64.0, 100_000));
-        Self { chains: 5, seconds, truth_chains: 4, truth_steps, every: 4, exact_step: 8e-4 }
+    pub(super) fn huge(extent: Extent) -> Self {
+        let (seconds, truth_steps) =
+            (extent.amount(1.0, 4.0, 3500.0 / 64.0), extent.count(10_000, 25_000, 100_000));
+        Self { chains: 5, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 8e-4 }
     }
 
     /// CPU seconds in all, about.
