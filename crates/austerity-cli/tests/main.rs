@@ -15,6 +15,7 @@ mod families;
 mod fetch;
 mod folders;
 mod formulas;
+mod gradients;
 mod healing;
 mod levels;
 mod memory;

@@ -22,6 +22,7 @@
 //! | `tails` | on which sides the posterior has the tail of its prior |
 //! | `spikes` | which coefficients have a prior so narrow that local steps do not reach what lies beyond |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
+//! | `gradients` | steps up the gradient of mini-batches, with and without a test |
 //! | `sampled` | candidates from a weighted sample of the rows, where no expansion describes the posterior |
 //! | `pace` | how long chains will take |
 //! | `healing` | what to do when audits contradict the test: begin again with the next safer setting |
@@ -37,6 +38,7 @@ pub(crate) mod crossing;
 pub(crate) mod decide;
 mod engine;
 mod execute;
+pub(crate) mod gradients;
 pub(crate) mod healing;
 mod host;
 pub(crate) mod modes;

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::AskedPriors;
 use super::budget::BudgetPlan;
 use super::crossing::CrossingRecord;
+use super::gradients::GradientRecord;
 use super::modes::ModesRecord;
 use super::part::PartRecord;
 use super::sampled::SampleRecord;
@@ -51,6 +52,9 @@ pub struct Plan {
     /// The paths on all rows, where there are too many coefficients for tests on residuals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wide: Option<WideRecord>,
+    /// The steps up the gradient of mini-batches, where these were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gradients: Option<GradientRecord>,
     /// The modes that chains cross between, where several matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) crossing: Option<CrossingRecord>,
@@ -108,8 +112,16 @@ impl Plan {
         noticed.chain(without.map(|why| format!("no surrogate: {why}"))).collect()
     }
 
+    /// Whether every candidate is taken, without a decision.
+    pub(crate) fn is_untested(&self) -> bool {
+        self.gradients.as_ref().is_some_and(|record| !record.tested)
+    }
+
     /// Rows that a decision should read on average, where that can be predicted.
     fn rows_per_decision(&self) -> Option<f64> {
+        if self.is_untested() {
+            return Some(0.0);
+        }
         let rows = self.data.rows as f64;
         match (&self.settings.rule, &self.surrogate) {
             _ if self.model.family == Family::Linear && self.decision.prediction.is_none() => Some(0.0),
