@@ -17,7 +17,7 @@ use crate::curves::{Point, Textbook, risk_curve};
 use crate::error::{Error, Result};
 use crate::extent::Extent;
 use crate::parallel;
-use crate::trajectory::{Following, Grid, Trajectory, follow};
+use crate::trajectory::{Following, Grid, Trajectory, follow, times_as_slow};
 
 /// How much is done on one data set.
 #[derive(Clone, Debug, Serialize)]
@@ -357,22 +357,33 @@ pub(super) fn explore(context: &Context, problem: &Problem, plan: &Plan, span: (
         let fewer = Plan { chains: plan.chains.div_ceil(2), ..plan.clone() };
         from_mode.push(group(context, problem, &fewer, (epsilon, &problem.mode, first), &truth_from_mode)?);
     }
-    let textbook = textbook(context, problem, plan, &groups[0])?;
+    let textbook = textbook(problem, plan, context.seed)?;
     Ok(Found { rows: problem.rows(), truth, truth_from_mode, groups, from_mode, textbook })
 }
 
-/// The textbook's exact loop: the first of the exact chains again, with both states evaluated on every row and all their columns read.
-fn textbook(context: &Context, problem: &Problem, plan: &Plan, exact: &Group) -> Result<Textbook> {
+/// The textbook's exact loop, with both states evaluated on every row and all their columns read, in turns with ours.
+fn textbook(problem: &Problem, plan: &Plan, seed: u64) -> Result<Textbook> {
     let all = SequentialSettings { guard: None, ..SequentialSettings::constant(LOOK, 0.0) };
-    let rule = RuleSettings::Sequential(all).build(problem.rows())?;
-    let order = BlockOrder::new(problem.rows(), austerity::BLOCK_ROWS, context.seed, 100)?;
+    let order = BlockOrder::new(problem.rows(), austerity::BLOCK_ROWS, seed, 100)?;
     let jump = Jump::new(problem.features(), update_sd(problem.rows()), BIRTH_SD)?;
+    let rule = RuleSettings::Sequential(all).build(problem.rows())?;
     let mut kernel = Metropolis::new(&problem.model, jump, rule, order, &problem.single)?;
-    let (mut state, mut streams) = (problem.single.clone(), Streams::new(context.seed, 100));
-    let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
-    let seen = follow(context, chain, (&plan.grid(), 0), |_, _| {})?;
-    let speed = seen.counters.steps as f64 / seen.seconds;
-    Ok(Textbook { slower: exact.speed() / speed, evaluations: 2.0 * problem.rows() as f64 })
+    let (mut state, mut streams) = (problem.single.clone(), Streams::new(seed, 100));
+    let (mut ours, mut our_state, mut our_streams) = chain(problem, 0.0, &problem.single, seed, 100)?;
+    let slower = times_as_slow(
+        |step| {
+            our_streams.begin(step);
+            ours.step(&mut our_state, &mut our_streams)?;
+            Ok(())
+        },
+        |step| {
+            streams.begin(step);
+            kernel.step(&mut state, &mut streams)?;
+            Ok(())
+        },
+        plan.seconds.min(1.0),
+    )?;
+    Ok(Textbook { slower, evaluations: 2.0 * problem.rows() as f64 })
 }
 
 /// The long exact runs from `start`, from the cache where they are.
