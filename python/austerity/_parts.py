@@ -116,11 +116,11 @@ def ica(X: Any, *, mixing: Optional[_Path] = None, sources: Optional[_Path] = No
     Parameters
     ----------
     X
-        An array, a data frame, a dict of columns, or the path of a table: one mixture per column.
+        An array, a data frame, a dict of columns, or the path of a table or of sound (.wav): one mixture per column or channel.
     mixing : path
         A table with the true mixing matrix, one row per column of ``X``; ``draws["amari"]`` is then the distance to it.
     sources : path
-        Where the sources go that the mean unmixing makes of the columns (.csv, .csv.gz, .parquet).
+        Where the sources go that the mean unmixing makes of the columns (.csv, .csv.gz, .parquet, .wav).
     **options
         As for :func:`select`, and ``features``: the columns to unmix.
     """

@@ -59,10 +59,18 @@ def sample(
         Wall-clock time of this call, preparation and summary included, such as ``"60s"``, ``"5m"`` or a number of seconds.
         At most 65,536 draws per chain are stored, evenly spaced; ``max_disk`` stores more.
     rule : str
-        Accept/reject rule: ``auto``, ``exact``, ``sequential`` or ``certified``.
+        Accept/reject rule: ``auto``, ``exact``, ``sequential`` or ``certified``; ``none`` takes every candidate of ``sgld`` or ``sgfs``, and the run is not trusted.
     proposal : str
         ``auto``, ``laplace``, ``surrogate-hmc``, ``langevin:STEP`` (STEP above 0 and below 2, in posterior standard deviations),
-        ``adaptive`` or ``random-walk:SD``.
+        ``adaptive``, ``random-walk:SD``, ``sgld:SD`` or ``sgfs:STEP`` (stochastic gradient Langevin dynamics and Fisher scoring on mini-batches of ``batch`` rows).
+
+        >>> import austerity as au
+        >>> data = au.generate("logistic", 2000, 3)
+        >>> model = au.Logistic(data.X, data.y)
+        >>> tested = au.sample(model, proposal="sgfs:0.4", rule="sequential", epsilon=0.01, batch=1000, draws=3000, progress=False)
+        >>> untested = au.sample(model, proposal="sgfs:0.4", rule="none", draws=3000, progress=False)
+        >>> untested.trusted, any("biased" in reason for reason in untested.reasons)
+        (False, True)
     out : path
         The folder of the run, the same that the program ``austerity`` writes and reads. Default: a temporary one on disk
         that lives as long as the fit; the environment variable ``TMPDIR`` says where.

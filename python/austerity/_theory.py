@@ -23,12 +23,18 @@ def analyze(n: int, batch: Optional[int] = None, epsilon: Optional[float] = None
         Rows of the population, rows of the first look, one-sided error allowed at a look.
     **options
         Those of ``austerity analyze``: ``growth``, ``looks``, ``bound``, ``statistic``, ``block_rows``, ``mu_std``, ``mean``,
-        ``sd``, ``offset``, ``law``, ``energy``, ``kappa``, ``plot``, ``compare``.
+        ``sd``, ``offset``, ``law``, ``energy``, ``kappa``, ``bound_total_variation``, ``sites``, ``plot``, ``compare``.
 
     Examples
     --------
     >>> round(analyze(12214, batch=500, epsilon=0.05)["worst_case"]["error"], 2)
     0.31
+
+    How far can draws be from the posterior if exact chains halve every distance in a step (Theorem 1)?
+
+    >>> found = analyze(10000, batch=500, epsilon=0.01, mean=0.0, sd=0.005, bound_total_variation=0.5)
+    >>> found["total_variation"]["bound"] < 0.1
+    True
     """
     return json.loads(_austerity.analyze(n, _given(dict(batch=batch, epsilon=epsilon, **options))))
 

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
+use austerity_paper::clock::process_time;
 use austerity_paper::compare::compare;
+use austerity_paper::extent::share_for;
+use austerity_paper::write::Spent;
 use austerity_paper::{Context, EXPERIMENTS, Error, Outcome, Size, Stage, Verdict, write};
 use serde_json::json;
 
@@ -16,7 +19,7 @@ use austerity_fit::request::Common;
 
 /// Runs one experiment or all, and tells every verdict.
 pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Failure> {
-    let size = match (options.quick, options.paper) {
+    let size = match (options.quick, options.paper || options.time.is_some()) {
         (true, _) => Size::Quick,
         (_, true) => Size::Paper,
         _ => Size::Usual,
@@ -27,9 +30,11 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
         Failure::Usage(format!("cannot make the folder {}: {error}", options.out.display()))
     })?;
     let chosen = EXPERIMENTS.iter().filter(|one| options.name == "all" || options.name == one.name);
+    let time = options.time.map(|time| time.as_secs_f64());
+    let share = time.map_or(1.0, |seconds| share_for(chosen.clone(), seconds));
     let mut reports = Vec::new();
     for experiment in chosen {
-        let start = Instant::now();
+        let (start, spent) = (Instant::now(), process_time());
         let line = Mutex::new(Line::new(experiment.name));
         let observer = |stage: &Stage| {
             if let Ok(mut line) = line.lock() {
@@ -38,25 +43,30 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
         };
         let control = interrupt::control();
         let context = Context::new(size, common.seed(), &cache, &observer)
+            .share(experiment.cost.share(share))
             .threads(common.threads)
             .data(data.clone())
             .stopped_by(control);
         let outcome = (experiment.run)(&context).map_err(Failure::other)?;
         let seconds = start.elapsed().as_secs_f64();
-        write::write(&options.out, experiment.name, &outcome, &context, seconds).map_err(Failure::other)?;
+        let spent = Spent { seconds, cpu_seconds: (process_time() - spent).as_secs_f64() };
+        write::write(&options.out, experiment.name, &outcome, &context, spent).map_err(Failure::other)?;
         // After each, so that a stop leaves an index of what is there.
         write::index(&options.out).map_err(Failure::other)?;
-        context.ended(experiment.name).map_err(Failure::other)?;
+        if !options.keep {
+            context.ended(experiment.name).map_err(Failure::other)?;
+        }
         if let Ok(mut line) = line.lock() {
             line.clear();
         }
         if !common.json {
-            say(verdicts(experiment.name, &outcome, seconds))?;
+            say(verdicts(experiment.name, &outcome, spent))?;
         }
         reports.push(json!({
             "experiment": experiment.name,
             "page": options.out.join(experiment.name).join("index.html"),
             "seconds": seconds,
+            "cpu_seconds": spent.cpu_seconds,
             "checks": outcome.checks().collect::<Vec<_>>(),
         }));
     }
@@ -108,8 +118,11 @@ fn describe(stage: &Stage) -> String {
 }
 
 /// One line per claim.
-fn verdicts(name: &str, outcome: &Outcome, seconds: f64) -> String {
-    let mut lines = vec![format!("{name}: {} ({seconds:.0} s)", outcome.title)];
+fn verdicts(name: &str, outcome: &Outcome, spent: Spent) -> String {
+    let mut lines = vec![format!(
+        "{name}: {} ({:.0} s, {:.0} s of CPU time)",
+        outcome.title, spent.seconds, spent.cpu_seconds
+    )];
     lines.extend(outcome.checks().map(|check| {
         let word = match check.verdict {
             Verdict::Holds => "holds    ",

@@ -16,6 +16,7 @@ mod families;
 mod fetch;
 mod folders;
 mod formulas;
+mod gradients;
 mod healing;
 mod levels;
 mod memory;

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use austerity::rng::{Role, stream};
+use austerity_io::audio::{self, Sound};
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal, StudentT};
 use serde_json::Value;
@@ -33,7 +34,7 @@ fn draws(scratch: &Scratch, run: &str) -> Vec<Vec<f64>> {
 }
 
 /// A run that is killed and resumed, and one that is stopped and resumed, have the draws of the uninterrupted one.
-fn goes_on(scratch: &Scratch, line: &str, draws_wanted: u64) {
+pub(crate) fn goes_on(scratch: &Scratch, line: &str, draws_wanted: u64) {
     let half = draws_wanted / 2;
     scratch.fit(&format!("{line} --out whole --draws {draws_wanted}"));
     let whole = draws(scratch, "whole");
@@ -264,6 +265,24 @@ fn known_sources_are_recovered() {
         let best = out.values.iter().map(|found| correlation(found, source)).fold(0.0, f64::max);
         assert!(best > 0.99, "{best}");
     }
+    // The same as sound: a channel per microphone in, a channel per source out.
+    let mixed = scratch.table("mixed.csv");
+    let sound = Sound {
+        rate: 8_000,
+        channels: mixed.values.iter().map(|x| x.iter().map(|x| x / 40.0).collect()).collect(),
+    };
+    audio::write(&scratch.at("mixed.wav"), &sound).unwrap();
+    let said = json(&scratch, "ica mixed.wav --sources out.wav --out sound --draws 1000");
+    assert!(said["parameters"][0]["name"] == "s1.channel1", "{said}");
+    let heard = audio::read(&scratch.at("out.wav")).unwrap();
+    assert_eq!(heard.rate, 8_000);
+    for source in &sources {
+        let best = heard.channels.iter().map(|found| correlation(found, source)).fold(0.0, f64::max);
+        assert!(best > 0.98, "{best}");
+    }
+    scratch.refused_with("ica mixed.wav --features left --out none", &["channel1, channel2, channel3"]);
+    scratch.file("bad.wav", "RIFF");
+    scratch.refused_with("ica bad.wav --out none", &["bad.wav", "WAVE"]);
     // Gaussian sources cannot be recovered: the run must say so.
     scratch.file("gauss.csv", mixtures(6000, true).2);
     let blind = json(&scratch, "ica gauss.csv --mixing mix.csv --out blind --draws 1000");

@@ -198,3 +198,39 @@ fn analyze_and_design_refuse_bad_input_with_the_value() {
         assert!(!text(&output.stdout).contains("null"), "{arguments}: {}", text(&output.stdout));
     }
 }
+
+/// Theorem 1: Δ_max/(1 − η), with the Δ_max of the recursion (a reference of the Gibbs experiment: κ of log potentials with sd 0.02, ε = 0.01) or the worst-case error.
+#[test]
+fn analyze_bounds_the_distance_from_the_posterior() {
+    let say = |words: &str| json(&format!("analyze --json {words}").split_whitespace().collect::<Vec<_>>());
+    let test = "--n 4851 --batch 500 --epsilon 0.01";
+    let any = say(&format!("{test} --bound-total-variation 0.5"));
+    let (found, worst) = (&any["total_variation"], any["worst_case"]["error"].as_f64().unwrap());
+    close(&found["largest_delta"], worst);
+    close(&found["bound"], (2.0 * worst).min(1.0));
+    assert!(found["kappa"].is_null(), "{found}");
+    // The differences of two potentials have an sd of 0.02·√2: Δ_max = 0.0058.
+    let gibbs = format!("{test} --law logistic --mean 0 --sd 0.0282842712 --bound-total-variation 0.5");
+    let one = say(&gibbs)["total_variation"].clone();
+    let delta = one["largest_delta"].as_f64().unwrap();
+    assert!((delta / 0.0058 - 1.0).abs() < 0.02, "{delta}");
+    close(&one["bound"], 2.0 * delta);
+    close(&say(&format!("{gibbs} --sites 10"))["total_variation"]["bound"], 20.0 * delta);
+    // A larger error or a slower chain is farther off; a chain that does not contract is refused.
+    assert!(say(&format!("{test} --bound-total-variation 0.99"))["total_variation"]["bound"] == 1.0);
+    for (words, said) in [
+        ("--bound-total-variation 1", "below 1"),
+        ("--bound-total-variation -0.1", "below 1"),
+        ("--bound-total-variation 0.5 --sites 3", "logistic"),
+        ("--bound-total-variation 0.5 --law compensated:0.9", "sd"),
+        ("--sites 3", "bound-total-variation"),
+    ] {
+        let line = format!("analyze {test} {words}");
+        let output = austerity(&line.split_whitespace().collect::<Vec<_>>());
+        assert!(
+            output.status.code() == Some(2) && text(&output.stderr).contains(said),
+            "{words}: {}",
+            text(&output.stderr)
+        );
+    }
+}

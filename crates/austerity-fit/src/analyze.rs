@@ -1,6 +1,7 @@
 //! `austerity analyze`: from ε to the error of the test, of a step, and of the stationary distribution.
 
 use austerity::rule::{Law, Looks, SequentialSettings, Statistic};
+use austerity::theory::stationary::{Scan, gibbs_bound, metropolis_bound};
 use austerity::theory::{Accuracy, Bias, ErrorTable, Moves, Outcome, StepError, TestPlan, TestWalk};
 use austerity_plot::{Axis, Curve, Figure, Panel, Scale};
 use serde_json::{Value, json};
@@ -20,6 +21,16 @@ struct Analysis {
     table: ErrorTable,
     step: Option<StepError>,
     bias: Option<(Bias, Option<f64>)>,
+    distance: Option<Distance>,
+}
+
+/// Theorem 1: how far what is sampled can be from the posterior.
+struct Distance {
+    /// The largest |Δ|, of steps with this κ; the worst-case error where κ is not known.
+    largest_delta: f64,
+    kappa: Option<f64>,
+    contraction: f64,
+    bound: f64,
 }
 
 /// What was asked for, and the picture where one was.
@@ -120,7 +131,11 @@ impl Analysis {
             Some(moves) => Some((table.bias(options.law, moves)?, table.compensation(moves)?)),
             None => None,
         };
-        Ok(Self { looks, walk, table, step, bias })
+        let distance = options
+            .bound_total_variation
+            .map(|eta| Distance::of(options, (&walk, &table), eta))
+            .transpose()?;
+        Ok(Self { looks, walk, table, step, bias, distance })
     }
 
     fn json(&self, options: &AnalyzeOptions) -> Value {
@@ -159,6 +174,14 @@ impl Analysis {
                 "mean_delta": bias.mean_delta,
                 "mean_defect": bias.mean_defect,
                 "compensation": lambda,
+            });
+        }
+        if let Some(distance) = &self.distance {
+            value["total_variation"] = json!({
+                "largest_delta": distance.largest_delta,
+                "kappa": distance.kappa,
+                "contraction": distance.contraction,
+                "bound": distance.bound,
             });
         }
         value
@@ -211,6 +234,7 @@ impl Analysis {
             );
             text += &self.advice(options, bias, *lambda);
         }
+        text += &self.distance.as_ref().map_or(String::new(), |distance| distance.words(options));
         if let Some(path) = &options.plot {
             text += &format!("Curves: {}\n", path.display());
         }
@@ -295,6 +319,60 @@ impl Analysis {
             );
         }
         Ok(Figure { title: format!("N = {}, {} looks", options.n, self.looks), panels })
+    }
+}
+
+impl Distance {
+    fn of(
+        options: &AnalyzeOptions,
+        (walk, table): (&TestWalk, &ErrorTable),
+        eta: f64,
+    ) -> Result<Self, Failure> {
+        if !(0.0..1.0).contains(&eta) {
+            let allowed = "a number from 0 to below 1";
+            return Err(Refusal::range(Keyword::BoundTotalVariation, eta, allowed).into());
+        }
+        let kappa = match (options.sd, moves(options)) {
+            (Some(sd), _) => Some(austerity::theory::kappa(sd, options.n)?),
+            (None, moves) => moves.map(|moves| moves.kappa),
+        };
+        let largest_delta = match kappa {
+            Some(kappa) => table.largest_delta(options.law, kappa)?.1.delta.abs(),
+            None if matches!(options.law, Law::Compensated { .. }) => {
+                let why =
+                    "a compensated threshold errs by more than the test does: the spread of a step is needed";
+                return Err(Refusal::Missing { keyword: Keyword::Sd, why }.into());
+            }
+            None => walk.worst_case().error,
+        };
+        let bound = match options.sites {
+            None => metropolis_bound(largest_delta, eta)?,
+            Some(sites) if options.law == Law::Logistic && sites > 0 => {
+                gibbs_bound(largest_delta, eta, Scan::Systematic { sites })?
+            }
+            Some(sites) => {
+                let allowed = "at least 1, with --law logistic: variables of a Gibbs sweep";
+                return Err(Refusal::range(Keyword::Sites, sites, allowed).into());
+            }
+        };
+        Ok(Self { largest_delta, kappa, contraction: eta, bound })
+    }
+
+    fn words(&self, options: &AnalyzeOptions) -> String {
+        let Self { largest_delta, kappa, contraction, bound } = self;
+        let (step, factor) = match options.sites {
+            None => ("step", String::new()),
+            Some(sites) => ("sweep", format!("{sites}·")),
+        };
+        let of = match kappa {
+            Some(kappa) => format!("the largest |Δ| of a step with κ = {kappa:.3} is {largest_delta:.4}"),
+            None => format!("|Δ| is at most E(0) = {largest_delta:.4}, whatever the step"),
+        };
+        let known = if *bound < 1.0 { "" } else { ", so the theorem says nothing" };
+        format!(
+            "Total variation distance from the posterior (Theorem 1): at most {factor}Δ_max/(1 − η) = {bound:.4}{known}; {of}, and exact chains bring \
+             distributions closer by η = {contraction} per {step}.\n"
+        )
     }
 }
 

@@ -4,6 +4,7 @@
 
 use austerity::model::{Curvature, Model, Parameters};
 use austerity_glm::glm::{Extra, Visitor};
+use austerity_glm::gradients::BatchGradient;
 use austerity_glm::{AnyFamily, Glm, Linear, Noise, NoiseTails, Priors, ResponseKind, Store, WithPriors};
 use austerity_io::coding::ResponseCoding;
 use serde::de::Error as _;
@@ -189,8 +190,11 @@ impl<'de> Deserialize<'de> for Family {
 }
 
 /// A posterior of coefficients that a run can be made of.
-pub(crate) trait Regression: Parameters + Curvature + WithPriors + Model<State = Vec<f64>> {}
-impl<M: Parameters + Curvature + WithPriors + Model<State = Vec<f64>>> Regression for M {}
+pub(crate) trait Regression:
+    Parameters + Curvature + BatchGradient + WithPriors + Model<State = Vec<f64>>
+{
+}
+impl<M: Parameters + Curvature + BatchGradient + WithPriors + Model<State = Vec<f64>>> Regression for M {}
 
 /// A posterior that chains can sample: a regression, a surrogate of one, or a user's own.
 pub trait Sampled: Parameters + Model<State = Vec<f64>> {}

@@ -9,6 +9,7 @@
 //! | [`priors`] | priors of single coefficients from a file |
 //! | [`run`] | a run on disk: draws as Zarr for ArviZ, checkpoint, lock, export |
 //! | [`write`](mod@write) | numeric columns to CSV and Parquet, streamed |
+//! | [`audio`] | sound (WAV) as columns, one per channel |
 //! | [`seal`], [`verified`] | checksums that text files carry; what a comparison found |
 //! | [`text`] | names without control characters |
 //!
@@ -29,6 +30,7 @@
 //! # Ok::<(), austerity_io::Error>(())
 //! ```
 
+pub mod audio;
 pub mod coding;
 pub mod error;
 pub mod load;

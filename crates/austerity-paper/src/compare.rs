@@ -87,7 +87,7 @@ fn results(found: &mut Comparison, experiment: &str, old: &Value, new: &Value) {
                 other["measured"].as_str().unwrap_or_default()
             )),
         }
-        if old["size"] == new["size"] {
+        if old["size"] == new["size"] && old["share"] == new["share"] {
             found.apart.extend(numbers(check, other).map(|text| format!("{}: {text}", words(check))));
         }
     }

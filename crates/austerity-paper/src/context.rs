@@ -7,6 +7,7 @@ use austerity::run::Control;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::extent::Extent;
 
 /// How long an experiment may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub struct Stage<'a> {
 pub struct Context<'a> {
     /// How long it may take.
     pub size: Size,
+    /// Share of the paper's steps at [`Size::Paper`].
+    share: f64,
     /// The seed of everything random.
     pub seed: u64,
     /// Threads that run chains; at least 1.
@@ -67,7 +70,20 @@ impl<'a> Context<'a> {
     /// machine.
     pub fn new(size: Size, seed: u64, cache: &Path, observer: &'a (dyn Fn(&Stage) + Sync)) -> Self {
         let (data, cache, control) = (Vec::new(), cache.into(), Control::new());
-        Self { size, seed, threads: 0, data, cache, control, observer, start: Instant::now() }.threads(0)
+        Self { size, share: 1.0, seed, threads: 0, data, cache, control, observer, start: Instant::now() }
+            .threads(0)
+    }
+
+    /// This context with such a share of the paper's steps; of effect at [`Size::Paper`] only.
+    #[must_use]
+    pub fn share(self, share: f64) -> Self {
+        Self { share: if self.size == Size::Paper { share.clamp(0.0, 1.0) } else { 1.0 }, ..self }
+    }
+
+    /// How much is run.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        Extent { size: self.size, share: self.share }
     }
 
     /// This context with so many threads; 0 for as many as the machine has.

@@ -9,6 +9,7 @@
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
 //! | [`risk`] | [`Risk`](risk::Risk): mean squared error of estimates, split into bias² and variance |
+//! | [`extent`] | [`Extent`](extent::Extent): a size and a share of the paper's steps; what fits into a given CPU time |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`compare`](mod@compare) | a new run against a published one |
@@ -33,6 +34,7 @@ pub mod context;
 pub mod curves;
 pub mod design;
 pub mod error;
+pub mod extent;
 pub mod fetch;
 pub mod gibbs;
 pub mod ica;
@@ -53,6 +55,7 @@ pub(crate) use austerity::parallel;
 pub use claim::{Claim, Estimate, Source, Verdict};
 pub use context::{Context, Size, Stage};
 pub use error::{Error, Result};
+pub use extent::{Cost, Extent};
 pub use outcome::{Check, Outcome, Section, Table};
 
 /// One experiment.
@@ -64,6 +67,8 @@ pub struct Experiment {
     pub about: &'static str,
     /// What it holds the paper to.
     pub claims: &'static [Claim],
+    /// What it costs at the paper's size.
+    pub cost: Cost,
     /// Runs it.
     pub run: fn(&Context) -> Result<Outcome>,
 }
@@ -74,42 +79,49 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "theory",
         about: "section 5.1, supplements A and B: the error of the test, by recursion and by simulation",
         claims: theory::CLAIMS,
+        cost: Cost { fixed: 30.0, steps: 400.0, ease: 4.0 },
         run: theory::run,
     },
     Experiment {
         name: "logistic",
         about: "section 6.1: logistic regression on MNIST 7 against 9 by random walk",
         claims: logistic::CLAIMS,
+        cost: Cost { fixed: 20.0, steps: 900.0, ease: 4.0 },
         run: logistic::run,
     },
     Experiment {
         name: "ica",
         about: "section 6.2: independent components on the Stiefel manifold",
         claims: ica::CLAIMS,
+        cost: Cost { fixed: 30.0, steps: 6500.0, ease: 1.0 },
         run: ica::run,
     },
     Experiment {
         name: "selection",
         about: "section 6.3: variable selection in logistic regression by reversible jump",
         claims: selection::CLAIMS,
+        cost: Cost { fixed: 60.0, steps: 8200.0, ease: 1.0 },
         run: selection::run,
     },
     Experiment {
         name: "langevin",
         about: "section 6.4: Langevin dynamics with and without a test",
         claims: langevin::CLAIMS,
+        cost: Cost { fixed: 10.0, steps: 2500.0, ease: 2.0 },
         run: langevin::run,
     },
     Experiment {
         name: "design",
         about: "section 6.5: optimal sequential tests, error and data use against the target",
         claims: design::CLAIMS,
+        cost: Cost { fixed: 100.0, steps: 1500.0, ease: 1.0 },
         run: design::run,
     },
     Experiment {
         name: "gibbs",
         about: "supplement F: Gibbs sampling in a dense Markov random field",
         claims: gibbs::CLAIMS,
+        cost: Cost { fixed: 20.0, steps: 2500.0, ease: 2.0 },
         run: gibbs::run,
     },
 ];

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::claim::{Source, Verdict};
 use crate::context::Size;
+use crate::extent::Extent;
 use crate::outcome::{Check, Outcome, Section};
+use crate::write::Spent;
 
 #[cfg(test)]
 mod tests;
@@ -39,10 +41,15 @@ a{color:inherit}
 ";
 
 /// The page of one experiment.
-pub(crate) fn experiment(outcome: &Outcome, size: Size, seconds: f64) -> String {
+pub(crate) fn experiment(outcome: &Outcome, extent: Extent, spent: Spent) -> String {
     let mut body = format!("<h1>{}</h1>\n", escape(&outcome.title));
-    let size = size.pick("quick", "usual", "paper");
-    let _ = writeln!(body, "<p class=\"soft\">Size: {size}; {seconds:.0} s.</p>");
+    let _ = writeln!(
+        body,
+        "<p class=\"soft\">Size: {}; {:.0} s of CPU time, {:.0} s on the wall.</p>",
+        extent.words(),
+        spent.cpu_seconds,
+        spent.seconds
+    );
     body += &counts(outcome.checks().map(|check| (check.source, check.verdict)));
     for paragraph in &outcome.about {
         let _ = writeln!(body, "<p>{}</p>", escape(paragraph));
@@ -121,6 +128,17 @@ fn check(body: &mut String, check: &Check) {
     *body += "</div>";
 }
 
+/// How large a run was and what it took, from its `result.json`.
+fn sized(result: &Value) -> String {
+    let size: Size = serde_json::from_value(result["size"].clone()).unwrap_or(Size::Usual);
+    let extent = Extent { size, share: result["share"].as_f64().unwrap_or(1.0) };
+    let seconds = |key: &str| result[key].as_f64();
+    match seconds("cpu_seconds") {
+        Some(cpu) => format!("{}; {cpu:.0} s of CPU time", extent.words()),
+        None => format!("{}; {:.0} s", extent.words(), seconds("seconds").unwrap_or_default()),
+    }
+}
+
 /// The page over several results, as `result.json` holds them.
 pub(crate) fn index(results: &[Value]) -> String {
     let text = |value: &Value| escape(value.as_str().unwrap_or_default());
@@ -136,10 +154,10 @@ pub(crate) fn index(results: &[Value]) -> String {
     body += &counts(all.filter_map(judged));
     for result in results {
         let (name, title) = (text(&result["experiment"]), text(&result["title"]));
-        let (size, seconds) = (text(&result["size"]), result["seconds"].as_f64().unwrap_or_default());
+        let size = sized(result);
         let _ = writeln!(
             body,
-            "<section><h2><a href=\"{name}/index.html\">{title}</a></h2><p class=\"soft\">Size: {size}; {seconds:.0} s.</p>\
+            "<section><h2><a href=\"{name}/index.html\">{title}</a></h2><p class=\"soft\">Size: {size}.</p>\
              <div class=\"wide\"><table><tr><th>Claim</th><th>Wanted</th><th>Measured</th><th>Verdict</th></tr>"
         );
         for check in result["checks"].as_array().into_iter().flatten() {
@@ -176,13 +194,8 @@ pub(crate) fn markdown(results: &[Value]) -> String {
     };
     let mut out = String::new();
     for result in results {
-        let (name, size) = (text(&result["experiment"]), text(&result["size"]));
-        let seconds = result["seconds"].as_f64().unwrap_or_default();
-        let _ = writeln!(
-            out,
-            "### [{name}](reproduction/{name}/index.html)\n\nSize: {size}, {seconds:.0} s, seed {}.\n",
-            result["seed"]
-        );
+        let (name, size) = (text(&result["experiment"]), sized(result));
+        let _ = writeln!(out, "### [{name}]({name}/index.html)\n\nSize: {size}, seed {}.\n", result["seed"]);
         out += "| claim | where | wanted | measured | verdict |\n|---|---|---|---|---|\n";
         let mut others = [0; 3];
         for check in result["checks"].as_array().into_iter().flatten() {

@@ -13,6 +13,9 @@ use crate::clock::thread_time;
 use crate::context::Context;
 use crate::error::{Error, Result};
 
+/// Steps that two chains make in turn.
+const IN_TURN: u64 = 10;
+
 /// When to look at a chain, and when to end it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
@@ -56,6 +59,27 @@ pub struct Trajectory {
     pub counters: Counters,
     /// CPU seconds spent on all its steps.
     pub seconds: f64,
+}
+
+/// CPU time of a step of `slow` over that of a step of `fast`, both made in turns until each has taken so many seconds: a machine whose speed changes changes it for both.
+pub fn times_as_slow(
+    mut fast: impl FnMut(u64) -> Result<()>,
+    mut slow: impl FnMut(u64) -> Result<()>,
+    seconds: f64,
+) -> Result<f64> {
+    let (mut step, mut spent) = (0, [0.0; 2]);
+    while spent[0] < seconds || spent[1] < seconds {
+        let turn = |spent: &mut f64, make: &mut dyn FnMut(u64) -> Result<()>| -> Result<()> {
+            let start = thread_time();
+            (step..step + IN_TURN).try_for_each(&mut *make)?;
+            *spent += (thread_time() - start).as_secs_f64();
+            Ok(())
+        };
+        turn(&mut spent[0], &mut fast)?;
+        turn(&mut spent[1], &mut slow)?;
+        step += IN_TURN;
+    }
+    Ok(spent[1] / spent[0])
 }
 
 /// A chain that is followed; its steps are numbered from `streams.step()` on.

@@ -18,8 +18,17 @@ use crate::error::{Error, Result};
 use crate::outcome::{Cell, Outcome, Table};
 use crate::page;
 
-/// Writes what `name` found under `context` in `seconds` to `folder/NAME`.
-pub fn write(folder: &Path, name: &str, outcome: &Outcome, context: &Context, seconds: f64) -> Result<()> {
+/// What an experiment has taken since it was last started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spent {
+    /// Seconds on the wall.
+    pub seconds: f64,
+    /// Seconds of all processors.
+    pub cpu_seconds: f64,
+}
+
+/// Writes what `name` found under `context` to `folder/NAME`.
+pub fn write(folder: &Path, name: &str, outcome: &Outcome, context: &Context, spent: Spent) -> Result<()> {
     let home = folder.join(name);
     let (figures, tables) = (home.join("figures"), home.join("tables"));
     for part in [&figures, &tables] {
@@ -36,16 +45,18 @@ pub fn write(folder: &Path, name: &str, outcome: &Outcome, context: &Context, se
     for table in &outcome.tables {
         put(&tables.join(format!("{}.csv", table.name)), &csv(table))?;
     }
-    put(&home.join("index.html"), &page::experiment(outcome, context.size, seconds))?;
+    put(&home.join("index.html"), &page::experiment(outcome, context.extent(), spent))?;
     let result = json!({
         "experiment": name,
         "title": outcome.title,
         "about": outcome.about,
         "version": env!("CARGO_PKG_VERSION"),
         "size": context.size,
+        "share": context.extent().share,
         "seed": context.seed,
         "threads": context.threads,
-        "seconds": seconds,
+        "seconds": spent.seconds,
+        "cpu_seconds": spent.cpu_seconds,
         "settings": outcome.settings,
         "numbers": outcome.numbers,
         "checks": outcome.checks().collect::<Vec<_>>(),
@@ -127,7 +138,7 @@ mod tests {
             }],
             tables: vec![table],
         };
-        write(&folder, "demo", &outcome, &context, 1.0).unwrap();
+        write(&folder, "demo", &outcome, &context, Spent { seconds: 1.0, cpu_seconds: 2.0 }).unwrap();
         let read = |file: &str| fs::read_to_string(folder.join("demo").join(file)).unwrap();
         assert!(read("figures/f.svg").starts_with("<svg"));
         assert_eq!(read("tables/t.csv"), "a,\"b, c\"\n0.1,\"x \"\"y\"\"\"\n,z\n");

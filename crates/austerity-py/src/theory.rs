@@ -36,6 +36,8 @@ pub(crate) fn analyze(py: Python<'_>, n: usize, options: &Bound<'_, PyDict>) -> 
             "law" => asked.law = given.choice::<Plain>()?.0,
             "energy" => asked.energy = Some(given.number()?),
             "kappa" => asked.kappa = Some(given.number()?),
+            "bound_total_variation" => asked.bound_total_variation = Some(given.number()?),
+            "sites" => asked.sites = Some(given.whole()?),
             "plot" => asked.plot = Some(given.path()?),
             "compare" => asked.compare = given.numbers()?,
             _ => return Ok(false),

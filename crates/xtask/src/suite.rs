@@ -166,14 +166,19 @@ fn experiments(root: &Path) -> Command {
     call
 }
 
+/// The run that a new one is compared with.
+const PUBLISHED: &str = "docs/reproduction";
+
 /// What `cargo xtask reproduce` calls; nothing where an argument is not understood.
 pub(crate) fn reproduction(root: &Path, arguments: &[String]) -> Option<Command> {
     let mut call = cargo(root, &["run", "--release", "--features", "paper", "--"]);
     call.args(["reproduce", "all", "--out", "target/reproduce"]);
-    for argument in arguments {
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "--quick" | "--paper" => call.arg(argument),
-            "--check" => call.args(["--compare", "docs/reproduction"]),
+            "--quick" | "--paper" | "--keep" => call.arg(argument),
+            "--time" => call.arg(argument).arg(rest.next()?),
+            "--check" => call.args(["--compare", PUBLISHED]),
             _ => return None,
         };
     }
@@ -196,6 +201,20 @@ pub(crate) fn program(root: &Path) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `--check` compares with a run that is there.
+    #[test]
+    fn a_new_run_is_held_against_the_published_one() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let call = reproduction(&root, &words("--check --time 40m")).unwrap();
+        let given: Vec<&str> = call.get_args().filter_map(|argument| argument.to_str()).collect();
+        assert!(given.ends_with(&["--compare", PUBLISHED, "--time", "40m"]), "{given:?}");
+        assert!(root.join(PUBLISHED).join("theory/result.json").is_file());
+        for line in ["--chek", "--time"] {
+            assert!(reproduction(&root, &words(line)).is_none(), "{line}");
+        }
+    }
 
     #[test]
     fn a_tier_says_how_long_it_takes() {

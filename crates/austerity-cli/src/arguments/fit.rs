@@ -261,7 +261,8 @@ struct ShapeArguments {
     block_rows: Option<usize>,
     /// Proposal distribution: auto (chosen by a pilot run), laplace (independent draws from the normal approximation at the mode),
     /// surrogate-hmc (Hamiltonian Monte Carlo on the surrogate), langevin:STEP (Langevin steps on the surrogate and mini-batch residual gradients;
-    /// STEP between 0 and 2 posterior sds, usually 1), adaptive (random walk that adapts in warm-up) or random-walk:SD. [default: auto]
+    /// STEP between 0 and 2 posterior sds, usually 1), adaptive (random walk that adapts in warm-up), random-walk:SD, sgld:SD or
+    /// sgfs:STEP (stochastic gradient Langevin dynamics and Fisher scoring on mini-batches of --batch rows, such as sgld:0.01 and sgfs:0.5). [default: auto]
     #[arg(long, value_name = "PROPOSAL", help_heading = "Proposal")]
     proposal: Option<ProposalChoice>,
     /// Number of chains. [default: 4]

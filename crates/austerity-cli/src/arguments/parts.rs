@@ -27,6 +27,7 @@ Exit codes: 0 done, 1 finished but not to be trusted (the reasons are printed), 
 pub(super) const ICA_EXAMPLES: &str = "\
 Examples:
   austerity ica microphones.csv --sources voices.csv
+  austerity ica stereo.wav --sources unmixed.wav
   austerity ica mixtures.parquet --features left,right --out run
   austerity ica mixtures.csv --mixing truth.csv --json
 
@@ -77,12 +78,12 @@ pub(crate) struct SelectArguments {
 /// Options of `ica`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct IcaArguments {
-    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file: one mixture per column, such as one microphone each.
+    /// A CSV (.csv, .csv.gz, .tsv), Parquet or NumPy file with one mixture per column, or sound (.wav) with one per channel, such as one microphone each.
     data: PathBuf,
     /// Columns to unmix. [default: all]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     features: Option<Vec<String>>,
-    /// File for the sources that the mean unmixing makes of the columns (.csv, .csv.gz, .parquet).
+    /// File for the sources that the mean unmixing makes of the columns (.csv, .csv.gz, .parquet, or .wav with one channel each).
     #[arg(long, value_name = "FILE")]
     sources: Option<PathBuf>,
     /// Table with the true mixing matrix, one row per column of DATA and one column per source: the Amari distance to it is recorded.

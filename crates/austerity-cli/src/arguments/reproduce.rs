@@ -1,7 +1,9 @@
 //! What can be typed after `reproduce`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use austerity_fit::request::grammar;
 use clap::Args;
 
 pub(super) const EXAMPLES: &str = "\
@@ -9,6 +11,7 @@ Examples:
   austerity reproduce theory --quick --out paper
   AUSTERITY_DATA=data austerity reproduce all --out paper
   austerity reproduce ica --paper --out paper
+  austerity reproduce all --time 40m --out paper
   austerity reproduce all --quick --out again --compare paper
 
 Every experiment writes OUT/NAME/{figures/*.svg, tables/*.csv, result.json, index.html}; OUT/index.html lists them all.
@@ -26,6 +29,13 @@ pub(crate) struct ReproduceOptions {
     /// The paper's data and numbers of steps: some three hours in all on two cores. Goes on where it was interrupted.
     #[arg(long)]
     pub(crate) paper: bool,
+    /// The paper's data with as large a share of its numbers of steps as takes about this much CPU time in all, such as 40m. Experiments that need
+    /// less than their part run in full.
+    #[arg(long, value_name = "TIME", value_parser = grammar::duration, conflicts_with_all = ["quick", "paper"])]
+    pub(crate) time: Option<Duration>,
+    /// Keep the chains in the cache after an experiment has ended, so that the same command draws its pages again in seconds.
+    #[arg(long)]
+    pub(crate) keep: bool,
     /// The folder to write to.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

@@ -25,6 +25,7 @@ Examples:
   austerity analyze --n 12214 --batch 500 --epsilon 0.05
   austerity analyze --n 10000 --batch 500 --epsilon 0.05 --mean -0.0001 --sd 0.02
   austerity analyze --n 12214 --batch 500 --epsilon 0.05 --energy 1.34 --plot error.svg
+  austerity analyze --n 10000 --batch 500 --epsilon 0.01 --mean 0 --sd 0.005 --bound-total-variation 0.9
   austerity analyze --n 1000 --looks 100,300,600 --bound wang-tsiatis:2,0.75 --json";
 
 /// Shown below the help of `design`.
@@ -84,6 +85,13 @@ pub(crate) struct AnalyzeArguments {
     /// κ of those steps, when it is not D (a control variate makes it smaller).
     #[arg(long, value_name = "KAPPA", requires = "energy", allow_hyphen_values = true)]
     kappa: Option<f64>,
+    /// Bound the total variation distance of the draws' distribution from the posterior by Δ_max/(1 − ETA), where a step of exact chains
+    /// brings any two distributions closer by the factor ETA (Theorem 1). Δ_max is the largest error of a step with the κ of --sd or --kappa, else E(0).
+    #[arg(long, value_name = "ETA", allow_hyphen_values = true)]
+    bound_total_variation: Option<f64>,
+    /// With --bound-total-variation and --law logistic: ETA is that of a Gibbs sweep over so many variables, whose errors add up.
+    #[arg(long, value_name = "D", requires = "bound_total_variation")]
+    sites: Option<usize>,
     /// Draw the curves of error, data use and Δ (and with --energy the bias against ε).
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -115,6 +123,8 @@ impl AnalyzeArguments {
             law: self.law,
             energy: self.energy,
             kappa: self.kappa,
+            bound_total_variation: self.bound_total_variation,
+            sites: self.sites,
             plot: self.plot.clone(),
             compare: self.compare.clone(),
         }
@@ -203,10 +213,20 @@ impl CheckArguments {
     pub(crate) fn of_run(&self, seed: u64, threads: usize) -> Option<AppraisalOptions> {
         let run = self.data.options().file;
         let Self { test, by, rows, draws, fitted_to, plot, .. } = self;
-        let settings =
-            AppraisalSettings { test: test.clone(), by: by.clone(), rows: *rows, draws: *draws, seed, threads };
-        appraisal::is_run(&run)
-            .then(|| AppraisalOptions { run, data: fitted_to.clone(), plot: plot.clone(), settings })
+        let settings = AppraisalSettings {
+            test: test.clone(),
+            by: by.clone(),
+            rows: *rows,
+            draws: *draws,
+            seed,
+            threads,
+        };
+        appraisal::is_run(&run).then(|| AppraisalOptions {
+            run,
+            data: fitted_to.clone(),
+            plot: plot.clone(),
+            settings,
+        })
     }
 
     pub(crate) fn options(&self) -> CheckOptions {

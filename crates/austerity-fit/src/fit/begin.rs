@@ -21,6 +21,7 @@ use super::choose::Chosen;
 use super::decide::{Decided, Wanted};
 use super::engine::{Engine as _, OfModel, OnRows, Work};
 use super::execute::{Keeping, Session};
+use super::gradients::OnGradients;
 use super::groups::{self, GroupsRecord};
 use super::healing::History;
 use super::options::{kept, layout, priors, settings};
@@ -231,6 +232,9 @@ impl Task for Planner<'_> {
     type Output = Done;
 
     fn run<M: Regression>(mut self, model: &M) -> Result<Done, Failure> {
+        if let Some((chosen, record)) = self.gradients(model.names().len())? {
+            return OnGradients { model, record }.give(Finish { planner: self, chosen });
+        }
         let chosen = self.on_rows(model)?;
         OnRows(model).give(Finish { planner: self, chosen })
     }
@@ -254,8 +258,18 @@ impl Planner<'_> {
 
     /// The plan of a choice, and the layout of its draws; what it will take is not known yet.
     fn plan(&self, chosen: Chosen, names: Vec<String>, fingerprint: u64) -> Result<(Plan, Layout), Failure> {
-        let Chosen { candidates, decided, surrogate, sample, wide, crossing, budget, mut settings, .. } =
-            chosen;
+        let Chosen {
+            candidates,
+            decided,
+            surrogate,
+            sample,
+            wide,
+            gradients,
+            crossing,
+            budget,
+            mut settings,
+            ..
+        } = chosen;
         let Decided { rule, audit, prediction, reason } = decided;
         if self.request.length.draws.is_none() && settings.draws < UNBOUNDED && wide.is_none() {
             settings.draws =
@@ -270,6 +284,7 @@ impl Planner<'_> {
             without: self.without.clone().filter(Without::is_found),
             sample,
             wide,
+            gradients,
             crossing,
             budget,
             storage: None,

@@ -26,6 +26,7 @@ use super::budget::{self, BudgetPlan, Candidate};
 use super::crossing::CrossingRecord;
 use super::decide::Decided;
 use super::engine::{GlmEngine, OnResiduals};
+use super::gradients::{GradientRecord, OnGradients};
 use super::healing::Care;
 use super::modes::ModesRecord;
 use super::options::settings;
@@ -58,6 +59,8 @@ pub(super) struct Chosen {
     pub(super) sample: Option<SampleRecord>,
     /// Paths on all rows, whose length is planned already.
     pub(super) wide: Option<WideRecord>,
+    /// Steps up the gradient of mini-batches.
+    pub(super) gradients: Option<GradientRecord>,
     /// The modes that chains cross between.
     pub(super) crossing: Option<CrossingRecord>,
     pub(super) budget: Option<BudgetPlan>,
@@ -74,6 +77,7 @@ impl Chosen {
             surrogate: None,
             sample: None,
             wide: None,
+            gradients: None,
             crossing: None,
             budget: None,
         }
@@ -91,6 +95,9 @@ type OnGlm<'m, F> = (Chosen, GlmEngine<'m, F>);
 impl Planner<'_> {
     /// The engine, proposal and rule of a regression that can be expanded.
     pub(super) fn glm<'m, F: Family>(&mut self, model: &'m Glm<F>) -> Result<OnGlm<'m, F>, Failure> {
+        if let Some((chosen, record)) = self.gradients(model.parameters())? {
+            return Ok((chosen, GlmEngine::Gradients(OnGradients { model, record })));
+        }
         let auto = self.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto;
         if self.start.hurried.is_some() && auto {
             return Ok((self.on_rows(model)?, GlmEngine::Rows(model)));

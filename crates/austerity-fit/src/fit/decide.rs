@@ -20,7 +20,9 @@ use super::plan::{Origin, Threshold, Why};
 use super::surrogate::SurrogateReport;
 use crate::output::Failure;
 use crate::refusal::Refusal;
-use crate::request::{AuditChoice, BoundChoice, Keyword, LawChoice, Preset, RuleChoice, ShapeOptions};
+use crate::request::{
+    AuditChoice, BoundChoice, Keyword, LawChoice, Preset, ProposalChoice, RuleChoice, ShapeOptions,
+};
 
 /// Tolerance unless told otherwise.
 pub(crate) const TOLERANCE: f64 = 0.01;
@@ -70,7 +72,11 @@ impl Decided {
             (Some(test), _) => test,
             (None, RuleChoice::Sequential) => Wanted::test(options, false, wanted.block_rows)?,
             (None, _) => {
-                let reason = if options.rule == Some(RuleChoice::Exact) { Why::Asked } else { Why::Usual };
+                let reason = match options.rule {
+                    Some(RuleChoice::Exact) => Why::Asked,
+                    Some(RuleChoice::None) => Why::Untested,
+                    _ => Why::Usual,
+                };
                 let rule = RuleSettings::Exact { law };
                 return Ok(Self { rule, audit: 0.0, prediction: None, reason });
             }
@@ -108,14 +114,23 @@ impl Wanted {
                 return Err(Refusal::range(Keyword::Audit, rate, "a share from 0 to 1").into());
             }
         };
+        let by_mini_batches = options.proposal.is_some_and(ProposalChoice::follows_mini_batches);
+        if options.rule == Some(RuleChoice::None) && !by_mini_batches {
+            let allowed =
+                "auto, exact, sequential or certified; none is for --proposal sgld:SD and sgfs:STEP";
+            return Err(Refusal::range(Keyword::Rule, "none", allowed).into());
+        }
+        // Without a test the rows of a batch are those of a gradient.
+        let of_gradient =
+            by_mini_batches && matches!(options.rule, Some(RuleChoice::Exact | RuleChoice::None));
         let test_given = options.epsilon.is_some()
-            || options.batch.is_some()
+            || (options.batch.is_some() && !of_gradient)
             || options.growth.is_some()
             || options.bound.is_some();
         let rule = match options.rule {
             None if paper || test_given => RuleChoice::Sequential,
             None => RuleChoice::Auto,
-            Some(RuleChoice::Exact | RuleChoice::Certified)
+            Some(RuleChoice::Exact | RuleChoice::Certified | RuleChoice::None)
                 if paper || test_given || options.stop_at.is_some() =>
             {
                 return Err(Refusal::ExactMakesNoTest.into());
@@ -141,7 +156,7 @@ impl Wanted {
         };
         let compensated =
             matches!(law, Some(LawChoice::Compensated | LawChoice::Given(Law::Compensated { .. })));
-        let exact = matches!(rule, RuleChoice::Exact | RuleChoice::Certified);
+        let exact = matches!(rule, RuleChoice::Exact | RuleChoice::Certified | RuleChoice::None);
         if exact && compensated {
             return Err(Refusal::CompensatedExact.into());
         }
@@ -190,7 +205,7 @@ impl Wanted {
 
     /// Whether pairs of a pilot are needed: a test is to be chosen or predicted.
     pub(crate) fn needs_pilot(&self) -> bool {
-        !matches!(self.rule, RuleChoice::Exact | RuleChoice::Certified)
+        !matches!(self.rule, RuleChoice::Exact | RuleChoice::Certified | RuleChoice::None)
     }
 
     /// Whether a test was asked for.

@@ -1,4 +1,4 @@
-//! What chains run on: the rows themselves, a surrogate of them, a sample of rows that leads the way, or paths on all rows.
+//! What chains run on: the rows themselves, a surrogate of them, a sample of rows that leads the way, paths on all rows, or gradients of mini-batches.
 //!
 //! An engine is a model with a way to build its proposals from what a checkpoint keeps. Planning makes the engine of a new run; a run that goes on
 //! makes the same again from its [`Plan`]. [`Work`] is done on whichever it is: a plan is completed, chains are sampled.
@@ -22,6 +22,7 @@ use austerity_glm::proposal::{ModeJumps, SampledPaths, StoredProposal, Transitio
 use austerity_glm::{CertainSteps, Glm, ResidualGradient, SeveralExpansions, Surrogate, Whole};
 
 use super::Host;
+use super::gradients::OnGradients;
 use super::plan::Plan;
 use super::save_draws::{Kept, Stored};
 use super::{crossing, surrogate, wide};
@@ -90,6 +91,8 @@ pub(super) enum GlmEngine<'m, F: Family> {
         sample: Box<RowSample<F>>,
         surrogate: Option<Box<Surrogate<GlmExpansion<F>>>>,
     },
+    /// Steps up the gradient of mini-batches.
+    Gradients(OnGradients<'m, Glm<F>>),
     /// Paths on all rows, of so many gradients each.
     Whole { rows: &'m Glm<F>, shape: RandomWalk, gradients: u32 },
 }
@@ -102,6 +105,9 @@ impl<'m, F: Family> GlmEngine<'m, F> {
         threads: usize,
         host: &mut dyn Host,
     ) -> Result<Self, Failure> {
+        if let Some(record) = plan.gradients.clone() {
+            return Ok(Self::Gradients(OnGradients { model, record }));
+        }
         if let Some(record) = &plan.wide {
             host.note("computing the covariance at the mode as at the beginning");
             let shape = wide::restored(model, record)?;
@@ -131,6 +137,7 @@ impl<F: Family> Engine for GlmEngine<'_, F> {
     fn give<W: Work>(&self, work: W) -> Result<W::Output, Failure> {
         match self {
             Self::Rows(rows) => OnRows(*rows).give(work),
+            Self::Gradients(gradients) => gradients.give(work),
             Self::Residuals(residuals) => residuals.give(work),
             Self::Modes(modes) => modes.give(work),
             Self::Sampled { rows, sample, surrogate } => {

@@ -23,6 +23,7 @@
 //! | `spikes` | which coefficients have a prior so narrow that local steps do not reach what lies beyond |
 //! | `groups` | multilevel fits: groups as rows, the effects of every group |
 //! | `own`, `numeric` | posteriors of the user's own, and their modes without derivatives |
+//! | `gradients` | steps up the gradient of mini-batches, with and without a test |
 //! | `sampled` | candidates from a weighted sample of the rows, where no expansion describes the posterior |
 //! | `pace` | how long chains will take |
 //! | `healing` | what to do when audits contradict the test: begin again with the next safer setting |
@@ -38,6 +39,7 @@ pub(crate) mod crossing;
 pub(crate) mod decide;
 mod engine;
 mod execute;
+pub(crate) mod gradients;
 pub(crate) mod groups;
 pub(crate) mod healing;
 mod host;

@@ -5,6 +5,7 @@
 //! | nothing, or `auto` | draws from the normal approximation or Hamiltonian steps, by a pilot | draws around the mode or an adapting walk, by pilots |
 //! | `surrogate-hmc` | Hamiltonian steps | refused |
 //! | `langevin:STEP` | Langevin steps up the gradient of the surrogate and of mini-batches of residuals | refused |
+//! | `sgld:SD`, `sgfs:STEP` | refused | steps up the gradient of mini-batches (`gradients`) |
 //! | `laplace`, `adaptive`, `random-walk:SD` | only with `--surrogate taylor1`, `taylor2`, `taylor3`: weighed by the surrogate | as they are |
 
 use austerity::design::Steps;
@@ -51,13 +52,15 @@ impl ProposalChoice {
         match self {
             Self::Auto | Self::Adaptive => Steps::Adapting(TARGET_ACCEPTANCE),
             Self::RandomWalk(_) => Steps::Fixed,
-            Self::Laplace | Self::SurrogateHmc | Self::Langevin(_) => Steps::Other,
+            Self::Laplace | Self::SurrogateHmc | Self::Langevin(_) | Self::Sgld(_) | Self::Sgfs(_) => {
+                Steps::Other
+            }
         }
     }
 
     /// Whether the length of steps was typed.
     pub(super) fn fixes_steps(self) -> bool {
-        matches!(self, Self::RandomWalk(_) | Self::Langevin(_))
+        matches!(self, Self::RandomWalk(_) | Self::Langevin(_) | Self::Sgld(_) | Self::Sgfs(_))
     }
 
     /// The proposal without a surrogate, and what a plan says of it.
@@ -81,6 +84,14 @@ impl ProposalChoice {
                     value: self.to_string(),
                     why: NoSurrogate::Unasked,
                     instead: "laplace",
+                }
+                .into());
+            }
+            Self::Sgld(_) | Self::Sgfs(_) => {
+                return Err(Refusal::Value {
+                    keyword: Keyword::Proposal,
+                    value: self.to_string(),
+                    why: "it follows mini-batches of the rows of a regression; a model of one's own takes langevin:1 or surrogate-hmc".into(),
                 }
                 .into());
             }

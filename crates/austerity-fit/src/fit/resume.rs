@@ -16,6 +16,7 @@ use super::budget::{Budget, Sitting, follow};
 use super::decide::Wanted;
 use super::engine::{Chains, Engine as _, GlmEngine, Learnt, OfModel, OnRows, Work};
 use super::execute::{Keeping, Session};
+use super::gradients::OnGradients;
 use super::groups;
 use super::options::{self, kept, layout, limits};
 use super::plan::{Plan, PriorRecord};
@@ -228,7 +229,10 @@ impl Task for Resume<'_> {
     type Output = Overview;
 
     fn run<M: Regression>(self, model: &M) -> Result<Overview, Failure> {
-        OnRows(model).give(self)
+        match self.run.plan.gradients.clone() {
+            Some(record) => OnGradients { model, record }.give(self),
+            None => OnRows(model).give(self),
+        }
     }
 
     fn run_expandable<F: austerity_glm::glm::Family>(self, model: &Glm<F>) -> Result<Overview, Failure> {

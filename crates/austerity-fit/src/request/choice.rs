@@ -96,6 +96,8 @@ choice! {
         Sequential = "sequential",
         /// Exact decisions from bounds on the surrogate's error; most read no row.
         Certified = "certified",
+        /// No decisions: every candidate of sgld or sgfs is taken, and the draws are biased.
+        None = "none",
     }
 }
 

@@ -58,6 +58,10 @@ pub struct AnalyzeOptions {
     pub energy: Option<f64>,
     /// κ of those steps, when it is not D.
     pub kappa: Option<f64>,
+    /// η: by which factor a step of exact chains brings distributions together, for a bound on what is sampled (Theorem 1).
+    pub bound_total_variation: Option<f64>,
+    /// Variables that a Gibbs sweep updates in turn, where η is that of a sweep.
+    pub sites: Option<usize>,
     /// Where to draw the curves of error, data use and Δ.
     pub plot: Option<PathBuf>,
     /// Further levels ε to draw beside the first.
@@ -84,6 +88,8 @@ impl AnalyzeOptions {
             law: Law::Metropolis,
             energy: None,
             kappa: None,
+            bound_total_variation: None,
+            sites: None,
             plot: None,
             compare: Vec::new(),
         }

@@ -219,11 +219,15 @@ pub enum ProposalChoice {
     SurrogateHmc,
     /// Langevin steps of this length, in posterior standard deviations, on the surrogate.
     Langevin(f64),
+    /// Stochastic gradient Langevin dynamics whose noise has this standard deviation.
+    Sgld(f64),
+    /// Stochastic gradient Fisher scoring with steps of this size.
+    Sgfs(f64),
 }
 
 impl ProposalChoice {
-    const KNOWN: &str = "known are auto, laplace, surrogate-hmc, langevin:STEP (such as langevin:1), adaptive and random-walk:SD (such as \
-                         random-walk:0.01)";
+    const KNOWN: &str = "known are auto, laplace, surrogate-hmc, langevin:STEP (such as langevin:1), adaptive, random-walk:SD (such as \
+                         random-walk:0.01), sgld:SD (such as sgld:0.01) and sgfs:STEP (such as sgfs:0.5)";
 
     /// Refuses widths and lengths that no step can have.
     pub(crate) fn check(self) -> Result<(), Refusal> {
@@ -239,8 +243,19 @@ impl ProposalChoice {
             Self::RandomWalk(sd) if !(sd > 0.0 && sd.is_finite()) => {
                 Err(refuse("a positive finite standard deviation, such as random-walk:0.01"))
             }
+            Self::Sgld(sd) if !(sd > 0.0 && sd.is_finite()) => {
+                Err(refuse("a positive finite standard deviation, such as sgld:0.01"))
+            }
+            Self::Sgfs(step) if !(step > 0.0 && step.is_finite()) => {
+                Err(refuse("a positive finite size, such as sgfs:0.5"))
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Whether candidates follow the gradient of mini-batches of rows.
+    pub(crate) fn follows_mini_batches(self) -> bool {
+        matches!(self, Self::Sgld(_) | Self::Sgfs(_))
     }
 }
 
@@ -253,6 +268,8 @@ impl fmt::Display for ProposalChoice {
             Self::SurrogateHmc => f.write_str("surrogate-hmc"),
             Self::RandomWalk(sd) => write!(f, "random-walk:{sd}"),
             Self::Langevin(length) => write!(f, "langevin:{length}"),
+            Self::Sgld(sd) => write!(f, "sgld:{sd}"),
+            Self::Sgfs(step) => write!(f, "sgfs:{step}"),
         }
     }
 }
@@ -268,6 +285,8 @@ impl FromStr for ProposalChoice {
             None if text == "surrogate-hmc" => Self::SurrogateHmc,
             Some(("langevin", step)) => Self::Langevin(numbers::<1>(text, step, "langevin:1")?[0]),
             Some(("random-walk", sd)) => Self::RandomWalk(numbers::<1>(text, sd, "random-walk:0.01")?[0]),
+            Some(("sgld", sd)) => Self::Sgld(numbers::<1>(text, sd, "sgld:0.01")?[0]),
+            Some(("sgfs", step)) => Self::Sgfs(numbers::<1>(text, step, "sgfs:0.5")?[0]),
             _ => return Err(Unread::new(text, Self::KNOWN)),
         };
         match made.check() {

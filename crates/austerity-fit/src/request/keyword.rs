@@ -86,6 +86,8 @@ keywords! {
     Sd = "sd",
     Energy = "energy",
     Kappa = "kappa",
+    BoundTotalVariation = "bound-total-variation",
+    Sites = "sites",
     Plot = "plot",
     Compare = "compare",
     WorstCase = "worst-case",

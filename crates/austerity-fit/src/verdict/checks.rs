@@ -287,6 +287,9 @@ fn conflict(overview: &Overview) -> Check {
 
 fn decisions(overview: &Overview) -> Check {
     let run = &overview.run;
+    if run.plan.is_untested() {
+        return Check::without(Checked::Decisions, Some(false), "none: every candidate was taken");
+    }
     if !matches!(run.plan.settings.rule, RuleSettings::Sequential(_)) {
         return Check::without(
             Checked::Decisions,
@@ -321,6 +324,9 @@ fn decisions(overview: &Overview) -> Check {
 
 fn audits(overview: &Overview) -> Check {
     let audits = &overview.counters.audits;
+    if overview.run.plan.is_untested() {
+        return Check::without(Checked::Audits, None, "there were no decisions to repeat");
+    }
     if !matches!(overview.run.plan.settings.rule, RuleSettings::Sequential(_)) {
         return Check::without(Checked::Audits, Some(true), "decisions were exact");
     }

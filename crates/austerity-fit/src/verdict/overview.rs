@@ -23,6 +23,10 @@ use crate::request::Dialect;
 use crate::runs::{Folder, RunFile, Saved, Standing, about, scales, summaries};
 use crate::table::table;
 
+/// Why a run without decisions is not trusted.
+const UNTESTED: &str = "Every candidate was taken without an accept/reject decision: the draws are biased, and nothing here measures by how much. --rule sequential or \
+                        exact decides.";
+
 /// What is known of a run.
 pub struct Overview {
     /// The folder.
@@ -194,7 +198,7 @@ impl Overview {
             "rows": self.run.plan.data.rows,
             "family": self.run.plan.model.family,
             "ended": self.saved.ended,
-            "rule": self.run.plan.settings.rule,
+            "rule": if self.run.plan.is_untested() { json!("none") } else { json!(self.run.plan.settings.rule) },
             "proposal": words::proposal(&self.run.plan.proposal),
             "prediction": self.run.plan.decision.prediction,
             "budget": self.run.plan.budget.as_ref().map(BudgetPlan::json),
@@ -332,6 +336,10 @@ fn noted(verdict: &mut Verdict, run: &RunFile, saved: &Saved, (counters, dialect
     if saved.failed {
         let words = saved.ended.clone().unwrap_or_default();
         verdict.reasons.insert(0, format!("The last session {words}. Draws made before are kept.").into());
+        verdict.short = false;
+    }
+    if run.plan.is_untested() {
+        verdict.reasons.push(UNTESTED.to_owned().into());
         verdict.short = false;
     }
     if let Some(record) = run.plan.surrogate.as_ref().filter(|record| record.report.is_blind()) {

@@ -71,7 +71,13 @@ impl Overview {
                     plan.rows
                 )
             }
-            _ => String::new(),
+            _ => match &self.run.plan.gradients {
+                Some(record) if record.tested => format!(
+                    " The gradients of a step read {} more rows twice, which are not counted here.",
+                    record.rows
+                ),
+                _ => String::new(),
+            },
         };
         let Counters { certified: [settled, ..], steps, .. } = self.counters;
         let settled = match &self.run.plan.settings.rule {
@@ -85,6 +91,9 @@ impl Overview {
         let (rows, share) = (count(population), self.data_share());
         let what = self.run.plan.unit();
         let read = match share * population {
+            _ if self.run.plan.is_untested() => {
+                format!("The gradient of a step read {} of the {rows} rows", percent(share))
+            }
             0.0 => format!("Accept/reject decisions read no {what}"),
             few if few < 100.0 => {
                 format!("An accept/reject decision read {few:.1} of the {rows} {what} on average")
@@ -109,6 +118,7 @@ impl Overview {
             return None;
         }
         let test = match &self.run.plan.settings.rule {
+            _ if self.run.plan.is_untested() => return None,
             RuleSettings::Sequential(test) => test,
             RuleSettings::Exact { .. } => {
                 return Some(

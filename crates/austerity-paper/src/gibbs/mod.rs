@@ -61,7 +61,7 @@ impl Found {
 
 /// The experiment.
 pub fn run(context: &Context) -> Result<Outcome> {
-    carry_out(context, Plan::of(context.size))
+    carry_out(context, Plan::of(context.extent()))
 }
 
 fn carry_out(context: &Context, plan: Plan) -> Result<Outcome> {

@@ -3,7 +3,7 @@
 use austerity::rule::{Law, RuleSettings, SequentialSettings};
 use serde::Serialize;
 
-use crate::context::Size;
+use crate::extent::Extent;
 
 /// Everything that is chosen.
 #[derive(Clone, Debug, Serialize)]
@@ -36,23 +36,25 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The plan of a size: the paper's field at every size, the paper's times at the last.
-    pub(super) fn of(size: Size) -> Self {
+    pub(super) fn of(extent: Extent) -> Self {
+        let size = extent.size;
+        let count = |quick, usual, paper| extent.count(quick, usual, paper) as u32;
         Self {
             variables: 100,
             sd: 0.02,
             batch: 500,
             epsilons: vec![0.01, 0.05, 0.1, 0.15, 0.2, 0.25],
             conditionals: size.pick(11, 25, 49),
-            repeats: size.pick(2_000, 20_000, 100_000),
+            repeats: count(2_000, 20_000, 100_000),
             subsets: 1600,
             subset_size: 5,
             chains: size.pick(3, 6, 10),
-            seconds: size.pick(1.2, 10.0, 1000.0 / 64.0),
+            seconds: extent.amount(1.2, 10.0, 1000.0 / 64.0),
             checkpoints: size.pick(9, 15, 25),
-            truth_sweeps: size.pick(200_000, 6_000_000, 60_000_000),
+            truth_sweeps: extent.count(200_000, 6_000_000, 60_000_000),
             race_variables: 40,
             race_conditionals: size.pick(6, 12, 24),
-            race_repeats: size.pick(1_500, 10_000, 100_000),
+            race_repeats: count(1_500, 10_000, 100_000),
         }
     }
 
@@ -74,7 +76,7 @@ impl Plan {
             race_variables: 12,
             race_conditionals: 2,
             race_repeats: 200,
-            ..Self::of(Size::Quick)
+            ..Self::of(crate::context::Size::Quick.into())
         }
     }
 

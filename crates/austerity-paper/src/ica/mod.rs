@@ -61,9 +61,9 @@ impl Sizes {
     pub(crate) fn of(context: &Context) -> Self {
         Self {
             rows: context.size.pick(100_000, PAPER_ROWS, PAPER_ROWS),
-            truth_steps: context.size.pick(12_000, 8_000, 100_000),
+            truth_steps: context.extent().number(8_000, 8_000, 100_000).max(context.size.pick(12_000, 0, 0)),
             chains: context.size.pick(6, 10, 10),
-            seconds: context.size.pick(0.8, 7.0, context.of_the_papers(6_400.0)),
+            seconds: context.extent().amount(0.8, 7.0, context.of_the_papers(6_400.0)),
         }
     }
 }

@@ -23,7 +23,7 @@ use austerity::model::Gradient as _;
 use austerity_glm::gradients::BatchGradient;
 use serde_json::json;
 
-use crate::context::{Context, Size};
+use crate::context::Context;
 use crate::error::Result;
 use crate::outcome::{Outcome, Table};
 use chains::{Length, Method, ROWS, Record, Step};
@@ -86,11 +86,9 @@ struct OtherData {
 /// Runs the experiment.
 pub fn run(context: &Context) -> Result<Outcome> {
     let length = |chains, steps| Length { chains, steps };
-    let (toy, other) = match context.size {
-        Size::Quick => (length(4, 40_000), length(4, 25_000)),
-        Size::Usual => (length(8, 200_000), length(8, 80_000)),
-        Size::Paper => (length(16, 1_000_000), length(16, 400_000)),
-    };
+    let (extent, chains) = (context.extent(), context.size.pick(4, 8, 16));
+    let toy = length(chains, extent.count(40_000, 200_000, 1_000_000));
+    let other = length(chains, extent.count(25_000, 80_000, 400_000));
     planned(context, Plan { toy, other, rows: 10_000, data_sets: 4 })
 }
 

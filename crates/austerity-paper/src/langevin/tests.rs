@@ -1,6 +1,7 @@
 //! A tiny run has every figure, table and claim, and finite numbers.
 
 use super::*;
+use crate::context::Size;
 use crate::context::Stage;
 use crate::outcome::Cell;
 

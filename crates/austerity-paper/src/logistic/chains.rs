@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::curves::{Point, risk_curve};
 use crate::error::Result;
 use crate::parallel;
-use crate::trajectory::{Checkpoint, Following, Grid, Trajectory, follow};
+use crate::trajectory::{Checkpoint, Following, Grid, Trajectory, follow, times_as_slow};
 
 /// Times at which chains are looked at: each √2 of the one before, so that half the time is among them.
 const TIMES: usize = 21;
@@ -202,12 +202,24 @@ fn one(
     Ok((seen, draws))
 }
 
-/// Steps per CPU second of exact decisions that evaluate both states at every step, as a textbook's loop does.
-pub(super) fn uncached(context: &Context, problem: &Problem, truth: &Truth, plan: &Plan) -> Result<f64> {
+/// How many times as long a step takes as ours that evaluates both states at every step, as a textbook's loop does.
+pub(super) fn textbook(context: &Context, problem: &Problem, truth: &Truth, plan: &Plan) -> Result<f64> {
     context.stage("exact decisions without a cache", 0.96)?;
     let settings = SequentialSettings { guard: None, ..SequentialSettings::constant(plan.first_look, 0.0) };
-    let rule = RuleSettings::Sequential(settings).build(problem.rows())?;
-    speed(context, problem, truth, (rule, plan.seconds.min(1.0)))
+    let rules = [RuleSettings::default(), RuleSettings::Sequential(settings)];
+    let job = Job { start: Start::Stationary, rule: 0, number: 0 };
+    let begun = rules.map(|rule| begin(context, problem, truth, (&job, rule.build(problem.rows())?)));
+    let [ours, textbook] = begun;
+    times_as_slow(stepping(ours?), stepping(textbook?), plan.seconds.min(1.0))
+}
+
+/// Makes the steps of a chain.
+fn stepping<'a>(mut begun: Begun<'a>) -> impl FnMut(u64) -> Result<()> + 'a {
+    move |step| {
+        begun.streams.begin(step);
+        begun.kernel.step(&mut begun.state, &mut begun.streams)?;
+        Ok(())
+    }
 }
 
 /// CPU seconds in which exact chains make so many steps; kept with the truths, so that a run that goes on has the same.

@@ -62,15 +62,16 @@ pub(super) fn run(
             found.push(Found {
                 name: name.into(),
                 rows: (size * austerity::BLOCK_ROWS) as f64,
-                chains: chains(context, &problem.model, truth, (settings, plan.stuck_steps))?,
+                chains: chains(context, &problem.model, truth, (name, settings, plan.stuck_steps))?,
             });
         }
+        let surrogate_name = format!("{name}, surrogate");
         let settings =
             PseudoMarginalSettings { estimator, blocks: sizes[0], block_rows: austerity::BLOCK_ROWS };
         found.push(Found {
-            name: format!("{name}, surrogate"),
+            name: surrogate_name.clone(),
             rows: (sizes[0] * austerity::BLOCK_ROWS) as f64,
-            chains: chains(context, &surrogate, truth, (settings, plan.stuck_steps))?,
+            chains: chains(context, &surrogate, truth, (&surrogate_name, settings, plan.stuck_steps))?,
         });
     }
     let section = Section {
@@ -91,23 +92,34 @@ fn chains<M: Model<State = Vec<f64>>>(
     context: &Context,
     model: &M,
     truth: &Truth,
-    (settings, steps): (PseudoMarginalSettings, u64),
+    (name, settings, steps): (&str, PseudoMarginalSettings, u64),
 ) -> Result<Vec<Rejections>> {
     let numbers: Vec<u32> = (0..CHAINS).collect();
     parallel::each(context.threads, &numbers, |_, &number| {
-        let walk = RandomWalk::isotropic(truth.mean.len(), STEP)?;
-        let mut kernel = PseudoMarginal::new(model, walk, (settings, truth.mean.clone()))?;
-        let mut state = Estimated::start(truth.starts[number as usize % truth.starts.len()].clone());
-        let mut streams = Streams::new(context.seed, 700 + number);
-        for step in 0..steps {
-            if context.stopped() {
-                return Err(Error::Interrupted);
-            }
-            streams.begin(step);
-            kernel.step(&mut state, &mut streams)?;
-        }
-        Ok(*kernel.rejections())
+        let kept = format!("stuck-{name}-{}-{number}", settings.blocks);
+        let made = (format!("{:016x}", model.fingerprint()), format!("{settings:?}"), steps);
+        context.chain(("logistic", &kept), &made, || chain(context, model, truth, (settings, steps, number)))
     })
+}
+
+fn chain<M: Model<State = Vec<f64>>>(
+    context: &Context,
+    model: &M,
+    truth: &Truth,
+    (settings, steps, number): (PseudoMarginalSettings, u64, u32),
+) -> Result<Rejections> {
+    let walk = RandomWalk::isotropic(truth.mean.len(), STEP)?;
+    let mut kernel = PseudoMarginal::new(model, walk, (settings, truth.mean.clone()))?;
+    let mut state = Estimated::start(truth.starts[number as usize % truth.starts.len()].clone());
+    let mut streams = Streams::new(context.seed, 700 + number);
+    for step in 0..steps {
+        if context.stopped() {
+            return Err(Error::Interrupted);
+        }
+        streams.begin(step);
+        kernel.step(&mut state, &mut streams)?;
+    }
+    Ok(*kernel.rejections())
 }
 
 /// Acceptance, chain by chain.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::context::Size;
 use crate::context::Stage;
 use crate::outcome::Cell;
 
@@ -147,7 +148,7 @@ fn planted_data_make_every_claim_come_out_both_ways() {
         inflation_error: 0.002,
         predicted: Predicted { acceptance: 0.5, share: 0.5, inflation: 1.0 },
     };
-    let plan = Plan::of(Size::Usual);
+    let plan = Plan::of(Size::Usual.into());
     for (steps, off) in [(1_700, 0.0), (4_000, 0.1)] {
         let measured: Vec<Measured> = EPSILONS.iter().map(|&epsilon| rule(epsilon, off)).collect();
         let cold: chains::Family =

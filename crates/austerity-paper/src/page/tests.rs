@@ -7,6 +7,7 @@ use super::{experiment, index};
 use crate::claim::Verdict;
 use crate::context::Size;
 use crate::design::tests::tiny;
+use crate::write::Spent;
 
 #[path = "../../../austerity-fit/src/report/tests/studio.rs"]
 #[allow(dead_code, reason = "these pages are not printed")]
@@ -61,7 +62,7 @@ fn a_browser_shows_an_experiment_and_the_index_on_a_desk_and_on_a_phone() {
         .filter_map(|section| section.figure.as_ref())
         .map(|(_, figure)| figure.panels.len());
     let (figures, checks) = (panels.sum::<usize>() as f64, outcome.checks().count() as f64);
-    let page = experiment(&outcome, Size::Quick, 12.3);
+    let page = experiment(&outcome, Size::Quick.into(), Spent { seconds: 12.3, cpu_seconds: 20.0 });
     let desk = studio.look("desk", (&page, PROBE), (1280, 1600), &[]);
     check(&desk, figures, checks);
     assert_eq!(desk.number("columns"), 2.0, "figure and claims stand side by side: {}", desk.0);

@@ -12,11 +12,12 @@ use serde_json::json;
 
 use super::data::Problem;
 use super::{BIRTH_SD, EPSILONS, LOOK, MIDDLE, PAPER_ROWS, UPDATE_SD};
-use crate::context::{Context, Size};
+use crate::context::Context;
 use crate::curves::{Point, Textbook, risk_curve};
 use crate::error::{Error, Result};
+use crate::extent::Extent;
 use crate::parallel;
-use crate::trajectory::{Following, Grid, Trajectory, follow};
+use crate::trajectory::{Following, Grid, Trajectory, follow, times_as_slow};
 
 /// How much is done on one data set.
 #[derive(Clone, Debug, Serialize)]
@@ -37,21 +38,24 @@ pub(super) struct Plan {
 
 impl Plan {
     /// For thousands of rows.
-    pub(super) fn small(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((0.5, 120_000), (1.5, 400_000), (5.5, 1_000_000));
+    pub(super) fn small(extent: Extent) -> Self {
+        let (seconds, truth_steps) =
+            (extent.amount(0.5, 1.5, 5.5), extent.count(120_000, 400_000, 1_000_000));
         Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 1e-5 }
     }
 
     /// For a hundred thousand rows.
-    pub(super) fn large(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 5_000), (3.0, 100_000), (3500.0 / 64.0, 400_000));
-        Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 5, exact_step: 2e-4 }
+    pub(super) fn large(extent: Extent) -> Self {
+        let (seconds, truth_steps) =
+            (extent.amount(1.0, 3.0, 3500.0 / 64.0), extent.count(40_000, 100_000, 400_000));
+        Self { chains: 10, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 2e-4 }
     }
 
     /// For half a million.
-    pub(super) fn huge(size: Size) -> Self {
-        let (seconds, truth_steps) = size.pick((1.0, 1_000), (4.0, 25_000), (3500.0 / 64.0, 100_000));
-        Self { chains: 5, seconds, truth_chains: 4, truth_steps, every: 4, exact_step: 8e-4 }
+    pub(super) fn huge(extent: Extent) -> Self {
+        let (seconds, truth_steps) =
+            (extent.amount(1.0, 4.0, 3500.0 / 64.0), extent.count(10_000, 25_000, 100_000));
+        Self { chains: 5, seconds, truth_chains: 4, truth_steps, every: 20, exact_step: 8e-4 }
     }
 
     /// CPU seconds in all, about.
@@ -353,22 +357,33 @@ pub(super) fn explore(context: &Context, problem: &Problem, plan: &Plan, span: (
         let fewer = Plan { chains: plan.chains.div_ceil(2), ..plan.clone() };
         from_mode.push(group(context, problem, &fewer, (epsilon, &problem.mode, first), &truth_from_mode)?);
     }
-    let textbook = textbook(context, problem, plan, &groups[0])?;
+    let textbook = textbook(problem, plan, context.seed)?;
     Ok(Found { rows: problem.rows(), truth, truth_from_mode, groups, from_mode, textbook })
 }
 
-/// The textbook's exact loop: the first of the exact chains again, with both states evaluated on every row and all their columns read.
-fn textbook(context: &Context, problem: &Problem, plan: &Plan, exact: &Group) -> Result<Textbook> {
+/// The textbook's exact loop, with both states evaluated on every row and all their columns read, in turns with ours.
+fn textbook(problem: &Problem, plan: &Plan, seed: u64) -> Result<Textbook> {
     let all = SequentialSettings { guard: None, ..SequentialSettings::constant(LOOK, 0.0) };
-    let rule = RuleSettings::Sequential(all).build(problem.rows())?;
-    let order = BlockOrder::new(problem.rows(), austerity::BLOCK_ROWS, context.seed, 100)?;
+    let order = BlockOrder::new(problem.rows(), austerity::BLOCK_ROWS, seed, 100)?;
     let jump = Jump::new(problem.features(), update_sd(problem.rows()), BIRTH_SD)?;
+    let rule = RuleSettings::Sequential(all).build(problem.rows())?;
     let mut kernel = Metropolis::new(&problem.model, jump, rule, order, &problem.single)?;
-    let (mut state, mut streams) = (problem.single.clone(), Streams::new(context.seed, 100));
-    let chain = Following { kernel: &mut kernel, state: &mut state, streams: &mut streams };
-    let seen = follow(context, chain, (&plan.grid(), 0), |_, _| {})?;
-    let speed = seen.counters.steps as f64 / seen.seconds;
-    Ok(Textbook { slower: exact.speed() / speed, evaluations: 2.0 * problem.rows() as f64 })
+    let (mut state, mut streams) = (problem.single.clone(), Streams::new(seed, 100));
+    let (mut ours, mut our_state, mut our_streams) = chain(problem, 0.0, &problem.single, seed, 100)?;
+    let slower = times_as_slow(
+        |step| {
+            our_streams.begin(step);
+            ours.step(&mut our_state, &mut our_streams)?;
+            Ok(())
+        },
+        |step| {
+            streams.begin(step);
+            kernel.step(&mut state, &mut streams)?;
+            Ok(())
+        },
+        plan.seconds.min(1.0),
+    )?;
+    Ok(Textbook { slower, evaluations: 2.0 * problem.rows() as f64 })
 }
 
 /// The long exact runs from `start`, from the cache where they are.

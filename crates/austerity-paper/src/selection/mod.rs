@@ -47,6 +47,8 @@ const UPDATE_SD: f64 = 0.01;
 const PAPER_ROWS: f64 = 104_052.0;
 /// Standard deviation of the coefficient of a new feature.
 const BIRTH_SD: f64 = 0.1;
+/// Smallest share of the paper's steps with which Covertype is run.
+const COVERTYPE_SHARE: f64 = 0.1;
 /// Rows of the first look and of each further one.
 const LOOK: usize = 500;
 
@@ -61,9 +63,9 @@ fn jobs(context: &Context) -> Result<Vec<(Problem, Plan)>> {
     let mut jobs = Vec::new();
     context.stage("reading data", 0.0)?;
     match data::miniboone(context, false)? {
-        Some(problem) => jobs.push((problem, Plan::small(context.size))),
+        Some(problem) => jobs.push((problem, Plan::small(context.extent()))),
         None if context.size == Size::Quick => {
-            jobs.push((data::stand_in(6_423, context.seed)?, Plan::small(context.size)));
+            jobs.push((data::stand_in(6_423, context.seed)?, Plan::small(context.extent())));
         }
         None => {}
     }
@@ -72,9 +74,11 @@ fn jobs(context: &Context) -> Result<Vec<(Problem, Plan)>> {
             Some(problem) => problem,
             None => data::stand_in(130_065, context.seed)?,
         };
-        jobs.push((problem, Plan::large(context.size)));
-        if let Some(problem) = data::covertype(context)? {
-            jobs.push((problem, Plan::huge(context.size)));
+        jobs.push((problem, Plan::large(context.extent())));
+        // The largest data need the longest chains: a smaller share of the steps says nothing about them.
+        let enough = context.extent().share >= COVERTYPE_SHARE;
+        if let Some(problem) = if enough { data::covertype(context)? } else { None } {
+            jobs.push((problem, Plan::huge(context.extent())));
         }
     }
     Ok(jobs)

@@ -10,8 +10,13 @@ fn a_tiny_run_has_everything() {
     let observer = |_: &Stage| {};
     let context = Context::new(Size::Quick, 3, &folder, &observer).threads(2);
     let problem = data::stand_in(4000, 3).unwrap();
-    let plan =
-        Plan { chains: 3, seconds: 0.05, truth_chains: 2, truth_steps: 4000, ..Plan::small(Size::Quick) };
+    let plan = Plan {
+        chains: 3,
+        seconds: 0.05,
+        truth_chains: 2,
+        truth_steps: 4000,
+        ..Plan::small(Size::Quick.into())
+    };
     let outcome = experiment(&context, &[(problem, plan)]).unwrap();
     let names: Vec<&str> =
         outcome.sections.iter().filter_map(|s| Some(s.figure.as_ref()?.0.as_str())).collect();
@@ -35,7 +40,14 @@ fn a_tiny_run_has_everything() {
         }
     }
     assert!(outcome.about.iter().any(|line| line.contains("could not be had")));
-    crate::write::write(&folder, "selection", &outcome, &context, 1.0).unwrap();
+    crate::write::write(
+        &folder,
+        "selection",
+        &outcome,
+        &context,
+        crate::write::Spent { seconds: 1.0, cpu_seconds: 1.0 },
+    )
+    .unwrap();
     let page = std::fs::read_to_string(folder.join("selection/index.html")).unwrap();
     assert!(page.contains("stand-in") && page.matches("<svg").count() == 4 + 4 + 4);
     assert!(folder.join("selection-stand_in-single.json").is_file(), "the truth is kept");

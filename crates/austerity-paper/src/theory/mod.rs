@@ -54,16 +54,17 @@ struct Scale {
 impl Scale {
     fn of(context: &Context) -> Self {
         let pick = |quick, usual, paper| context.size.pick(quick, usual, paper);
+        let number = |quick, usual, paper| context.extent().number(quick, usual, paper);
         Self {
             statistic_pairs: pick(4, 10, 20),
-            resamples: pick(20_000, 50_000, 100_000),
-            walks: pick(4_000, 20_000, 50_000),
-            three_looks: pick(200_000, 1_000_000, 10_000_000),
-            tests: pick(1_000, 4_000, 10_000),
+            resamples: number(20_000, 50_000, 100_000),
+            walks: number(4_000, 20_000, 50_000),
+            three_looks: number(200_000, 1_000_000, 10_000_000),
+            tests: number(1_000, 4_000, 10_000),
             moves: pick(300, 1_000, 1_000),
             simulated_moves: pick(12, 24, 48),
-            simulations: pick(1_000, 4_000, 10_000),
-            theorem_steps: context.size.pick(2_000, 8_000, 40_000),
+            simulations: number(1_000, 4_000, 10_000),
+            theorem_steps: context.extent().count(2_000, 8_000, 40_000),
         }
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Level {
     pub(super) steps: Vec<StepError>,
     /// Number of the move, simulated P_{a,ε} and its standard error.
     pub(super) simulated: Vec<(usize, f64, f64)>,
+    /// Share accepted by the same test on blocks of rows, in the same order.
+    pub(super) blocks: Vec<f64>,
 }
 
 pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Vec<Part>> {
@@ -43,7 +45,12 @@ pub(super) fn run(context: &Context, scale: &Scale, moves: &Moves) -> Result<Vec
             let n = scale.simulations as f64;
             Ok::<_, Error>((pair, found, (expected * (1.0 - expected) / n).sqrt().max(1.0 / n)))
         })?;
-        levels.push(Level { epsilon, worst: walk.worst_case().error, steps, simulated });
+        let together = SequentialSettings { block_rows: austerity::BLOCK_ROWS, ..settings.clone() };
+        let blocks = parallel::each(context.threads, &chosen, |place, &pair| {
+            let chain = (5000 + 1000 * number + place) as u32;
+            simulate(&moves.pairs[pair], &together, scale.simulations, context.seed, chain)
+        })?;
+        levels.push(Level { epsilon, worst: walk.worst_case().error, steps, simulated, blocks });
     }
     Ok(vec![
         (errors(&levels, moves), vec![table(&levels, moves)]),
@@ -130,11 +137,31 @@ pub(super) fn judge_probabilities(level: &Level, real: bool) -> Vec<Check> {
     };
     let checks = vec![
         Check::of(&claims::SIMULATED, off.collect()),
+        Check::of(&claims::BLOCKS, blocks(level)),
         Check::of(&claims::CLOSE, largest(&mut middle(&level.steps))),
         Check::of(&claims::CLOSE_EVERYWHERE, largest(&mut level.steps.iter())),
     ];
     let epsilon = level.epsilon;
     checks.into_iter().map(|check| check.about(format!("ε = {epsilon}")).remark(stand_in(real))).collect()
+}
+
+/// How blocks differ from single rows: the mean over the moves, and towards ½, which is where a larger error leads.
+fn blocks(level: &Level) -> Vec<Estimate> {
+    let differences: Vec<(f64, f64, f64)> = level
+        .simulated
+        .iter()
+        .zip(&level.blocks)
+        .map(|(&(pair, single, deviation), together)| {
+            (together - single, (0.5 - level.steps[pair].acceptance).signum(), deviation)
+        })
+        .collect();
+    let count = differences.len() as f64;
+    // Both shares are as noisy.
+    let error = (2.0 * differences.iter().map(|one| one.2.powi(2)).sum::<f64>()).sqrt() / count;
+    let mean = differences.iter().map(|one| one.0).sum::<f64>() / count;
+    let towards = differences.iter().map(|one| one.0 * one.1).sum::<f64>() / count;
+    let estimate = |label: &str, value: f64| Estimate::new(label, value, (error, f64::INFINITY));
+    vec![estimate("mean", mean), estimate("towards 1/2", towards)]
 }
 
 fn errors(levels: &[Level], moves: &Moves) -> Section {

@@ -11,6 +11,7 @@ use austerity::model::{Access, Model, Parameters};
 use austerity::proposal::Proposal as _;
 use austerity::rng::{Role, stream};
 use austerity_glm::proposal::StoredProposal;
+use austerity_io::audio::{self, Sound};
 use austerity_io::table::{Column, ColumnKind, Source, open};
 use austerity_io::write::{Field, TableWriter};
 use austerity_models::ica::{Ratio, Scratch, Whitening, amari_distance};
@@ -32,6 +33,8 @@ use crate::runs::Overview;
 const OPTIMAL: f64 = 2.38;
 /// Steps of the walk from the mode to where a chain starts.
 const AWAY: usize = 3;
+/// Samples per second of sources that are written as sound, where the columns are those of a table.
+const RATE: u32 = 44_100;
 /// Fewest and most columns.
 const FEWEST: usize = 2;
 const MOST: usize = 64;
@@ -68,7 +71,13 @@ pub(super) fn go(way: Way<'_>, options: &IcaOptions, host: &mut dyn Host) -> Res
         (Some(record), None) => Some(record.columns.clone()),
         (_, features) => features.clone(),
     };
-    let (names, columns) = columns(way.asked.table, &data.file, names)?;
+    let sound = way.asked.table.is_none() && audio::is_sound(&data.file);
+    let sound = sound.then(|| audio::read(&data.file)).transpose()?;
+    let rate = sound.as_ref().map_or(RATE, |sound| sound.rate);
+    let (names, columns) = match sound {
+        Some(sound) => channels(&data.file, sound, names)?,
+        None => columns(way.asked.table, &data.file, names)?,
+    };
     if stored.as_ref().is_some_and(|record| record.columns != names) {
         return Err(Failure::Usage(format!(
             "--features: the run in this folder unmixes {}; name the same columns, or begin a new run in another folder",
@@ -127,9 +136,38 @@ pub(super) fn go(way: Way<'_>, options: &IcaOptions, host: &mut dyn Host) -> Res
         })
     })?;
     if let (Done::Ran(overview), Some(file)) = (&done, &options.sources) {
-        write_sources(file, (&columns, whitening.mean()), overview)?;
+        write_sources((file, rate), (&columns, whitening.mean()), overview)?;
     }
     Ok(done)
+}
+
+/// The channels to unmix, with their names: `channel1`, `channel2`, ….
+fn channels(
+    file: &std::path::Path,
+    sound: Sound,
+    names: Option<Vec<String>>,
+) -> Result<(Vec<String>, Vec<Vec<f64>>), Failure> {
+    let known: Vec<String> = (1..=sound.channels.len()).map(|number| format!("channel{number}")).collect();
+    let names = names.unwrap_or_else(|| known.clone());
+    let mut channels = Vec::new();
+    for name in &names {
+        let place = known.iter().position(|known| known == name).ok_or_else(|| {
+            Failure::Usage(format!(
+                "{}: there is no `{name}`; its channels are {}",
+                file.display(),
+                known.join(", ")
+            ))
+        })?;
+        channels.push(sound.channels[place].clone());
+    }
+    if !(FEWEST..=MOST).contains(&channels.len()) {
+        return Err(Failure::Usage(format!(
+            "{}: {} channels cannot be unmixed; allowed: {FEWEST} to {MOST}, one per microphone",
+            file.display(),
+            channels.len()
+        )));
+    }
+    Ok((names, channels))
 }
 
 /// The columns to unmix, with their names.
@@ -190,9 +228,9 @@ fn mixing(file: &std::path::Path, dimension: usize) -> Result<Vec<f64>, Failure>
     Ok((0..dimension * dimension).map(|k| columns[k % dimension][k / dimension]).collect())
 }
 
-/// Writes the sources that the mean unmixing makes of the columns.
+/// Writes the sources that the mean unmixing makes of the columns, as a table or as sound of so many samples per second.
 fn write_sources(
-    file: &std::path::Path,
+    (file, rate): (&std::path::Path, u32),
     (columns, mean): (&[Vec<f64>], &[f64]),
     overview: &Overview,
 ) -> Result<(), Failure> {
@@ -207,6 +245,9 @@ fn write_sources(
         (0..columns[0].len()).map(value).collect()
     };
     let sources: Vec<Vec<f64>> = (0..d).map(source).collect();
+    if audio::is_sound(file) {
+        return Ok(audio::write(file, &Sound { rate, channels: sources })?);
+    }
     let fields = (1..=d).map(|j| Field::double(format!("source{j}"))).collect();
     let mut writer = TableWriter::create(file, fields)?;
     writer.write(&sources.iter().map(Vec::as_slice).collect::<Vec<_>>())?;

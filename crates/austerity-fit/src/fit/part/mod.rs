@@ -272,6 +272,7 @@ impl Way<'_> {
             without: None,
             sample: None,
             wide: None,
+            gradients: None,
             crossing: None,
             budget: None,
             storage: None,

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::AskedPriors;
 use super::budget::BudgetPlan;
 use super::crossing::CrossingRecord;
+use super::gradients::GradientRecord;
 use super::groups::GroupsRecord;
 use super::modes::ModesRecord;
 use super::part::PartRecord;
@@ -52,6 +53,9 @@ pub struct Plan {
     /// The paths on all rows, where there are too many coefficients for tests on residuals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wide: Option<WideRecord>,
+    /// The steps up the gradient of mini-batches, where these were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gradients: Option<GradientRecord>,
     /// The modes that chains cross between, where several matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) crossing: Option<CrossingRecord>,
@@ -122,8 +126,16 @@ impl Plan {
         if self.groups.is_some() { "groups" } else { "rows" }
     }
 
+    /// Whether every candidate is taken, without a decision.
+    pub(crate) fn is_untested(&self) -> bool {
+        self.gradients.as_ref().is_some_and(|record| !record.tested)
+    }
+
     /// Rows that a decision should read on average, where that can be predicted.
     fn rows_per_decision(&self) -> Option<f64> {
+        if self.is_untested() {
+            return Some(0.0);
+        }
         let rows = self.population() as f64;
         match (&self.settings.rule, &self.surrogate) {
             _ if self.model.family == Family::Linear

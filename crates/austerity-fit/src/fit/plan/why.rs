@@ -6,6 +6,7 @@ use austerity::proposal::Path;
 use austerity_glm::proposal::{LangevinPlan, SampledPlan, TransitionKind, TransitionPlan, WholePathPlan};
 use serde::{Deserialize, Serialize};
 
+use crate::fit::gradients::GradientStep;
 use crate::fit::surrogate::SurrogateReport;
 
 /// Why this rule decides.
@@ -14,8 +15,10 @@ use crate::fit::surrogate::SurrogateReport;
 pub(crate) enum Why {
     /// Exact decisions were asked for.
     Asked,
-    /// Exact decisions are the default of `select`, `ica` and `gibbs`.
+    /// Exact decisions are the default of `select`, `ica` and `gibbs`, and of steps up the gradient of mini-batches.
     Usual,
+    /// No decisions were asked for.
+    Untested,
     /// Exact decisions on all residuals were asked for.
     AskedOnResiduals,
     /// Sums of squares and products decide: no row is read.
@@ -183,6 +186,8 @@ pub(crate) enum Proposing {
         /// Share of the paths that a pilot accepted.
         acceptance: f64,
     },
+    /// Steps up the gradient of mini-batches of so many rows.
+    OnGradients { step: GradientStep, rows: usize },
     /// Draws from a mixture over the modes, such a share of the candidates, among steps within a mode.
     AcrossModes {
         share: f64,
@@ -293,6 +298,8 @@ mod tests {
             Proposing::OnAllRows { gradients: 1, acceptance: 0.92 },
             Proposing::AcrossModes { share: 0.5, modes: 2, within: Some(Box::new(normal)) },
             Proposing::AcrossModes { share: 0.5, modes: 3, within: None },
+            Proposing::OnGradients { step: GradientStep::Langevin(0.1 + 0.2), rows: 500 },
+            Proposing::OnGradients { step: GradientStep::FisherScoring(0.5), rows: 64 },
             Proposing::Told("in words".into()),
         ];
         let remarks = vec![

@@ -7,6 +7,7 @@ use austerity::run::UNBOUNDED;
 use super::why::Leapfrog;
 use super::{Expected, Origin, Plan, Proposing, Remark, Threshold, Why, Without};
 use crate::fit::budget::{BudgetPlan, Unit, amount};
+use crate::fit::gradients::GradientStep;
 use crate::fit::groups::GroupsRecord;
 use crate::fit::part::PartRecord;
 use crate::fit::progress::duration;
@@ -81,7 +82,9 @@ pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
     lines.extend(plan.part.iter().flat_map(PartRecord::sentences));
     lines.extend(plan.groups.iter().flat_map(GroupsRecord::sentences));
     lines.push(format!("Proposal: {}.", proposal(&plan.proposal)));
-    lines.push(format!("Accept/reject rule: {}.", rule(&settings.rule)));
+    let decided =
+        if plan.is_untested() { "none, every candidate is taken".into() } else { rule(&settings.rule) };
+    lines.push(format!("Accept/reject rule: {decided}."));
     lines.push(format!("  Why: {}.", why(plan)));
     lines.extend(plan.budget.as_ref().map(BudgetPlan::sentence));
     if let (RuleSettings::Sequential(_), Some(p)) = (&settings.rule, &plan.decision.prediction) {
@@ -121,6 +124,7 @@ pub(crate) fn why(plan: &Plan) -> String {
     let report = || plan.surrogate.as_ref().map_or(String::new(), |record| record.report.sentence());
     match &plan.decision.reason {
         Why::Asked => "exact decisions, as asked for".into(),
+        Why::Untested => "no decisions, as asked for: draws are biased".into(),
         Why::Usual => "exact decisions, the default here; --rule sequential tests".into(),
         Why::AskedOnResiduals => "exact decisions on all residuals, as asked for".into(),
         Why::SumsOfSquares => "exact decisions from sums of squares and products: no row is read".into(),
@@ -283,6 +287,12 @@ pub(crate) fn proposal(proposing: &Proposing) -> String {
              residuals{}",
             100.0 * acceptance,
             swept(*sweeps)
+        ),
+        Proposing::OnGradients { step: GradientStep::Langevin(sd), rows } => format!(
+            "stochastic gradient Langevin dynamics: noise of sd {sd} in every coefficient, gradients of mini-batches of {rows} rows"
+        ),
+        Proposing::OnGradients { step: GradientStep::FisherScoring(step), rows } => format!(
+            "stochastic gradient Fisher scoring of size {step}, shaped by the covariance at the mode, gradients of mini-batches of {rows} rows"
         ),
         Proposing::OnSample { rows, path, acceptance } => format!(
             "Hamiltonian Monte Carlo on a weighted sample of {rows} rows ({}), one step in ten that of a random walk. {:.0} % of its candidates are expected to be accepted",
