@@ -28,6 +28,14 @@ fn json(scratch: &Scratch, line: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
+/// What nobody looked at does not count as passed.
+fn says_what_was_not_checked(said: &Value) {
+    for name in ["modes", "tails", "prior-conflict"] {
+        let found = said["checks"].as_array().unwrap().iter().find(|check| check["check"] == name).unwrap();
+        assert!(found["passed"].is_null(), "{found}");
+    }
+}
+
 fn draws(scratch: &Scratch, run: &str) -> Vec<Vec<f64>> {
     let reader = scratch.reader(run);
     reader.parameters(0..reader.names().len()).unwrap()
@@ -185,6 +193,7 @@ fn selections_agree_with_enumeration() {
     let truth = enumerated(&data, 1.0);
     assert!(distance(&found, &truth) < 4.5, "{found:?} for {truth:?}");
     assert!(exact["trusted"].as_bool().unwrap(), "{exact}");
+    says_what_was_not_checked(&exact);
     // Another prior is found out.
     assert!(distance(&found, &enumerated(&data, 6.0)) > 6.0, "another prior must not pass");
     // Models add up, and are those of the indicators.
@@ -256,6 +265,7 @@ fn known_sources_are_recovered() {
     assert!(said["trusted"].as_bool().unwrap(), "{said}");
     let (amari, _) = means(&said)["amari"];
     assert!(amari < 0.08, "Amari distance {amari}");
+    says_what_was_not_checked(&said);
     let out = scratch.table("out.csv");
     let correlation = |a: &[f64], b: &[f64]| {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -342,6 +352,7 @@ fn fields_have_their_exact_marginals() {
         let said = json(&scratch, &format!("gibbs ring.uai --draws 20000 --out {out} {rule}"));
         assert!(away(&said, marginals(2.0)) < 4.5, "{rule}: {said}");
         assert!(said["trusted"].as_bool().unwrap(), "{rule}: {said}");
+        says_what_was_not_checked(&said);
         assert!(away(&said, marginals(3.0)) > 6.0, "another table must not pass");
     }
     goes_on(&scratch, "gibbs ring.uai --warmup 20 --chains 2", 2000);

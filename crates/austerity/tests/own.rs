@@ -6,7 +6,9 @@ use austerity::population::{Access, Reveal};
 use austerity::proposal::RandomWalk;
 use austerity::rng::{Rng, Streams};
 use austerity::rule::{Decision, Exact, Law, Own, Rule, RuleSettings, Stopped};
-use austerity::run::{Chain, Contradiction, Control, Sampled as _, Sampler, Settings, Silent, Target};
+use austerity::run::{
+    Chain, ChainCheckpoint, Contradiction, Control, Sampled as _, Sampler, Settings, Silent, Target,
+};
 use austerity::{Error, Result};
 use rand::RngExt as _;
 
@@ -172,7 +174,7 @@ fn a_kernel_of_ones_own_runs_under_the_sampler() {
     assert_eq!(chain.state(), &[last(0), last(1), last(2)]);
 
     let half = run(40, 2);
-    let again = |_: u32, _: &[f64; 3], learnt: u64| Ok(Turns { learnt });
+    let again = |_: u32, _: &ChainCheckpoint<[f64; 3], ()>, learnt: u64| Ok(Turns { learnt });
     let rest = Sampler::resume_kernels(&Cube, &settings(90, 2), half.checkpoint, again).unwrap();
     let rest = rest.run(&Control::new(), &mut Silent);
     assert_eq!(rest.checkpoint.chains, whole.checkpoint.chains);

@@ -9,17 +9,16 @@ use std::time::{Instant, SystemTime};
 
 use austerity::design::Pairs;
 use austerity::rule::RuleSettings;
-use austerity::run::{ChainCheckpoint, Checkpoint, MetropolisSampler, Sampler, Settings, UNBOUNDED};
+use austerity::run::{Checkpoint, Settings, UNBOUNDED};
 use austerity_glm::Glm;
 use austerity_glm::proposal::StoredProposal;
 use austerity_io::coding::Recipe;
 use austerity_io::run::{DrawsWriter, Layout};
 
 use super::budget::{Budget, Sitting};
-
 use super::choose::Chosen;
 use super::decide::{Decided, Wanted};
-use super::engine::{Engine as _, OfModel, OnRows, Work};
+use super::engine::{Engine as _, ModelChains, OnRows, Work};
 use super::execute::{Keeping, Session};
 use super::gradients::OnGradients;
 use super::groups::{self, GroupsRecord};
@@ -29,14 +28,13 @@ use super::plan::{
     DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Remark, Without, words,
 };
 use super::prior_table::PriorTable;
-use super::save_draws::Stored;
 use super::spikes::FindSpikes;
 use super::start::{FindMode, Start, hazards, starts};
 use super::storage::{Closing, Storage, bytes};
 use super::tails::FindTails;
 use super::{Asked, AskedPriors, Done, Goal, Host, pace, unless_closed};
 use crate::data::{self, Loaded, all_cores};
-use crate::model::{Family, Posterior, Regression, Sampled, Task};
+use crate::model::{Family, Posterior, Regression, Task};
 use crate::output::Failure;
 use crate::refusal::Refusal;
 use crate::request::{ProposalChoice, Request};
@@ -305,21 +303,17 @@ impl Planner<'_> {
         Ok((plan, layout))
     }
 
-    /// Chains at their starts; at the mode where one of these is impossible.
-    fn chains<'m, M: Sampled, P: Stored>(
-        &self,
-        model: &'m M,
-        settings: &Settings,
-        proposal: &P,
-    ) -> Result<(MetropolisSampler<'m, M, P>, Starts), Failure> {
-        let chains = settings.first_chain..settings.first_chain + settings.chains;
-        let starts = starts(&self.start, settings.seed, chains, |state| model.log_prior(state))?;
-        match Sampler::new(model, settings, proposal, &starts) {
+    /// Where chains start; at the mode where one of their starts is impossible.
+    fn starts(&self, chains: &dyn ModelChains<'_>, settings: &Settings) -> Result<Starts, Failure> {
+        let numbers = settings.first_chain..settings.first_chain + settings.chains;
+        let starts = starts(&self.start, settings.seed, numbers, |state| chains.log_prior(state))?;
+        match starts.iter().try_for_each(|start| chains.check_start(start)) {
             Err(austerity::Error::ImpossibleStart { .. }) => {
-                let starts = vec![self.start.mode.state.clone()];
-                Ok((Sampler::new(model, settings, proposal, &starts)?, starts))
+                let mode = self.start.mode.state.clone();
+                chains.check_start(&mode)?;
+                Ok(vec![mode])
             }
-            sampler => Ok((sampler?, starts)),
+            checked => Ok(checked.map(|()| starts)?),
         }
     }
 
@@ -342,24 +336,21 @@ pub(super) struct Finish<'a> {
 impl Work for Finish<'_> {
     type Output = Done;
 
-    fn on<M: Sampled, P: Stored>(
-        self,
-        model: &M,
-        mut restored: impl FnMut(StoredProposal) -> austerity::Result<P>,
-    ) -> Result<Done, Failure> {
+    fn on<'m>(self, chains: &dyn ModelChains<'m>) -> Result<Done, Failure> {
         let Self { mut planner, mut chosen } = self;
         let (stored, pairs) = (chosen.candidates.stored.clone(), chosen.pairs.take());
-        let proposal = restored(stored.clone())?;
-        let names = model.names();
-        let (mut plan, layout) = planner.plan(chosen, names.clone(), model.fingerprint())?;
+        let target = chains.target();
+        let (mut plan, layout) = planner.plan(chosen, target.names(), target.fingerprint())?;
         let keeping = Keeping::new(planner.request, &plan, planner.begun);
         let stretch = keeping.leg(&plan, 0, planner.budget.as_ref());
-        let (sampler, starts) = planner.chains(model, &stretch, &proposal)?;
+        let starts = planner.starts(chains, &stretch)?;
+        // What cannot be sampled is refused before a folder is written.
+        let sampler = chains.resume(&stretch, chains.beginning(&stretch, &starts, &stored))?;
         let timed = planner.is_timed(&plan);
         let threads = planner.threads();
         plan.expected = Some(Expected {
             seconds: if timed {
-                pace::expected(model, &plan.settings, &proposal, (&starts[0], threads))
+                pace::expected(chains, &plan.settings, &stored, (&starts[0], threads))
             } else {
                 None
             },
@@ -368,24 +359,15 @@ impl Work for Finish<'_> {
             } else {
                 bytes(&layout, layout.draws)
             },
-            ..Expected::memory(&sampler.memory(), &plan)
+            ..Expected::memory(&chains.memory(&stretch)?, &plan)
         });
         if matches!(planner.goal, Goal::Plan) {
             return Ok(Done::Planned(Box::new(plan)));
         }
-        let checkpoint = Checkpoint {
-            version: env!("CARGO_PKG_VERSION").into(),
-            settings: plan.settings.clone(),
-            rows: model.len(),
-            fingerprint: model.fingerprint(),
-            names,
-            chains: (0..plan.settings.chains as usize)
-                .map(|chain| ChainCheckpoint::start(starts[chain % starts.len()].clone(), stored.clone()))
-                .collect(),
-        };
+        let checkpoint = chains.beginning(&plan.settings, &starts, &stored);
         let session = planner.write(plan, layout, checkpoint, pairs.as_ref())?;
         let sampler = sampler.limited(session.stretch.limits);
-        session.sample(&OfModel::<M, P>::new(model), sampler).map(|overview| Done::Ran(Box::new(overview)))
+        session.sample(chains, sampler).map(|overview| Done::Ran(Box::new(overview)))
     }
 }
 

@@ -7,15 +7,16 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Sampler, Settings};
+use austerity::run::{Checkpoint, Control, Ended, Observer, Progress, Run, Settings};
+use austerity_glm::proposal::StoredProposal;
 use austerity_io::run::DrawsWriter;
 use austerity_io::store;
 
 use super::budget::{self, Budget, Now};
-use super::engine::{Chains, Learnt};
+use super::engine::{AnySampler, Chains};
 use super::options::{kept, layout};
 use super::plan::Plan;
-use super::save_draws::{FolderSink, Kept as _};
+use super::save_draws::FolderSink;
 use super::storage::{Closing, Storage};
 use super::{Host, healing, unless_closed};
 use crate::output::Failure;
@@ -104,15 +105,15 @@ pub(super) struct Session<'a> {
 
 impl Session<'_> {
     /// Samples, stores, summarises.
-    pub(super) fn sample<'m, C: Chains<'m>>(
+    pub(super) fn sample<'m>(
         self,
-        chains: &C,
-        sampler: Sampler<'m, C::Target, C::Kernel>,
+        chains: &dyn Chains<'m>,
+        sampler: AnySampler<'m>,
     ) -> Result<Overview, Failure> {
         let Self { resumed, folder, mut run, host, budget, keeping, stretch, writer, saved } = self;
         let recipe = run.plan.model.standardize.then(|| run.plan.recipe.clone());
         let coefficients = run.plan.recipe.coefficient_names().len();
-        let sampler = as_stored::<C>(sampler, &run, &saved.checkpoint.names)?;
+        let sampler = as_stored(sampler, &run, &saved.checkpoint.names)?;
         let mut sink = FolderSink::new(folder, writer, (recipe.as_ref(), coefficients), saved);
         if resumed {
             sink.save()?;
@@ -136,7 +137,7 @@ impl Session<'_> {
         let control = host.control();
         let Run { checkpoint, ended, seconds, .. } = legs.run(sampler, &control, host)?;
         host.end();
-        sink.finish(checkpoint.map(|learnt| Ok(learnt.kept()))?, &ended, seconds)?;
+        sink.finish(checkpoint, &ended, seconds)?;
         unchanged(&run.plan.data.file, started)?;
         conclude(folder, &ended, &keeping, host)
     }
@@ -178,8 +179,8 @@ fn conclude(
 }
 
 /// The chains of a session, leg by leg.
-struct Legs<'a, 'f, C> {
-    chains: &'a C,
+struct Legs<'a, 'f, 'm> {
+    chains: &'a dyn Chains<'m>,
     folder: &'a Folder,
     run: &'a mut RunFile,
     budget: Option<Budget>,
@@ -208,17 +209,14 @@ enum Next {
     Stretch,
 }
 
-impl<C> Legs<'_, '_, C> {
+impl<'m> Legs<'_, '_, 'm> {
     /// Runs the chains to the end of the session.
-    fn run<'m>(
+    fn run(
         mut self,
-        mut sampler: Sampler<'m, C::Target, C::Kernel>,
+        mut sampler: AnySampler<'m>,
         control: &Control,
         observer: &mut dyn Host,
-    ) -> Result<Run<Vec<f64>, Learnt<'m, C>>, Failure>
-    where
-        C: Chains<'m>,
-    {
+    ) -> Result<Run<Vec<f64>, StoredProposal>, Failure> {
         loop {
             let left = self.budget.as_ref().and_then(Budget::seconds_left);
             let mut watch = Watch {
@@ -325,29 +323,23 @@ impl<C> Legs<'_, '_, C> {
     }
 
     /// Chains that go on from `checkpoint`, with the stored draws to look back on where a target ESS asks for them.
-    fn going_on<'m>(
-        &self,
-        checkpoint: Checkpoint<Vec<f64>, Learnt<'m, C>>,
-    ) -> Result<Sampler<'m, C::Target, C::Kernel>, Failure>
-    where
-        C: Chains<'m>,
-    {
+    fn going_on(&self, checkpoint: Checkpoint<Vec<f64>, StoredProposal>) -> Result<AnySampler<'m>, Failure> {
         let sampler = self.chains.resume(&self.settings, checkpoint)?;
         if self.run.plan.settings.limits.target_ess.is_none() {
             return Ok(sampler);
         }
         let earlier = self.folder.reader()?.trace_until(&self.sink.stored())?;
-        Ok(as_stored::<C>(sampler, self.run, &self.sink.checkpoint().names)?.with_earlier(earlier))
+        Ok(as_stored(sampler, self.run, &self.sink.checkpoint().names)?.with_earlier(earlier))
     }
 }
 
 /// Lets a target ESS look at the draws as they are stored, on the original scale and without parameters that are not kept: a resumed
 /// run has nothing else to look back on.
-fn as_stored<'m, C: Chains<'m>>(
-    sampler: Sampler<'m, C::Target, C::Kernel>,
+fn as_stored<'m>(
+    sampler: AnySampler<'m>,
     run: &RunFile,
     names: &[String],
-) -> Result<Sampler<'m, C::Target, C::Kernel>, Failure> {
+) -> Result<AnySampler<'m>, Failure> {
     let plan = &run.plan;
     if plan.settings.limits.target_ess.is_none() {
         return Ok(sampler);

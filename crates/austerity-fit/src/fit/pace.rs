@@ -9,19 +9,19 @@
 
 use std::time::Instant;
 
-use austerity::run::{Control, Limits, Progress, Sampler, Settings, Silent, UNBOUNDED};
+use austerity::run::{Control, Limits, Progress, Settings, Silent, UNBOUNDED};
+use austerity_glm::proposal::StoredProposal;
 
-use super::save_draws::Stored;
-use crate::model::Sampled;
+use super::engine::Chains;
 
 /// Steps that are timed, after one that fills caches.
 const TIMED: u64 = 12;
 
 /// Seconds that chains from `start` will take on so many threads; none where they have no number of draws, or a step fails.
-pub(super) fn expected<M: Sampled, P: Stored>(
-    model: &M,
+pub(super) fn expected<'m>(
+    chains: &dyn Chains<'m>,
     settings: &Settings,
-    proposal: &P,
+    stored: &StoredProposal,
     (start, threads): (&[f64], usize),
 ) -> Option<f64> {
     if settings.draws >= UNBOUNDED || settings.limits != Limits::default() {
@@ -36,7 +36,7 @@ pub(super) fn expected<M: Sampled, P: Stored>(
         audit: 0.0,
         ..settings.clone()
     };
-    let sampler = Sampler::new(model, &few, proposal, &[start.to_vec()]).ok()?;
+    let sampler = chains.resume(&few, chains.beginning(&few, &[start.to_vec()], stored)).ok()?;
     let begun = Instant::now();
     sampler.run(&Control::new(), &mut Silent);
     let step = begun.elapsed().as_secs_f64() / (TIMED + 1) as f64;
@@ -46,6 +46,7 @@ pub(super) fn expected<M: Sampled, P: Stored>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::engine::OfModel;
     use super::*;
     use austerity::model::from_fn;
     use austerity::proposal::RandomWalk;
@@ -63,8 +64,11 @@ mod tests {
         };
         let model = from_fn(4, 1, |_: &[f64]| 0.0, slow).unwrap();
         let walk: RegressionProposal = RandomWalk::isotropic(1, 0.1).unwrap().into();
+        let chains = OfModel::new(&model, StoredProposal::plain);
         let settings = Settings { warmup: 100, draws: 900, chains: 4, ..Settings::default() };
-        let seconds = |settings: &Settings, threads| expected(&model, settings, &walk, (&[0.0], threads));
+        let seconds = |settings: &Settings, threads| {
+            expected(&chains, settings, &walk.clone().into(), (&[0.0], threads))
+        };
         // At least one of the two sides of a decision is computed anew: 1 ms a step, 4,000 steps.
         let one = seconds(&settings, 1).unwrap();
         assert!(one > 3.0, "{one}");

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use austerity::run::{Limits, Target as _, UNBOUNDED};
-use austerity_glm::proposal::StoredProposal;
+use austerity::run::{Limits, UNBOUNDED};
 use austerity_glm::{Glm, Prior, Priors};
 use austerity_io::run::{DrawsWriter, Layout, RunLock, checkpoint};
 use austerity_io::store;
@@ -14,17 +13,16 @@ use serde_json::Value;
 
 use super::budget::{Budget, Sitting, follow};
 use super::decide::Wanted;
-use super::engine::{Chains, Engine as _, GlmEngine, Learnt, OfModel, OnRows, Work};
+use super::engine::{Chains, Engine as _, GlmEngine, ModelChains, OnRows, Work};
 use super::execute::{Keeping, Session};
 use super::gradients::OnGradients;
 use super::groups;
 use super::options::{self, kept, layout, limits};
 use super::plan::{Plan, PriorRecord};
-use super::save_draws::Stored;
 use super::storage::{Closing, Storage};
 use super::{Asked, Host, unless_closed};
 use crate::data::{self, Loaded, all_cores};
-use crate::model::{Family, Posterior, Regression, Sampled, Task};
+use crate::model::{Family, Posterior, Regression, Task};
 use crate::output::Failure;
 use crate::refusal::{About, Refusal};
 use crate::request::{DataOptions, Keyword, LengthOptions, MAX_DISK, Request, ShapeOptions};
@@ -245,22 +243,14 @@ impl Task for Resume<'_> {
 impl Work for Resume<'_> {
     type Output = Overview;
 
-    fn on<M: Sampled, P: Stored>(
-        self,
-        model: &M,
-        restored: impl FnMut(StoredProposal) -> austerity::Result<P>,
-    ) -> Result<Overview, Failure> {
-        self.with(&OfModel::<M, P>::new(model), restored)
+    fn on<'m>(self, chains: &dyn ModelChains<'m>) -> Result<Overview, Failure> {
+        self.with(chains)
     }
 }
 
 impl Resume<'_> {
-    /// Goes on with `chains`; `restored` makes what their kernel had learnt of what a checkpoint keeps.
-    pub(super) fn with<'m, C: Chains<'m>>(
-        mut self,
-        chains: &C,
-        restored: impl FnMut(StoredProposal) -> austerity::Result<Learnt<'m, C>>,
-    ) -> Result<Overview, Failure> {
+    /// Goes on with `chains`.
+    pub(super) fn with<'m>(mut self, chains: &dyn Chains<'m>) -> Result<Overview, Failure> {
         let length = &self.asked.request.length;
         self.host.note("looking for the newest checkpoint whose draws are on disk");
         let Found { layout, mut writer, mut saved, refused } = self.found(chains.target().names())?;
@@ -279,7 +269,7 @@ impl Resume<'_> {
         let keeping = Keeping::new(&run.request, plan, *begun).until(plan, closing);
         let stretch = keeping.leg(plan, shortest, budget.as_ref());
         let checkpoint = saved.checkpoint.clone().under(&plan.settings.rule, plan.settings.audit);
-        let mut sampler = chains.resume(&stretch, checkpoint.map(restored)?)?;
+        let mut sampler = chains.resume(&stretch, checkpoint)?;
         if plan.settings.limits.target_ess.is_some() {
             let stored: Vec<u64> = (0..drawn.len()).map(|chain| writer.drawn(chain)).collect();
             sampler = sampler.with_earlier(folder.reader()?.trace_until(&stored)?);

@@ -183,21 +183,20 @@ impl<'a> FolderSink<'a> {
         checkpoint::write(self.folder.checkpoint(), &self.saved)
     }
 
-    fn store<P: Kept>(&mut self, mut part: Part<Vec<f64>, P>) -> austerity_io::Result<()> {
+    fn store(&mut self, mut part: Part<Vec<f64>, StoredProposal>) -> austerity_io::Result<()> {
         if let Some(recipe) = self.recipe {
             for draw in part.draws.values.chunks_exact_mut(self.width.max(1)) {
                 recipe.to_original(&mut draw[..self.coefficients]);
             }
         }
         self.writer.append(part.chain, &part.draws.values, &part.draws.decisions)?;
-        let (proposal, rest) = part.checkpoint.split();
-        self.saved.checkpoint.chains[part.chain] = rest.with(proposal.kept());
+        self.saved.checkpoint.chains[part.chain] = part.checkpoint;
         if self.last.elapsed() >= CHECKPOINT_INTERVAL { self.save() } else { Ok(()) }
     }
 }
 
-impl<P: Kept> Sink<Vec<f64>, P> for FolderSink<'_> {
-    fn take(&mut self, part: Part<Vec<f64>, P>) -> Result<(), String> {
+impl Sink<Vec<f64>, StoredProposal> for FolderSink<'_> {
+    fn take(&mut self, part: Part<Vec<f64>, StoredProposal>) -> Result<(), String> {
         self.store(part).map_err(|error| error.to_string())
     }
 }

@@ -272,6 +272,11 @@ fn conflict(overview: &Overview) -> Check {
         .iter()
         .any(|hazard| matches!(hazard, Hazard::PriorConflict { default: true, .. }));
     match overview.run.plan.model.conflict {
+        _ if overview.run.plan.part.is_some() => Check::without(
+            Checked::PriorConflict,
+            None,
+            "priors are compared with the data in regressions only",
+        ),
         _ if !records.iter().any(|record| record.default) => {
             Check::without(Checked::PriorConflict, Some(true), "no prior is a default")
         }

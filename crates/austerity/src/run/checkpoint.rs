@@ -102,7 +102,7 @@ impl<S, L> Checkpoint<S, L> {
 
     /// Refuses to go on under settings or data that would change a draw, naming the difference. The number of
     /// draws, the limits and the threads may change.
-    pub fn check<T: Target>(&self, settings: &Settings, target: &T) -> Result<()> {
+    pub fn check<T: Target + ?Sized>(&self, settings: &Settings, target: &T) -> Result<()> {
         let differ = |what: &str, stored: String, found: String| {
             if stored == found { Ok(()) } else { Err(Error::Resume { what: what.into(), stored, found }) }
         };

@@ -48,7 +48,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 ///
 /// [`Sampler::new`] and [`Sampler::resume`] run Metropolis–Hastings with audits; [`Sampler::with_kernels`] and [`Sampler::resume_kernels`] any
 /// [`Kernel`].
-pub struct Sampler<'m, T: Target, K: Kernel<State = T::State>> {
+pub struct Sampler<'m, T: Target + ?Sized, K: Kernel<State = T::State>> {
     target: &'m T,
     settings: Settings,
     names: Vec<String>,
@@ -144,7 +144,7 @@ fn first_states<'s, S>(settings: &Settings, starts: &'s [S]) -> Result<impl Iter
 
 impl<'m, T, K> Sampler<'m, T, K>
 where
-    T: Target,
+    T: Target + ?Sized,
     K: Kernel<State = T::State> + Send,
     K::Learnt: Send,
 {
@@ -166,12 +166,12 @@ where
         Ok(Self::of_chains(target, settings, chains))
     }
 
-    /// Goes on with a run of any kernel: `kernel` makes that of a chain again, given its number, its state and what it had learnt.
+    /// Goes on with a run of any kernel: `kernel` makes that of a chain again, given its number, where it stands and what it had learnt.
     pub fn resume_kernels(
         target: &'m T,
         settings: &Settings,
         checkpoint: Checkpoint<T::State, K::Learnt>,
-        mut kernel: impl FnMut(u32, &T::State, K::Learnt) -> Result<K>,
+        mut kernel: impl FnMut(u32, &ChainCheckpoint<T::State, ()>, K::Learnt) -> Result<K>,
     ) -> Result<Self> {
         settings.check()?;
         checkpoint.check(settings, target)?;
@@ -179,7 +179,7 @@ where
             .zip(checkpoint.chains)
             .map(|(number, chain)| {
                 let (learnt, rest) = chain.split();
-                Ok(Chain::resumed(kernel(number, &rest.state, learnt)?, settings, number, rest))
+                Ok(Chain::resumed(kernel(number, &rest, learnt)?, settings, number, rest))
             })
             .collect::<Result<_>>()?;
         Ok(Self::of_chains(target, settings, chains))

@@ -100,7 +100,7 @@ pub(super) fn go(way: Way<'_>, options: &IcaOptions, host: &mut dyn Host) -> Res
     let rows = columns[0].len();
     let file = data.file.clone();
     let restored = |_: StoredProposal| Ok(walk.clone());
-    let done = way.sample((&OfModel::new(&model), host), restored, |way| {
+    let done = way.sample(&OfModel::new(&model, restored), host, |way| {
         let starts = way.chains().map(|chain| {
             let (mut state, mut to) = (found.frame.clone(), Vec::new());
             let mut rng = stream(way.seed(), chain, Role::Start);

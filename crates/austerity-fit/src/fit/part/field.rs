@@ -9,7 +9,8 @@ use austerity::kernel::Kernel;
 use austerity::model::Fingerprint;
 use austerity::rng::{Role, Streams, stream};
 use austerity::rule::{Decision, RuleSettings};
-use austerity::run::{Checkpoint, Sampler, Settings, Target};
+use austerity::run::{Checkpoint, Settings, Target};
+use austerity_glm::proposal::StoredProposal;
 use austerity_models::field::uai;
 use austerity_models::{Field, Gibbs, GibbsSettings, Scan};
 use rand::RngExt as _;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartRecord, Prepared, Way, no_recipe};
 use crate::fit::decide::Decided;
-use crate::fit::engine::Chains;
+use crate::fit::engine::{AnyKernel, AnySampler, AnyTarget, Chains};
 use crate::fit::plan::{DataRecord, Proposing};
 use crate::fit::save_draws::Planned;
 use crate::fit::{Done, Host};
@@ -71,41 +72,34 @@ pub(super) fn go(way: Way<'_>, host: &mut dyn Host) -> Result<Done, Failure> {
     let mut fingerprint = Fingerprint::default();
     fingerprint.push_text(&text);
     let target = Marginals { field, fingerprint: fingerprint.finish() };
-    let chains = OfField(&target);
-    way.sample(
-        (&chains, host),
-        |_| Ok(Planned),
-        |way| {
-            let field = &target.field;
-            let start = |chain| {
-                let mut rng = stream(way.seed(), chain, Role::Start);
-                (0..field.len())
-                    .map(|variable| f64::from(rng.random_range(0..field.values(variable))))
-                    .collect()
-            };
-            Ok(Prepared {
-                data: DataRecord {
-                    file: file.clone(),
-                    rows: target.rows(),
-                    fingerprint: String::new(),
-                    checksum: String::new(),
-                    bytes: field.data_bytes(),
-                    mapped: false,
-                    remarks: Vec::new(),
-                    successes: None,
-                    sds: Vec::new(),
-                },
-                family: Family::Field,
-                recipe: no_recipe(),
-                record: PartRecord::Field(FieldRecord { variables: field.len(), factors: field.factors() }),
-                proposal: Proposing::Conditionals,
-                decided,
-                sweep: field.len(),
-                hazards: Vec::new(),
-                starts: way.chains().map(start).collect(),
-            })
-        },
-    )
+    way.sample(&OfField(&target), host, |way| {
+        let field = &target.field;
+        let start = |chain| {
+            let mut rng = stream(way.seed(), chain, Role::Start);
+            (0..field.len()).map(|variable| f64::from(rng.random_range(0..field.values(variable)))).collect()
+        };
+        Ok(Prepared {
+            data: DataRecord {
+                file: file.clone(),
+                rows: target.rows(),
+                fingerprint: String::new(),
+                checksum: String::new(),
+                bytes: field.data_bytes(),
+                mapped: false,
+                remarks: Vec::new(),
+                successes: None,
+                sds: Vec::new(),
+            },
+            family: Family::Field,
+            recipe: no_recipe(),
+            record: PartRecord::Field(FieldRecord { variables: field.len(), factors: field.factors() }),
+            proposal: Proposing::Conditionals,
+            decided,
+            sweep: field.len(),
+            hazards: Vec::new(),
+            starts: way.chains().map(start).collect(),
+        })
+    })
 }
 
 /// What is recorded of a field: which variable has which value.
@@ -184,21 +178,18 @@ impl Kernel for OnNumbers<'_> {
 struct OfField<'f>(&'f Marginals);
 
 impl<'f> Chains<'f> for OfField<'f> {
-    type Target = Marginals;
-    type Kernel = OnNumbers<'f>;
-
-    fn target(&self) -> &'f Marginals {
+    fn target(&self) -> &'f AnyTarget<'f> {
         self.0
     }
 
     fn resume(
         &self,
         settings: &Settings,
-        checkpoint: Checkpoint<Vec<f64>, Planned>,
-    ) -> austerity::Result<Sampler<'f, Marginals, OnNumbers<'f>>> {
+        checkpoint: Checkpoint<Vec<f64>, StoredProposal>,
+    ) -> austerity::Result<AnySampler<'f>> {
         let field = &self.0.field;
-        Sampler::resume_kernels(self.0, settings, checkpoint, |chain, state, Planned| {
-            OnNumbers::new(field, settings, (chain, state.as_slice()))
+        AnyKernel::resume(self.0, settings, checkpoint, &mut |chain, at, _| {
+            OnNumbers::new(field, settings, (chain, at.state.as_slice())).map(AnyKernel::new)
         })
     }
 }

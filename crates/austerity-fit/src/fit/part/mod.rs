@@ -17,14 +17,14 @@ mod separate;
 
 use std::time::Instant;
 
-use austerity::run::{ChainCheckpoint, Checkpoint, Hazard, Settings, Target as _, UNBOUNDED};
+use austerity::run::{Hazard, Settings, UNBOUNDED};
 use austerity_glm::proposal::StoredProposal;
 use austerity_io::coding::{Recipe, ResponseCoding};
 use serde::{Deserialize, Serialize};
 
 use super::begin::{Opening, numbers};
 use super::decide::{Decided, Wanted};
-use super::engine::{Chains, Learnt};
+use super::engine::{AnyTarget, Chains};
 use super::healing::History;
 use super::options::{kept, layout, settings};
 use super::plan::{DataRecord, DecisionRecord, Expected, ModelRecord, Plan, Proposing};
@@ -172,10 +172,10 @@ impl Way<'_> {
     }
 
     /// Draws what is asked for from `chains`; `prepare` is asked where the run is new.
-    fn sample<'m, C: Chains<'m>>(
+    fn sample<'m>(
         self,
-        (chains, host): (&C, &mut dyn Host),
-        mut restored: impl FnMut(StoredProposal) -> austerity::Result<Learnt<'m, C>>,
+        chains: &dyn Chains<'m>,
+        host: &mut dyn Host,
         prepare: impl FnOnce(&Self) -> Result<Prepared, Failure>,
     ) -> Result<Done, Failure> {
         match self.step {
@@ -184,7 +184,7 @@ impl Way<'_> {
                 let shape = ShapeOptions { warmup: None, thin: None, ..self.asked.request.shape.clone() };
                 let request = Request { shape, ..self.asked.request.clone() };
                 let asked = Asked { request: &request, table: self.asked.table };
-                let overview = resume::begun(&asked, folder, *run, host)?.with(chains, restored)?;
+                let overview = resume::begun(&asked, folder, *run, host)?.with(chains)?;
                 Ok(Done::Ran(Box::new(overview)))
             }
             Step::Begin(ref goal) => {
@@ -192,20 +192,10 @@ impl Way<'_> {
                 let prepared = prepare(&self)?;
                 let names = chains.target().names();
                 let starts = prepared.starts.clone();
-                let (plan, layout, closing) = self.planned(prepared, names.clone(), chains.target())?;
-                let checkpoint = Checkpoint {
-                    version: env!("CARGO_PKG_VERSION").into(),
-                    settings: plan.settings.clone(),
-                    rows: chains.target().rows(),
-                    fingerprint: chains.target().fingerprint(),
-                    names,
-                    chains: starts
-                        .into_iter()
-                        .map(|start| ChainCheckpoint::start(start, StoredProposal::Planned))
-                        .collect(),
-                };
+                let (plan, layout, closing) = self.planned(prepared, names, chains.target())?;
+                let checkpoint = chains.beginning(&plan.settings, &starts, &StoredProposal::Planned);
                 // What cannot be sampled is refused before a folder is written.
-                drop(chains.resume(&plan.settings, checkpoint.clone().map(&mut restored)?)?);
+                drop(chains.resume(&plan.settings, checkpoint.clone())?);
                 if planned_only {
                     return Ok(Done::Planned(Box::new(plan)));
                 }
@@ -224,18 +214,18 @@ impl Way<'_> {
                     begun,
                 }
                 .write(plan, layout, checkpoint.clone(), None)?;
-                let sampler = chains.resume(&session.stretch, checkpoint.map(&mut restored)?)?;
+                let sampler = chains.resume(&session.stretch, checkpoint)?;
                 session.sample(chains, sampler).map(|overview| Done::Ran(Box::new(overview)))
             }
         }
     }
 
     /// The plan of a new run, the layout of its draws, and what its end takes.
-    fn planned<T: austerity::run::Target>(
+    fn planned(
         &self,
         prepared: Prepared,
         names: Vec<String>,
-        target: &T,
+        target: &AnyTarget<'_>,
     ) -> Result<(Plan, austerity_io::run::Layout, Option<Closing>), Failure> {
         let request = self.asked.request;
         let Prepared { data, family, recipe, record, proposal, decided, sweep, hazards, .. } = prepared;

@@ -106,7 +106,7 @@ pub(super) fn go(way: Way<'_>, options: &SelectOptions, host: &mut dyn Host) -> 
     let jump = Jump::new(model.model.features(), record.update_sd, record.birth_sd)?;
     let proposal = FlatJump { jump, states: None };
     let restored = |_: StoredProposal| Ok(proposal.clone());
-    way.sample((&OfModel::new(&model), host), restored, |way| {
+    way.sample(&OfModel::new(&model, restored), host, |way| {
         let starts: Vec<Vec<f64>> = way.chains().map(|chain| guide.start(way.seed(), chain)).collect();
         starts.iter().try_for_each(|start| check_start(&model, start))?;
         let Loaded { store, recipe, remarks, checksum, .. } = &loaded;
