@@ -73,7 +73,9 @@ fn solve(
 ) -> Option<(f64, [f64; VARIABLES])> {
     if count == 1 {
         let pivot = 1.0 + sign * bent[0][0];
-        return (pivot > 1.0 - LARGEST_LEVERAGE).then(|| (pivot, [vector[0] / pivot, 0.0, 0.0, 0.0]));
+        let mut solved = [0.0; VARIABLES];
+        solved[0] = vector[0] / pivot;
+        return (pivot > 1.0 - LARGEST_LEVERAGE).then_some((pivot, solved));
     }
     let (mut matrix, mut solved, mut determinant) = ([[0.0; VARIABLES]; VARIABLES], *vector, 1.0);
     for (a, row) in matrix.iter_mut().enumerate().take(count) {

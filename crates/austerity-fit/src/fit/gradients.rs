@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use super::begin::Planner;
 use super::choose::Chosen;
 use super::decide::Decided;
-use super::engine::{Engine, Work};
+use super::engine::{Engine, OfModel, Work};
 use super::options::settings;
 use super::plan::Proposing;
 use super::proposal::Candidates;
@@ -236,10 +236,11 @@ impl<M: Regression + Sampled> Engine for OnGradients<'_, M> {
         let steps = self.record.steps(self.model)?;
         let restored = |_: StoredProposal| Ok(steps.clone());
         if self.record.tested {
-            return work.on(self.model, restored);
+            return work.on(&OfModel::new(self.model, restored));
         }
         let rows = self.record.rows.min(self.model.len());
-        work.on(&Untested { model: self.model, rows }, restored)
+        let untested = Untested { model: self.model, rows };
+        work.on(&OfModel::new(&untested, restored))
     }
 }
 

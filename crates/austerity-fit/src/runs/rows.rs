@@ -216,7 +216,7 @@ fn given(kind: ResponseKind, stored: f64, shift: f64) -> f64 {
         ResponseKind::Real => stored + shift,
         ResponseKind::Positive | ResponseKind::Time => (stored + shift).exp(),
         ResponseKind::Share => 1.0 / (1.0 + (-stored).exp()),
-        ResponseKind::Count | ResponseKind::CountOfTrials => stored,
+        ResponseKind::Count | ResponseKind::CountOfTrials | ResponseKind::Ordered => stored,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use austerity_formula::{Expanded, Problem};
 
-use super::{parsed, wrong};
+use super::{expanded, wrong};
 use crate::coding::feature::{number_codes, sorted};
 use crate::error::{Error, Result};
 use crate::table::{Column, Source};
@@ -33,7 +33,7 @@ pub struct Grouping {
 
 /// The group terms of a formula.
 pub(crate) fn read(source: &Source, text: &str) -> Result<Vec<Grouping>> {
-    let formula = parsed(source.path(), text, &source.schema().names)?;
+    let formula = expanded(source.path(), text, &source.schema().names)?;
     formula.groups.iter().map(|group| one(source, &formula, group)).collect()
 }
 
