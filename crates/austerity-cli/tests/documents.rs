@@ -226,6 +226,26 @@ fn documented_commands_work_and_print_what_is_shown() {
 }
 
 #[test]
+fn every_page_is_in_the_contents_of_the_site() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages: Vec<PathBuf> = pages().into_iter().filter(|page| page.starts_with(&docs)).collect();
+    let mut listed = vec![docs.join("index.md")];
+    for page in &pages {
+        let text = std::fs::read_to_string(page).unwrap();
+        let contents = blocks(&text).into_iter().filter(|block| block.language == "{toctree}");
+        let entries = contents.flat_map(|block| block.lines).filter(|line| !line.starts_with(':'));
+        listed.extend(entries.map(|entry| page.with_file_name(format!("{entry}.md"))));
+    }
+    for page in pages {
+        assert!(
+            listed.contains(&page),
+            "{}: name it in the toctree of a page such as docs/guides.md, or no reader of the site finds it",
+            page.display()
+        );
+    }
+}
+
+#[test]
 fn only_calls_inside_shell_blocks_count() {
     let page = "austerity no\n```sh\nausterity analyze --n 5   # why\ncargo x\n```\n\n<!-- not run: no -->\n```text\nausterity no\n```";
     let found = blocks(page);

@@ -12,6 +12,7 @@
 
 use crate::checks::{documents, functions, manifests, sources};
 use crate::command::{self, cargo};
+use crate::docs;
 use crate::python;
 use crate::r;
 use crate::slowest;
@@ -101,6 +102,9 @@ pub(crate) fn run(root: &Path, tier: Tier) -> ExitCode {
     steps.run("Python package", "the wheel in a virtual environment of its own, and python/tests", || {
         python::run(root, tier)
     });
+    if tier == Tier::Full {
+        steps.run("site", "the pages of docs/ without a warning or a dead link", || docs::build(root).into());
+    }
     steps.run("R package", "r/austerity in a library of its own, and its tests", || r::run(root));
     if let Some(table) = slowest::table(root) {
         print!("\n{table}");
