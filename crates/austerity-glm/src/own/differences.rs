@@ -45,7 +45,8 @@ struct Rows {
 #[derive(Debug)]
 pub struct Differences<L> {
     inner: L,
-    rows: RwLock<Option<Rows>>,
+    /// At the centres that were announced, the latest last: every mode has one.
+    rows: RwLock<Vec<Rows>>,
 }
 
 /// The states of a difference scheme, and how its values make derivatives.
@@ -117,7 +118,7 @@ fn too_many(parameters: usize) -> Error {
 impl<L: Likelihoods> Differences<L> {
     /// Of these likelihoods.
     pub fn of(inner: L) -> Self {
-        Self { inner, rows: RwLock::new(None) }
+        Self { inner, rows: RwLock::new(Vec::new()) }
     }
 
     /// What derivatives are taken of.
@@ -219,7 +220,7 @@ impl<L: Likelihoods> Differences<L> {
 
     fn known<T>(&self, state: &[f64], take: impl FnOnce(&Rows) -> T) -> Option<T> {
         let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
-        rows.as_ref().filter(|rows| rows.centre == state).map(take)
+        rows.iter().find(|rows| rows.centre == state).map(take)
     }
 }
 
@@ -281,12 +282,21 @@ impl<L: Likelihoods> Derivatives for Differences<L> {
                 &allowed,
             ));
         }
-        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = None;
+        if self.known(centre, |_| ()).is_some() {
+            return Ok(());
+        }
+        let room = MOST_BYTES / bytes.max(1);
+        {
+            // What earlier centres left goes before the new one comes.
+            let mut known = self.rows.write().unwrap_or_else(PoisonError::into_inner);
+            let surplus = (known.len() + 1).saturating_sub(room);
+            known.drain(..surplus.min(known.len()));
+        }
         let scheme = Scheme::new(centre, self.widths(centre)?, true);
         let mut each = Vec::with_capacity(self.inner.rows() * size);
         self.each_row(&scheme, 0..self.inner.rows(), |_, made| each.extend_from_slice(made))?;
         let rows = Rows { centre: centre.to_vec(), each };
-        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = Some(rows);
+        self.rows.write().unwrap_or_else(PoisonError::into_inner).push(rows);
         Ok(())
     }
 
