@@ -89,7 +89,9 @@ impl Rows {
             }
             names.push(extra.name.into());
         }
-        kept(shape, &names)?;
+        if loaded.groups.is_empty() {
+            kept(shape, &names)?;
+        }
         let priors = priors(shape, &loaded.store, family)?;
         Ok(Self { loaded, family, names, priors })
     }
@@ -162,7 +164,13 @@ pub(super) fn run(
         groups::refuse_without(request)?;
     }
     let scales = if rows.loaded.recipe.is_standardized() { 2 } else { 1 };
-    let closing = Closing::of(&request.length, scales * numbers(request, &rows.names)?);
+    let numbers = if rows.loaded.groups.is_empty() {
+        numbers(request, &rows.names)?
+    } else {
+        // Standard deviations between groups have no names yet.
+        (rows.names.len() + 1) * request.shape.chains.unwrap_or(4) as usize
+    };
+    let closing = Closing::of(&request.length, scales * numbers);
     host.note("finding the mode");
     // Sums of squares make every rule of a linear model exact and free.
     let sitting = Sitting { begun, closing: closing.map_or(0.0, |closing| closing.seconds) };

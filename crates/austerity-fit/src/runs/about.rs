@@ -8,6 +8,7 @@ use austerity_glm::{ResponseKind, Store};
 use austerity_io::coding::{Recipe, ResponseCoding, Term};
 use austerity_io::text::printable;
 
+use crate::fit::groups::GroupsRecord;
 use crate::fit::part::PartRecord;
 use crate::fit::plan::{Plan, PriorRecord};
 use crate::model::Family;
@@ -112,6 +113,7 @@ pub(crate) fn meaning(plan: &Plan) -> Meaning {
         apart: std::iter::once("intercept")
             .chain(plan.model.family.extra().iter().map(|extra| extra.name))
             .map(Into::into)
+            .chain(plan.groups.iter().flat_map(GroupsRecord::parameters))
             .collect(),
         scales,
         references: references(&plan.recipe),

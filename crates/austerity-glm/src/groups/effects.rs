@@ -16,6 +16,7 @@ use super::MOST_EFFECTS;
 use super::hermite::Hermite;
 use super::marginal::{Moments, Workspace};
 use super::model::Multilevel;
+use super::tables::Tabled;
 use austerity::parallel;
 use austerity::rng::{Rng, Role, stream};
 use rand_distr::{Distribution as _, StandardNormal};
@@ -139,28 +140,46 @@ fn drawn(
     })
 }
 
-/// The effects of all groups, given draws as they were recorded; with draws of them where a `seed` is given.
+/// The effects of all groups, given draws as they were recorded, from node tables where there are some; with draws of them where a `seed` is given.
 #[must_use]
-pub fn effects(model: &Multilevel, draws: &[Vec<f64>], seed: Option<u64>) -> Effects {
+pub fn effects(
+    model: &Multilevel,
+    tables: Option<&Tabled<'_>>,
+    draws: &[Vec<f64>],
+    seed: Option<u64>,
+) -> Effects {
     let q = model.scales().effects();
     let rule = Hermite::new(model.nodes());
     let marginal = model.marginal_with(&rule);
     let points: Vec<_> = draws.iter().map(|recorded| marginal.point(&model.state(recorded))).collect();
+    let tabled: Vec<_> = tables
+        .iter()
+        .flat_map(|tables| draws.iter().map(|recorded| tables.prepared(&model.state(recorded))))
+        .collect();
     let data = model.data();
     let pieces = data.pieces(4 * model.threads().max(4));
     let found = parallel::map(model.threads(), &pieces, |piece| {
         let mut work = Workspace::default();
         let mut summaries = Vec::with_capacity(piece.len() * q);
         let mut kept: Vec<f32> = Vec::new();
+        let mut scratch = Vec::new();
         for group in piece.clone() {
             let mut conditionals: Vec<Conditionals> = vec![Vec::with_capacity(points.len()); q];
             let mut mode = [0.0; MOST_EFFECTS];
             let mut rng = seed.map(|seed| stream(seed, group as u32, Role::Data));
-            for point in &points {
-                marginal.evaluate(group, point, &mut mode, &mut work);
-                let moments = marginal.moments(&work);
+            for (place, point) in points.iter().enumerate() {
+                let (moments, covariance) = match tables {
+                    Some(tables) => {
+                        let moments = tables.moments(group, &tabled[place], &mut scratch);
+                        (moments, [[moments.variance[0], 0.0, 0.0], [0.0; MOST_EFFECTS], [0.0; MOST_EFFECTS]])
+                    }
+                    None => {
+                        marginal.evaluate(group, point, &mut mode, &mut work);
+                        (marginal.moments(&work), marginal.covariance(&work))
+                    }
+                };
                 if let Some(rng) = &mut rng {
-                    let own = drawn(&moments, &marginal.covariance(&work), q, rng);
+                    let own = drawn(&moments, &covariance, q, rng);
                     kept.extend(own[..q].iter().map(|&value| value as f32));
                 }
                 let Moments { mean, variance, third } = moments;

@@ -5,7 +5,7 @@
 //! g = E_π[s],  H = E_π[∂²f] + Cov_π(s)        (Fisher's and Louis' identities)
 //! ```
 //!
-//! û is the mode of the integrand and CC' the inverse of its curvature there: adaptive Gauss–Hermite quadrature (Liu & Pierce 1994; Pinheiro & Bates 1995), re-adapted at every θ.
+//! û is the mode of the integrand and CC' the inverse of its curvature there, both found in v = Λ⁻¹u, where nothing is singular as Λ becomes so: adaptive Gauss–Hermite quadrature (Liu & Pierce 1994; Pinheiro & Bates 1995), re-adapted at every θ.
 //! Derivatives are those of the integral, which the sum follows up to its own error; [`check`](super::check) finds how many nodes make that negligible. Centred scores keep the
 //! covariance from cancelling where a group has many rows.
 //!
@@ -62,6 +62,7 @@ pub struct Workspace {
     is_shift: bool,
     /// Nodes, and their weights π.
     nodes: Vec<[f64; Q]>,
+    whitened: Vec<[f64; Q]>,
     weights: Vec<f64>,
     scores: Vec<f64>,
     reference: Vec<f64>,
@@ -179,27 +180,36 @@ impl Marginal<'_> {
         self.kernel.total(&point.extra, rows, eta)
     }
 
-    fn log_normal(&self, point: &Point, u: &[f64; Q]) -> f64 {
+    /// log N(v; 0, I).
+    fn log_normal(&self, v: &[f64; Q]) -> f64 {
         let q = self.effects.len();
-        let v = |a: usize| -> f64 { (0..=a).map(|b| point.factor.inverse[a][b] * u[b]).sum() };
-        let squared: f64 = (0..q).map(|a| v(a).powi(2)).sum();
-        -0.5 * squared - point.factor.log_determinant - 0.5 * q as f64 * (2.0 * std::f64::consts::PI).ln()
+        let squared: f64 = v[..q].iter().map(|v| v * v).sum();
+        -0.5 * squared - 0.5 * q as f64 * (2.0 * std::f64::consts::PI).ln()
     }
 
-    /// Derivatives of the log integrand at u; the value only where it is `wanted`.
+    /// u = Λv.
+    fn coloured(&self, point: &Point, v: &[f64; Q]) -> [f64; Q] {
+        let q = self.effects.len();
+        std::array::from_fn(
+            |a| if a < q { (0..=a).map(|b| point.factor.lambda[a][b] * v[b]).sum() } else { 0.0 },
+        )
+    }
+
+    /// Derivatives of the log integrand at u = Λv, in v; the value only where it is `wanted`.
     fn here(
         &self,
         point: &Point,
         rows: &GroupRows<'_>,
-        (u, wanted): (&[f64; Q], bool),
+        (v, wanted): (&[f64; Q], bool),
         work: &mut Workspace,
     ) -> Here {
         let q = self.effects.len();
-        let (mut gradient, mut curve) = ([0.0; Q], [[0.0; Q]; Q]);
-        let value = if wanted { self.total(point, rows, u, work) + self.log_normal(point, u) } else { 0.0 };
+        let u = &self.coloured(point, v);
+        let (mut slope, mut curve) = ([0.0; Q], [[0.0; Q]; Q]);
+        let value = if wanted { self.total(point, rows, u, work) + self.log_normal(v) } else { 0.0 };
         if work.is_shift && self.kernel.is_within(&work.shift, u[0]) {
             let [first, second] = self.kernel.shifted_sums(&work.shift, u[0]);
-            (gradient[0], curve[0][0]) = (first, -second);
+            (slope[0], curve[0][0]) = (first, -second);
         } else {
             let Workspace { b, eta, first, second, .. } = work;
             self.move_to(rows, u, b, eta);
@@ -208,35 +218,51 @@ impl Marginal<'_> {
             self.kernel.slopes(&point.extra, rows, eta, (first, second));
             // Rows whose log-likelihood is not concave here add nothing.
             second.iter_mut().for_each(|second| *second = second.min(0.0));
-            for a in 0..q {
-                let z = |row: usize, effect: usize| match self.covariate(rows, effect) {
-                    None => 1.0,
-                    Some((column, shift, scale)) => shift + scale * f64::from(column[row]),
-                };
-                if q == 1 && self.effects[0] == Effect::Intercept {
-                    gradient[0] = first.iter().sum();
-                    curve[0][0] = -second.iter().sum::<f64>();
-                    continue;
-                }
-                for row in 0..first.len() {
-                    let own = z(row, a);
-                    gradient[a] += own * first[row];
-                    (0..=a).for_each(|b| curve[a][b] -= own * z(row, b) * second[row]);
-                }
-            }
+            self.project(rows, (first, second), (&mut slope, &mut curve));
         }
+        // Λ'g − v and Λ'CΛ + I.
+        let lambda = &point.factor.lambda;
+        let mut gradient = [0.0; Q];
+        let mut whitened = [[0.0; Q]; Q];
         for a in 0..q {
-            for b in 0..q {
-                gradient[a] -= point.factor.precision[a][b] * u[b];
-                if b <= a {
-                    curve[a][b] += point.factor.precision[a][b];
-                }
+            gradient[a] = (a..q).map(|c| lambda[c][a] * slope[c]).sum::<f64>() - v[a];
+            for b in 0..=a {
+                let row = |c: usize| -> f64 {
+                    (b..q).map(|d| if d <= c { curve[c][d] } else { curve[d][c] } * lambda[d][b]).sum()
+                };
+                whitened[a][b] =
+                    (a..q).map(|c| lambda[c][a] * row(c)).sum::<f64>() + f64::from(u8::from(a == b));
             }
         }
-        Here { value, gradient, root: cholesky(q, &curve) }
+        Here { value, gradient, root: cholesky(q, &whitened) }
     }
 
-    /// The mode of the integrand and the Cholesky factor of its negative Hessian there.
+    /// Σ z ℓ' and −Σ zz'ℓ'', the lower half.
+    fn project(
+        &self,
+        rows: &GroupRows<'_>,
+        (first, second): (&[f64], &[f64]),
+        (slope, curve): (&mut [f64; Q], &mut [[f64; Q]; Q]),
+    ) {
+        if self.effects == [Effect::Intercept] {
+            slope[0] = first.iter().sum();
+            curve[0][0] = -second.iter().sum::<f64>();
+            return;
+        }
+        let z = |row: usize, effect: usize| match self.covariate(rows, effect) {
+            None => 1.0,
+            Some((column, shift, scale)) => shift + scale * f64::from(column[row]),
+        };
+        for a in 0..self.effects.len() {
+            for row in 0..first.len() {
+                let own = z(row, a);
+                slope[a] += own * first[row];
+                (0..=a).for_each(|b| curve[a][b] -= own * z(row, b) * second[row]);
+            }
+        }
+    }
+
+    /// The mode of the integrand in v = Λ⁻¹u and the Cholesky factor of its negative Hessian there.
     fn mode(
         &self,
         point: &Point,
@@ -245,8 +271,8 @@ impl Marginal<'_> {
         work: &mut Workspace,
     ) -> ([f64; Q], [[f64; Q]; Q]) {
         let q = self.effects.len();
-        let mut u = start;
-        let mut here = self.here(point, rows, (&u, false), work);
+        let mut v = start;
+        let mut here = self.here(point, rows, (&v, false), work);
         let mut valued = false;
         for _ in 0..STEPS {
             let step = solve(q, &here.root, &here.gradient);
@@ -256,15 +282,15 @@ impl Marginal<'_> {
             }
             let careful = gain > SMALL;
             if careful && !valued {
-                here.value = self.total(point, rows, &u, work) + self.log_normal(point, &u);
+                here.value = self.total(point, rows, &self.coloured(point, &v), work) + self.log_normal(&v);
             }
             let mut length = 1.0;
             loop {
-                let mut next = u;
+                let mut next = v;
                 (0..q).for_each(|a| next[a] += length * step[a]);
                 let there = self.here(point, rows, (&next, careful), work);
                 if !careful || there.value >= here.value || length < 1e-6 {
-                    (u, here, valued) = (next, there, careful);
+                    (v, here, valued) = (next, there, careful);
                     break;
                 }
                 length *= 0.5;
@@ -274,10 +300,10 @@ impl Marginal<'_> {
                 break;
             }
         }
-        (u, here.root)
+        (v, here.root)
     }
 
-    /// log m of a group; its nodes and their weights stay in `work`, its mode in `start`.
+    /// log m of a group; its nodes and their weights stay in `work`, its mode in v = Λ⁻¹u in `start`.
     pub fn evaluate(&self, group: usize, point: &Point, start: &mut [f64; Q], work: &mut Workspace) -> f64 {
         let (q, rows) = (self.effects.len(), self.data.group(group));
         let mut b = std::mem::take(&mut work.b);
@@ -292,6 +318,8 @@ impl Marginal<'_> {
         let count = self.rule.nodes.len();
         let all = count.pow(q as u32);
         let (mut nodes, mut weights) = (std::mem::take(&mut work.nodes), std::mem::take(&mut work.weights));
+        let mut whitened = std::mem::take(&mut work.whitened);
+        whitened.clear();
         nodes.clear();
         weights.clear();
         for k in 0..all {
@@ -302,11 +330,11 @@ impl Marginal<'_> {
                 left /= count;
             }
             let moved = solve_upper(q, &root, &z);
-            let mut u = mode;
-            (0..q).for_each(|a| u[a] += std::f64::consts::SQRT_2 * moved[a]);
-            weights.push(
-                self.total(point, &rows, &u, work) + self.log_normal(point, &u) + log_unit + log_weight,
-            );
+            let mut v = mode;
+            (0..q).for_each(|a| v[a] += std::f64::consts::SQRT_2 * moved[a]);
+            let u = self.coloured(point, &v);
+            weights.push(self.total(point, &rows, &u, work) + self.log_normal(&v) + log_unit + log_weight);
+            whitened.push(v);
             nodes.push(u);
         }
         let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -316,15 +344,16 @@ impl Marginal<'_> {
             sum += *weight;
         }
         weights.iter_mut().for_each(|weight| *weight /= sum);
-        (work.nodes, work.weights) = (nodes, weights);
+        (work.nodes, work.weights, work.whitened) = (nodes, weights, whitened);
         most + sum.ln()
     }
 
-    /// s of the group evaluated last, of one effect: its nodes are û + √2 s z.
-    pub(super) fn unit(&self, work: &Workspace, rule: &Hermite) -> f64 {
+    /// û and s of the group evaluated last, of one effect: its nodes are û + √2 s z.
+    pub(super) fn place(&self, work: &Workspace, rule: &Hermite) -> (f64, f64) {
         let last = rule.nodes.len() - 1;
+        let (low, high) = (work.nodes[0][0], work.nodes[last][0]);
         let width = rule.nodes[last] - rule.nodes[0];
-        (work.nodes[last][0] - work.nodes[0][0]) / (std::f64::consts::SQRT_2 * width)
+        (0.5 * (low + high), (high - low) / (std::f64::consts::SQRT_2 * width))
     }
 
     /// Moments of the effects of the group evaluated last.
@@ -392,7 +421,7 @@ impl Marginal<'_> {
             if weight < NEGLIGIBLE {
                 continue;
             }
-            let u = work.nodes[k];
+            let (u, v) = (work.nodes[k], work.whitened[k]);
             let Workspace { b, eta, first, second, mean, crosses, sums, scores, reference, .. } = work;
             self.move_to(&rows, &u, b, eta);
             first.resize(n, 0.0);
@@ -406,7 +435,7 @@ impl Marginal<'_> {
             scores[inside..inside + more].copy_from_slice(&sums.slope[..more]);
             self.scales.add_derivatives(
                 &point.factor,
-                &u,
+                &v,
                 weight,
                 (&mut scores[inside + more..], &mut expected),
             );

@@ -17,6 +17,8 @@ use austerity::error::Result;
 
 /// Most parameters of Λ: three effects with correlations.
 pub const MOST_SCALES: usize = 6;
+/// Logarithms of scales beyond this are as far as f64 can tell: squares of inverses stay finite.
+const FARTHEST: f64 = 150.0;
 const Q: usize = super::MOST_EFFECTS;
 
 /// A matrix of effects by effects.
@@ -42,8 +44,6 @@ pub struct Factor {
     pub lambda: Square,
     /// Λ⁻¹.
     pub inverse: Square,
-    /// Σ⁻¹.
-    pub precision: Square,
     /// log |Λ|.
     pub log_determinant: f64,
 }
@@ -102,9 +102,12 @@ impl Scales {
         let mut lambda = [[0.0; Q]; Q];
         let mut log_determinant = 0.0;
         for (&(a, b), &value) in self.entries.iter().zip(state) {
-            lambda[a][b] = if a == b { value.exp() } else { value };
             if a == b {
-                log_determinant += value;
+                let logarithm = value.clamp(-FARTHEST, FARTHEST);
+                lambda[a][b] = logarithm.exp();
+                log_determinant += logarithm;
+            } else {
+                lambda[a][b] = value;
             }
         }
         let mut inverse = [[0.0; Q]; Q];
@@ -115,28 +118,18 @@ impl Scales {
                 inverse[a][b] = -sum / lambda[a][a];
             }
         }
-        let mut precision = [[0.0; Q]; Q];
-        for a in 0..q {
-            for b in 0..q {
-                precision[a][b] = (0..q).map(|c| inverse[c][a] * inverse[c][b]).sum();
-            }
-        }
-        Factor { lambda, inverse, precision, log_determinant }
+        Factor { lambda, inverse, log_determinant }
     }
 
-    /// Adds the first derivatives of log N(u; 0, ΛΛ') in the parameters to `first` and `weight` times the second to `second`, m × m.
+    /// Adds the first derivatives of log N(Λv; 0, ΛΛ') in the parameters, u = Λv fixed, to `first` and `weight` times the second to `second`, m × m.
     pub fn add_derivatives(
         &self,
         factor: &Factor,
-        u: &[f64; Q],
+        v: &[f64; Q],
         weight: f64,
         (first, second): (&mut [f64], &mut [f64]),
     ) {
         let (q, m) = (self.effects, self.entries.len());
-        let mut v = [0.0; Q];
-        for a in 0..q {
-            v[a] = (0..=a).map(|b| factor.inverse[a][b] * u[b]).sum();
-        }
         // A = c e_b' with c = Λ⁻¹e_a, times Λ_aa for a logarithm. So A v = c v_b, v'A v = (v'c) v_b, tr A = c_b.
         let column = |&(a, b): &(usize, usize)| {
             let unit = if a == b { factor.lambda[a][a] } else { 1.0 };
@@ -149,7 +142,7 @@ impl Scales {
         let dot = |x: &[f64; Q], y: &[f64; Q]| -> f64 { (0..q).map(|a| x[a] * y[a]).sum() };
         for (i, entry) in self.entries.iter().enumerate() {
             let (c, b) = column(entry);
-            let along = dot(&v, &c);
+            let along = dot(v, &c);
             first[i] += along * v[b] - c[b];
             for (j, other) in self.entries.iter().enumerate() {
                 let (d, e) = column(other);
@@ -157,7 +150,7 @@ impl Scales {
                 let trace = d[b] * c[e] - same * c[b];
                 // v'A_j'A_i v, v'A_jA_i v and v'A_iA_j v.
                 let squared = v[e] * v[b] * dot(&d, &c);
-                let (forth, back) = (dot(&v, &d) * c[e] * v[b], along * d[b] * v[e]);
+                let (forth, back) = (dot(v, &d) * c[e] * v[b], along * d[b] * v[e]);
                 second[i * m + j] += weight * (trace + same * along * v[b] - squared - forth - back);
             }
         }

@@ -17,7 +17,7 @@ use rand_distr::{Distribution as _, StandardNormal};
 
 use super::MOST_EFFECTS;
 use super::hermite::Hermite;
-use super::marginal::{Effect, Point, Workspace};
+use super::marginal::{Effect, Moments, Point, Workspace};
 use super::model::{Memory, Multilevel};
 use crate::own::Likelihoods;
 use austerity::error::{Result, setting};
@@ -49,6 +49,14 @@ pub struct Tabled<'m> {
     levels: Vec<[f64; 3]>,
     /// Node by node, T¹ to T³, without what repeats.
     tables: Vec<f32>,
+}
+
+/// A state, ready for tables.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    point: Point,
+    /// Monomials of the move of the slopes.
+    powers: Vec<f32>,
 }
 
 /// Monomials of the first to the third order of so many variables.
@@ -166,20 +174,41 @@ impl<'m> Tabled<'m> {
     }
 
     fn all(&self, state: &[f64]) -> Vec<f64> {
-        let (point, powers) = self.prepared(state);
+        let Prepared { point, powers } = self.prepared(state);
         let mut scratch = Vec::new();
         (0..self.model.data().len()).map(|group| self.group(group, &point, &powers, &mut scratch)).collect()
     }
 
     /// A state in the units of the storage, and the monomials of its move.
-    fn prepared(&self, state: &[f64]) -> (Point, Vec<f32>) {
+    #[must_use]
+    pub fn prepared(&self, state: &[f64]) -> Prepared {
         let point = self.model.marginal().point(state);
         let h: Vec<f64> = point.weights[1..].iter().zip(&self.centre).map(|(to, from)| to - from).collect();
         let mut powers = Vec::with_capacity(self.numbers);
         monomials(&h, &mut powers);
         let powers =
             powers.iter().zip(multiples(h.len())).map(|(power, often)| (power * often) as f32).collect();
-        (point, powers)
+        Prepared { point, powers }
+    }
+
+    /// What is known of the effect of a group given the parameters, from its nodes.
+    #[must_use]
+    pub fn moments(&self, group: usize, prepared: &Prepared, f: &mut Vec<f64>) -> Moments {
+        let Prepared { point, powers } = prepared;
+        let value = self.group(group, point, powers, f);
+        let offset = value + 0.5 * (2.0 * std::f64::consts::PI).ln();
+        let first = group * self.nodes;
+        let pairs = || {
+            f.iter()
+                .zip(&self.levels[first..first + self.nodes])
+                .map(|(f, [level, ..])| ((f - offset).exp(), level - point.weights[0]))
+        };
+        let mean: f64 = pairs().map(|(weight, u)| weight * u).sum();
+        let central =
+            |power: i32| -> f64 { pairs().map(|(weight, u)| weight * (u - mean).powi(power)).sum() };
+        let mut found = Moments::default();
+        (found.mean[0], found.variance[0], found.third[0]) = (mean, central(2), central(3));
+        found
     }
 
     /// log m of a group.
@@ -232,7 +261,7 @@ impl Building {
         let n = rows.response.len();
         let mut mode = [0.0; MOST_EFFECTS];
         marginal.evaluate(group, point, &mut mode, &mut self.work);
-        let unit = marginal.unit(&self.work, rule);
+        let (centre, unit) = marginal.place(&self.work, rule);
         marginal.predict(point, &rows, &mut self.b);
         let p = model.data().columns;
         let each = numbers(p);
@@ -241,7 +270,7 @@ impl Building {
         self.sums.resize(nodes * each, 0.0);
         let mut derivatives = vec![0.0; 3 * n * nodes];
         for (k, (&z, &log_weight)) in rule.nodes.iter().zip(&rule.log_weights).enumerate() {
-            let u = mode[0] + std::f64::consts::SQRT_2 * unit * z;
+            let u = centre + std::f64::consts::SQRT_2 * unit * z;
             self.eta.clear();
             self.eta.extend(self.b.iter().map(|b| b + u));
             let value = marginal.kernel.total(&point.extra, &rows, &self.eta);
@@ -301,7 +330,7 @@ impl Likelihoods for Tabled<'_> {
         memory: &mut Self::Memory,
         out: &mut [f64],
     ) -> Result<()> {
-        let (point, powers) = self.prepared(state);
+        let Prepared { point, powers } = self.prepared(state);
         for (out, group) in out.iter_mut().zip(batch.ranges().flatten()) {
             *out = self.group(group, &point, &powers, &mut memory.1);
         }

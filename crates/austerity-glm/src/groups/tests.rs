@@ -268,7 +268,7 @@ fn effects_at_a_draw_are_those_of_a_grid() {
     let (store, membership) = made(&[1, 6, 80], ResponseKind::Binary, 10, bernoulli);
     let model = model(&store, &membership, kernel_of(AnyFamily::Logistic(crate::Logistic)), false, 15);
     let recorded = [-0.3, 0.15, 0.8];
-    let found = effects::effects(&model, &[recorded.to_vec()], None);
+    let found = effects::effects(&model, None, &[recorded.to_vec()], None);
     let layout = store.description().layout();
     for (group, summary) in found.summaries.iter().enumerate() {
         let rows: Vec<usize> = (0..store.rows())
@@ -303,4 +303,37 @@ fn effects_at_a_draw_are_those_of_a_grid() {
         }
         assert_eq!(next, 3);
     }
+}
+
+/// Tables follow the integrals as all parameters move by two posterior standard deviations, and by far more in intercept and σ, which they hold exactly.
+#[test]
+fn node_tables_follow_the_integrals() {
+    let (store, membership) = made(&[900, 400, 1500, 700], ResponseKind::Binary, 11, bernoulli);
+    let model = model(&store, &membership, kernel_of(AnyFamily::Logistic(crate::Logistic)), false, 9);
+    let centre = [-0.3, 0.15, -0.4];
+    let tabled = Tabled::new(&model, &centre).unwrap();
+    let covariance = [0.02, -0.0005, 0.0, -0.0005, 0.0002, 0.0, 0.0, 0.0, 0.12];
+    let error = tabled.error(&centre, &covariance, 3);
+    assert!(error < 0.01, "{error}");
+    // At another centre they are wrong.
+    let elsewhere = Tabled::new(&model, &[-0.3, 0.65, -0.4]).unwrap();
+    assert!(elsewhere.error(&[-0.3, 0.65, -0.4], &covariance, 3) < 0.05);
+    let at = |tabled: &Tabled<'_>| {
+        let batch = austerity::population::Batch { blocks: &[0], block_rows: 4, population: 4 };
+        let mut out = [0.0; 4];
+        crate::own::Likelihoods::log_likelihoods(tabled, &centre, batch, &mut Default::default(), &mut out)
+            .unwrap();
+        out.iter().sum::<f64>()
+    };
+    assert!((at(&tabled) - at(&elsewhere)).abs() > 1.0);
+    let recorded = [centre.to_vec(), vec![-0.2, 0.16, 0.6]].map(|mut draw| {
+        draw[2] = f64::exp(-0.4);
+        draw
+    });
+    let by_tables = effects::effects(&model, Some(&tabled), &recorded, Some(1));
+    let by_rows = effects::effects(&model, None, &recorded, Some(1));
+    for (a, b) in by_tables.summaries.iter().zip(&by_rows.summaries) {
+        assert!((a.mean - b.mean).abs() < 0.01 * b.sd && (a.sd / b.sd - 1.0).abs() < 0.01, "{a:?} {b:?}");
+    }
+    assert_eq!(by_tables.draws.len(), 8);
 }

@@ -3,6 +3,7 @@
 //! Of all draws at most [`MOST_DRAWS`], evenly spread over the chains, are used, fewer where rows are many: means of conditional means converge with the draws of a few parameters, not
 //! with those of the effects. Made again whenever a session ends. Cost: draws × rows × (nodes + 3).
 
+use austerity_glm::groups::Tabled;
 use austerity_glm::groups::effects::{EffectSummary, effects};
 use austerity_io::coding::formula::Grouping;
 use austerity_io::seal;
@@ -40,6 +41,9 @@ pub(crate) struct LevelEffect {
 /// The effects of all groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GroupEffects {
+    /// Of the file: before any other checksum.
+    #[serde(default)]
+    pub(crate) checksum: String,
     pub(crate) group: String,
     /// Draws that they are averaged over.
     pub(crate) draws: usize,
@@ -48,9 +52,6 @@ pub(crate) struct GroupEffects {
     /// Checksum of the draws of effects, where they were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) kept: Option<String>,
-    /// Of the file.
-    #[serde(default)]
-    pub(crate) checksum: String,
 }
 
 impl GroupEffects {
@@ -94,14 +95,24 @@ pub(super) fn write(mut overview: Overview, model: &Model, grouping: &Grouping) 
         return Ok(overview);
     }
     let multilevel = model.likelihoods();
-    let wanted = (MOST_VISITS / multilevel.data().rows().max(1)).clamp(FEWEST_DRAWS, MOST_DRAWS);
+    let tables = match overview.run.plan.groups.as_ref().and_then(|record| record.tables.as_ref()) {
+        Some(record) => Some(Tabled::new(multilevel, &record.centre)?),
+        None => None,
+    };
+    // Tables have no rows to visit.
+    let wanted = if tables.is_some() {
+        MOST_DRAWS
+    } else {
+        (MOST_VISITS / multilevel.data().rows().max(1)).clamp(FEWEST_DRAWS, MOST_DRAWS)
+    };
     let thinned = reader.thinned(wanted.div_ceil(reader.chains()))?;
     let parameters = reader.names().len();
     let draws: Vec<Vec<f64>> =
         thinned.values.iter().flat_map(|chain| chain.chunks_exact(parameters).map(<[f64]>::to_vec)).collect();
     let bytes = 4 * draws.len() * multilevel.data().len() * names.len();
     let keeps = bytes <= MOST_BYTES || overview.run.request.shape.keep_groups;
-    let found = effects(multilevel, &draws, keeps.then_some(overview.run.plan.settings.seed));
+    let found =
+        effects(multilevel, tables.as_ref(), &draws, keeps.then_some(overview.run.plan.settings.seed));
     let one = |place: usize, term: usize| {
         let EffectSummary { mean, sd, quantiles: [q025, q50, q975] } =
             found.summaries[place * names.len() + term];

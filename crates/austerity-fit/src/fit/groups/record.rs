@@ -69,6 +69,17 @@ impl GroupsRecord {
         Err(Refusal::Changed { what: About::Thing("what varies between groups".into()), stored, now }.into())
     }
 
+    /// Names of what is recorded of Λ.
+    pub(crate) fn parameters(&self) -> Vec<String> {
+        let Self { name, terms, correlated, .. } = self;
+        let mut names: Vec<String> = terms.iter().map(|term| format!("sd({name}:{term})")).collect();
+        if *correlated {
+            let pairs = (0..terms.len()).flat_map(|a| (0..a).map(move |b| (b, a)));
+            names.extend(pairs.map(|(b, a)| format!("cor({name}:{},{})", terms[b], terms[a])));
+        }
+        names
+    }
+
     /// Whether the nodes suffice.
     pub(crate) fn converged(&self) -> bool {
         self.error < ALLOWED
