@@ -203,3 +203,41 @@ fn bad_group_terms_are_refused_with_a_sentence() {
     let output = scratch.fit("fit data.csv --formula y~x+(1|id) --out one --draws 50 --warmup 50");
     assert!(text(&output.stdout).contains("level of id of its own"), "{}", text(&output.stdout));
 }
+
+/// Successes of 100 in each of 200 groups that hardly differ (σ = 0.02).
+#[rustfmt::skip]
+const ALIKE: [u32; 200] = [
+    36, 44, 39, 36, 47, 38, 40, 37, 40, 34, 37, 37, 41, 30, 42, 33, 41, 38, 47, 34, 31, 33, 42, 44, 38,
+    33, 36, 33, 34, 46, 40, 34, 38, 31, 41, 35, 37, 37, 37, 35, 36, 31, 37, 34, 38, 34, 35, 40, 35, 37,
+    38, 42, 36, 40, 49, 46, 36, 37, 36, 30, 50, 36, 28, 38, 43, 42, 38, 35, 52, 40, 40, 36, 43, 35, 41,
+    41, 42, 42, 37, 41, 31, 33, 45, 37, 35, 36, 42, 36, 47, 46, 34, 38, 48, 34, 47, 38, 39, 35, 37, 40,
+    44, 39, 42, 38, 45, 33, 34, 34, 42, 32, 42, 42, 42, 38, 40, 45, 40, 39, 42, 39, 41, 30, 40, 38, 35,
+    34, 36, 44, 36, 33, 35, 39, 33, 41, 31, 35, 35, 32, 33, 40, 34, 40, 37, 36, 42, 39, 39, 41, 45, 46,
+    43, 40, 35, 37, 39, 41, 37, 38, 44, 34, 37, 28, 34, 43, 47, 33, 47, 35, 36, 37, 39, 41, 42, 40, 39,
+    45, 30, 33, 38, 44, 38, 41, 41, 38, 34, 43, 34, 41, 39, 39, 41, 31, 31, 37, 28, 40, 35, 33, 46, 36,
+];
+
+/// Where groups hardly differ the posterior of σ leans against 0. Mean and standard deviation of the intercept, and the quantiles of σ, are those of `multilevel_reference.py` (its own
+/// grids, in numpy, under the priors below); `binomial` rows of 100 trials and 0/1 rows are the same posterior.
+#[test]
+fn a_standard_deviation_near_zero_has_the_quantiles_of_a_grid() {
+    let scratch = Scratch::new("multilevel_alike");
+    let mut table = String::from("g,k,n\n");
+    for (group, k) in ALIKE.iter().enumerate() {
+        writeln!(table, "g{group},{k},100").unwrap();
+    }
+    scratch.file("data.csv", &table);
+    scratch.fit("fit data.csv --formula k|trials(n)~1+(1|g) --prior-intercept normal:2 --draws 4000 --seed 2 --rule exact --out run");
+    let said = scratch.summary("run");
+    let of = |name: &str, key: &str| {
+        let found = said["parameters"].as_array().unwrap().iter().find(|p| p["name"] == name).unwrap();
+        found[key].as_f64().unwrap()
+    };
+    assert!((of("intercept", "mean") + 0.4802).abs() < 0.1 * 0.0148);
+    assert!((of("intercept", "sd") / 0.0148 - 1.0).abs() < 0.08);
+    let sigma = |key: &str| of("sd(g:intercept)", key);
+    assert!((sigma("mean") - 0.0291).abs() < 0.1 * 0.0208, "{said}");
+    assert!((sigma("q975") - 0.0744).abs() < 0.15 * 0.0208, "{said}");
+    // A fit that took σ for that of its mode alone would miss the long tail.
+    assert!(sigma("q975") > 2.0 * sigma("q50"));
+}
