@@ -14,7 +14,7 @@
 from typing import TYPE_CHECKING, Any, List
 
 from . import _models
-from ._after import Comparison, Effects, Loo, compare
+from ._after import Check, Comparison, Effects, Loo, compare
 from ._austerity import __version__
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError, open, verify  # noqa: A004
 from ._generate import Generated, generate
@@ -27,6 +27,7 @@ from ._sample import Plan, Run, fit, plan, sample
 from ._theory import analyze, check, design
 
 __all__ = [
+    "Check",
     "Comparison",
     "Effects",
     "Exponential",

@@ -182,6 +182,23 @@ class Effects(_Answer):
         return _curves(self, ax) or _forest(self, ax)
 
 
+class Check(_Answer):
+    """Posterior predictive checks and scores of a fit, made by :meth:`austerity.Fit.check`."""
+
+    def __init__(self, text: str, words: str, svg: str) -> None:
+        super().__init__(text, words)
+        self.svg = svg
+
+    def frame(self) -> Any:
+        """The scores, one row each; a pandas ``DataFrame`` when pandas is installed, else a dict of columns."""
+        scores = self["metrics"]
+        return _frame({name: [score[name] for score in scores] for name in scores[0]})
+
+    def plot(self, path: Any) -> Path:
+        """Calibration or rootogram, PIT values and residuals as an SVG file."""
+        return _written(path, self.svg)
+
+
 def _written(path: Any, svg: str) -> Path:
     target = Path(path)
     target.write_text(svg, encoding="utf-8")
@@ -259,6 +276,23 @@ def rows(fit: "Fit", data: Any, further: Sequence[str] = ()) -> Tuple[Optional[_
     if not there:
         raise ValueError("the rows that this fit was made of are not at hand: pass the table, or the path of its file, as data=")
     return None, None
+
+
+def check(fit: "Fit", test: Any, data: Any, options: Dict[str, Any]) -> Check:
+    """Posterior predictive checks; of ``test`` where it is given."""
+    by = options.get("by")
+    from_rows = rows(fit, data if test is None else test, [by] if by else [])
+    return Check(*_austerity.appraise(fit.path, from_rows, test is not None, options))
+
+
+def sensitivity(fit: "Fit", data: Any, seed: int) -> _Answer:
+    """How sensitive every marginal is."""
+    return _Answer(*_austerity.reactions(fit.path, rows(fit, data), seed))
+
+
+def hypothesis(fit: "Fit", expressions: Sequence[str]) -> _Answer:
+    """Contrasts and hypotheses."""
+    return _Answer(*_austerity.contrasts(fit.path, list(expressions)))
 
 
 def asked(what: str, given: Asked) -> List[Tuple[str, List[str]]]:

@@ -355,6 +355,22 @@ class Fit:
         """Computes the derivative of the expected response in columns of numbers, averaged over the rows; arguments as for :meth:`comparisons`."""
         return _after.effects(self, "slopes", variables, at, data, {"by": by, **options})
 
+    def check(self, *, test: Any = None, by: Optional[str] = None, rows: int = 4000, draws: int = 400, seed: int = 1, data: Any = None) -> _after.Check:
+        """Compares a random sample of the rows with replicates: PIT values, calibration, rootogram, statistics, residual quantiles, scores.
+
+        ``test`` is a table, or the path of a file, with rows that the model has not seen: they are checked and scored instead. ``by`` names a column of the table to look at residuals by.
+        The answer prints as tables; ``frame()`` has the scores, ``plot("check.svg")`` writes a picture.
+        """
+        return _after.check(self, test, data, {"by": by, "rows": rows, "draws": draws, "seed": seed})
+
+    def sensitivity(self, *, data: Any = None, seed: int = 1) -> Dict[str, Any]:
+        """Measures by power-scaling how sensitive every marginal is to the prior and to the likelihood: above 0.05 it is."""
+        return _after.sensitivity(self, data, seed)
+
+    def hypothesis(self, *expressions: str) -> Dict[str, Any]:
+        """Computes contrasts such as ``"x1 - x2"``, and probabilities of hypotheses such as ``"x1 - 2*x2 > 0"``."""
+        return _after.hypothesis(self, expressions)
+
     def plot_predictions(self, x: str, by: Optional[str] = None, *, path: Any = None, ax: Any = None, data: Any = None, **options: Any) -> Any:
         """Draws the expected response over a column, a curve for each value of ``by``: on matplotlib's axes, or as an SVG file at ``path``."""
         at = {x: None, **({by: None} if by else {})}

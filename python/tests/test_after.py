@@ -112,3 +112,19 @@ def test_a_pickled_fit_needs_its_rows_again(fit, table):
     answer = pickle.loads(pickle.dumps(fit.loo(rows=300)))
     assert answer.elpd_loo < 0 and "elpd_loo" in str(answer)
 
+
+
+def test_checks_sensitivity_and_hypotheses(fit, table):
+    made = fit.check(by="z")
+    assert made["sound"], str(made)
+    assert {"log_loss", "brier", "auc", "error_rate"} == set(made.frame()["name"])
+    # A model that knows nothing of x is found out where x is looked at.
+    blind = au.fit("y ~ z", table, family="logistic", draws=250, progress=False)
+    assert not blind.check(by="x")["sound"]
+    held_out = {name: values[:1_000] for name, values in table.items()}
+    assert fit.check(test=held_out)["held_out"]
+    assert all(one["diagnosis"] is None for one in fit.sensitivity()["parameters"])
+    answer = fit.hypothesis("x > 0", "x - 0.7")["contrasts"]
+    assert answer[0]["probability"] > 0.99 and abs(answer[1]["mean"]) < 0.2
+    with pytest.raises(ValueError, match="nothing"):
+        fit.hypothesis("nothing > 0")

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use austerity::run::Control;
 use austerity_fit::output::Failure;
-use austerity_fit::runs::effects::{self, Given as Variable, Settings, Verb};
-use austerity_fit::runs::loo::{self, LooSettings, compare};
+use austerity_fit::runs;
+use austerity_fit::runs::appraisal::AppraisalSettings;
+use austerity_fit::runs::effects::{Given as Variable, Settings, Verb};
+use austerity_fit::runs::loo::{LooSettings, Point};
 use austerity_fit::runs::rows::Rows;
 use austerity_io::table::Source;
 use numpy::PyArray1;
@@ -65,9 +67,9 @@ pub(crate) fn loo<'py>(
     let table = table(&from)?;
     let path = from.1;
     let made = py
-        .detach(|| loo::answer(&run, &rows(table.as_ref(), path.as_ref()), &settings, &Control::new()))
+        .detach(|| runs::loo::answer(&run, &rows(table.as_ref(), path.as_ref()), &settings, &Control::new()))
         .map_err(raise)?;
-    let column = |name: &str, of: fn(&loo::Point) -> f64| {
+    let column = |name: &str, of: fn(&Point) -> f64| {
         (name.to_owned(), PyArray1::from_vec(py, made.points.iter().map(of).collect()))
     };
     let columns = vec![
@@ -97,7 +99,7 @@ pub(crate) fn compare<'py>(
         .detach(|| {
             let all: Vec<Rows<'_>> =
                 tables.iter().zip(&paths).map(|(table, path)| rows(table.as_ref(), path.as_ref())).collect();
-            compare::answer(&named, &all, &settings, &Control::new())
+            runs::loo::compare::answer(&named, &all, &settings, &Control::new())
         })
         .map_err(raise)?;
     Ok((made.json().to_string(), made.words(None), made.picture().svg()))
@@ -107,14 +109,15 @@ pub(crate) fn compare<'py>(
 #[pyfunction]
 pub(crate) fn effects<'py>(
     py: Python<'py>,
-    (verb, run): (String, PathBuf),
+    asked: (String, PathBuf),
     from: From<'py>,
     variables: Vec<(String, Vec<String>)>,
     at: Vec<(String, Vec<String>)>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Said<String>> {
+    let (name, run) = asked;
     let verb =
-        Verb::named(&verb).ok_or_else(|| PyValueError::new_err(format!("no verb is called {verb:?}")))?;
+        Verb::named(&name).ok_or_else(|| PyValueError::new_err(format!("no verb is called {name:?}")))?;
     let variable = |(column, values): (String, Vec<String>)| Variable { column, values };
     let mut settings = Settings {
         variables: variables.into_iter().map(variable).collect(),
@@ -136,13 +139,69 @@ pub(crate) fn effects<'py>(
     let table = table(&from)?;
     let path = from.1;
     let made = py
-        .detach(|| effects::answer(verb, &run, &rows(table.as_ref(), path.as_ref()), &settings))
+        .detach(|| runs::effects::answer(verb, &run, &rows(table.as_ref(), path.as_ref()), &settings))
         .map_err(raise)?;
     Ok((made.json().to_string(), made.words(&[]), made.picture().svg()))
+}
+
+/// Posterior predictive checks and scores of a run: the JSON, the words and the picture. With `held_out` the rows are ones that it has not seen.
+#[pyfunction]
+pub(crate) fn appraise<'py>(
+    py: Python<'py>,
+    run: PathBuf,
+    from: From<'py>,
+    held_out: bool,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Said<String>> {
+    let mut settings = AppraisalSettings { held_out, ..AppraisalSettings::default() };
+    each(options, |given| {
+        match given.name {
+            "by" => settings.by = Some(given.text()?),
+            "rows" => settings.rows = given.whole()?,
+            "draws" => settings.draws = given.whole()?,
+            "seed" => settings.seed = given.whole()?,
+            "threads" => settings.threads = given.whole()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    let table = table(&from)?;
+    let path = from.1;
+    let made = py
+        .detach(|| runs::appraisal::answer(&run, &rows(table.as_ref(), path.as_ref()), &settings))
+        .map_err(raise)?;
+    Ok((made.json().to_string(), made.words(None), made.picture().svg()))
+}
+
+/// Sensitivity of every marginal to prior and likelihood: the JSON and the words.
+#[pyfunction]
+pub(crate) fn reactions(
+    py: Python<'_>,
+    run: PathBuf,
+    from: From<'_>,
+    seed: u64,
+) -> PyResult<(String, String)> {
+    let table = table(&from)?;
+    let path = from.1;
+    let made = py
+        .detach(|| runs::sensitivity::answer(&run, &rows(table.as_ref(), path.as_ref()), (seed, 0)))
+        .map_err(raise)?;
+    Ok((runs::sensitivity::json(&made).to_string(), runs::sensitivity::words(&made)))
+}
+
+/// Contrasts and hypotheses: the JSON and the words.
+#[pyfunction]
+pub(crate) fn contrasts(
+    py: Python<'_>,
+    run: PathBuf,
+    expressions: Vec<String>,
+) -> PyResult<(String, String)> {
+    let made = py.detach(|| runs::hypothesis::answer(&run, &expressions)).map_err(raise)?;
+    Ok((runs::hypothesis::json(&made).to_string(), runs::hypothesis::words(&made)))
 }
 
 /// The columns of a table that a run was fitted to, and whether its rows are those of a file.
 #[pyfunction]
 pub(crate) fn fitted(run: PathBuf) -> PyResult<(Vec<String>, bool)> {
-    austerity_fit::runs::fitted(&run).map_err(raise)
+    runs::fitted(&run).map_err(raise)
 }

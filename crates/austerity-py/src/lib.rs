@@ -74,6 +74,9 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(after::loo, module)?)?;
     module.add_function(wrap_pyfunction!(after::compare, module)?)?;
     module.add_function(wrap_pyfunction!(after::effects, module)?)?;
+    module.add_function(wrap_pyfunction!(after::appraise, module)?)?;
+    module.add_function(wrap_pyfunction!(after::reactions, module)?)?;
+    module.add_function(wrap_pyfunction!(after::contrasts, module)?)?;
     module.add_function(wrap_pyfunction!(after::fitted, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
     module.add_function(wrap_pyfunction!(theory::analyze, module)?)?;

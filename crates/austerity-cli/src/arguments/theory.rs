@@ -17,7 +17,12 @@ pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   austerity generate logistic --rows 100000 --features 10 --out data.csv
   austerity check data.csv --response y
-  austerity check data.parquet --response label --features pc1,pc2,pc3 --batch 1000 --json";
+  austerity check data.parquet --response label --features pc1,pc2,pc3 --batch 1000 --json
+  austerity check run
+  austerity check run --test held-out.parquet --by carrier --plot check.svg
+
+Of the folder of a run: posterior predictive checks on a random sample of its rows, or of the rows of --test, with scores. Probabilities of binary
+responses are checked for calibration, counts by a rootogram, every family by PIT values, replicated statistics and residual quantiles by column.";
 
 /// Shown below the help of `analyze`.
 pub(super) const ANALYZE_EXAMPLES: &str = "\
@@ -215,6 +220,7 @@ impl CheckArguments {
         let Self { test, by, rows, draws, fitted_to, plot, .. } = self;
         let settings = AppraisalSettings {
             test: test.clone(),
+            held_out: test.is_some(),
             by: by.clone(),
             rows: *rows,
             draws: *draws,

@@ -62,6 +62,8 @@ pub struct AppraisalOptions {
 pub struct AppraisalSettings {
     /// Rows that the run has not seen.
     pub test: Option<PathBuf>,
+    /// Whether the rows that are handed over are ones that the run has not seen.
+    pub held_out: bool,
     /// A column of the table to look at residuals by.
     pub by: Option<String>,
     /// Rows of the sample.
@@ -76,7 +78,7 @@ pub struct AppraisalSettings {
 
 impl Default for AppraisalSettings {
     fn default() -> Self {
-        Self { test: None, by: None, rows: ROWS, draws: DRAWS, seed: 1, threads: 0 }
+        Self { test: None, held_out: false, by: None, rows: ROWS, draws: DRAWS, seed: 1, threads: 0 }
     }
 }
 
@@ -119,6 +121,7 @@ struct Counted {
 pub struct Appraisal {
     run: PathBuf,
     test: Option<PathBuf>,
+    held_out: bool,
     rows: usize,
     available: usize,
     draws: usize,
@@ -258,6 +261,7 @@ fn appraise(
     Appraisal {
         run: run.into(),
         test: settings.test.clone(),
+        held_out: settings.held_out || settings.test.is_some(),
         rows: seen.mean.len(),
         available,
         draws: seen.draws,
