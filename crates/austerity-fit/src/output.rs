@@ -113,6 +113,7 @@ pub fn say(text: impl fmt::Display) -> Result<(), Failure> {
 
 /// Prints a value as JSON.
 pub fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let value: &dyn erased_serde::Serialize = value;
     let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
     say(text)
 }

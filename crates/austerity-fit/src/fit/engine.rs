@@ -198,10 +198,10 @@ pub(super) trait Chains<'m> {
 /// Chains of a model: more is known of them before they begin.
 pub(super) trait ModelChains<'m>: Chains<'m> {
     /// The log prior density of a state.
-    fn log_prior(&self, state: &Vec<f64>) -> f64;
+    fn log_prior(&self, state: &[f64]) -> f64;
 
     /// Refuses a state that is impossible. Costs one pass.
-    fn check_start(&self, state: &Vec<f64>) -> austerity::Result<()>;
+    fn check_start(&self, state: &[f64]) -> austerity::Result<()>;
 
     /// The memory that chains will take.
     fn memory(&self, settings: &Settings) -> austerity::Result<Memory>;
@@ -252,12 +252,12 @@ where
     P: Stored + 'm,
     R: Fn(StoredProposal) -> austerity::Result<P>,
 {
-    fn log_prior(&self, state: &Vec<f64>) -> f64 {
-        self.model.log_prior(state)
+    fn log_prior(&self, state: &[f64]) -> f64 {
+        self.model.log_prior(&state.to_vec())
     }
 
-    fn check_start(&self, state: &Vec<f64>) -> austerity::Result<()> {
-        check_start(self.model, state)
+    fn check_start(&self, state: &[f64]) -> austerity::Result<()> {
+        check_start(self.model, &state.to_vec())
     }
 
     fn memory(&self, settings: &Settings) -> austerity::Result<Memory> {
@@ -265,6 +265,10 @@ where
         Ok(Memory::estimate(self.model, settings, &rule, self.target().names().len()))
     }
 }
+
+/// Makes the kernel of a chain again, given its number, where it stands and what it had learnt.
+type Again<'a, 'm> =
+    dyn FnMut(u32, &ChainCheckpoint<Vec<f64>, ()>, StoredProposal) -> austerity::Result<AnyKernel<'m>> + 'a;
 
 /// Any kernel whose states are numbers; what it learns is what a checkpoint file keeps.
 pub(super) struct AnyKernel<'m>(Box<dyn Kernel<State = Vec<f64>, Learnt = StoredProposal> + Send + 'm>);
@@ -279,7 +283,7 @@ impl<'m> AnyKernel<'m> {
         target: &'m AnyTarget<'m>,
         settings: &Settings,
         checkpoint: Checkpoint<Vec<f64>, StoredProposal>,
-        again: &mut dyn FnMut(u32, &ChainCheckpoint<Vec<f64>, ()>, StoredProposal) -> austerity::Result<Self>,
+        again: &mut Again<'_, 'm>,
     ) -> austerity::Result<AnySampler<'m>> {
         Sampler::resume_kernels(target, settings, checkpoint, again)
     }

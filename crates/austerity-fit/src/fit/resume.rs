@@ -378,8 +378,8 @@ fn differs(what: About, stored: &str, now: &str) -> Failure {
 /// What was typed now on top of what was typed at the start: equal where both say something. Options named in `free` may differ.
 pub(super) fn same<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&str]) -> Result<T, Failure> {
     let broken = |error: serde_json::Error| Failure::Usage(format!("run.toml cannot be used: {error}"));
-    let mut merged = serde_json::to_value(old).map_err(broken)?;
-    let new = serde_json::to_value(new).map_err(broken)?;
+    let value = |options: &dyn erased_serde::Serialize| serde_json::to_value(options).map_err(broken);
+    let (mut merged, new) = (value(old)?, value(new)?);
     if let (Value::Object(merged), Value::Object(new)) = (&mut merged, new) {
         for (name, value) in new {
             let silent = match &value {
@@ -395,7 +395,8 @@ pub(super) fn same<T: Serialize + DeserializeOwned>(old: &T, new: &T, free: &[&s
             return Err(differs(what, &shown(&stored), &shown(&value)));
         }
     }
-    serde_json::from_value(merged).map_err(broken)
+    erased_serde::deserialize(&mut <dyn erased_serde::Deserializer<'_>>::erase(merged))
+        .map_err(|error| broken(serde::de::Error::custom(error)))
 }
 
 fn shown(value: &Value) -> String {

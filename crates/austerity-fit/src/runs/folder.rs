@@ -97,7 +97,8 @@ impl RunFile {
 
     /// As `run.toml` holds it: a line with the checksum of the file, then all there is.
     pub(crate) fn text(&self) -> Result<String, Failure> {
-        let text = toml::to_string_pretty(self)
+        let run: &dyn erased_serde::Serialize = self;
+        let text = toml::to_string_pretty(run)
             .map_err(|error| Failure::Usage(format!("cannot write run.toml: {error}")))?;
         Ok(seal::apply(&format!("{COMMENT}{}; `austerity verify` checks the run\n{text}", seal::PLACE)))
     }
@@ -116,14 +117,19 @@ impl RunFile {
             Failure::Usage(format!("{} is damaged: it is not UTF-8. {AS_THEY_WERE}", path.display()))
         })?;
         let text = upgraded(text, path)?;
-        toml::from_str(&text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let (line, why) = (before.lines().count().max(1), error.message().replace('\n', " "));
+        let damaged = |why: String| {
             Failure::Usage(format!(
-                "{} is damaged or of another version: line {line}: {why}. {AS_THEY_WERE}",
-                path.display()
+                "{} is damaged or of another version: {}. {AS_THEY_WERE}",
+                path.display(),
+                why.replace('\n', " ")
             ))
-        })
+        };
+        let table = toml::de::DeTable::parse(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            damaged(format!("line {}: {}", before.lines().count().max(1), error.message()))
+        })?;
+        let mut table = <dyn erased_serde::Deserializer<'_>>::erase(toml::Deserializer::from(table));
+        erased_serde::deserialize(&mut table).map_err(|error| damaged(error.to_string().trim_end().into()))
     }
 }
 

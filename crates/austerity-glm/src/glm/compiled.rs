@@ -20,9 +20,21 @@ use super::residual::{self, Task};
 use super::start::{self, Beyond};
 use super::{Family, Glm, Kernel as _, Step, precise};
 use crate::glm::rows as single;
-use crate::simd::{Level, dispatched};
+use crate::simd::{Level, dispatched, dispatched_narrow};
 use austerity::error::Result;
 use austerity::population::{Batch, Moments};
+
+/// [`dispatched`], with registers of AVX-512 only where rows are computed many at a time: rows in double precision, one by one, gain nothing from them, and
+/// every build would pay for a third copy of their loops.
+macro_rules! on_level {
+    ($family:ty, $level:expr, $simd:ident => $body:expr) => {
+        if const { <<$family as Family>::Kernel>::WHOLE_BLOCKS } {
+            dispatched!($level, $simd => $body)
+        } else {
+            dispatched_narrow!($level, $simd => $body)
+        }
+    };
+}
 
 /// What to do about η of the rows read.
 #[derive(Debug)]
@@ -118,7 +130,7 @@ fn fresh<F: Family>(
     list: List<'_>,
     moments: &mut Moments,
 ) -> Result<()> {
-    dispatched!(level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, task, list, &mut [], moments))
+    on_level!(F, level, simd => kernel::summarize::<_, F, { eta::FRESH }>(simd, blocks, task, list, &mut [], moments))
 }
 
 /// The loops with a cache, each in a function of its own.
@@ -131,7 +143,7 @@ fn moments_of<F: Family, const ETA: u8>(
     eta: &mut [f32],
     moments: &mut Moments,
 ) -> Result<()> {
-    dispatched!(level, simd => kernel::summarize::<_, F, ETA>(simd, blocks, task, list, eta, moments))
+    on_level!(F, level, simd => kernel::summarize::<_, F, ETA>(simd, blocks, task, list, eta, moments))
 }
 
 /// Moments of single rows.
@@ -146,7 +158,7 @@ fn summarize_rows<F: Family>(
         let values = |block, _| precise::values_of::<F>(blocks, &task.step, exact, block);
         return single::summarize_rows(values, true, &mut *rows, moments);
     }
-    dispatched!(level, simd => {
+    on_level!(F, level, simd => {
         let values = |block, wanted| kernel::values_of::<_, F>(simd, blocks, task, block, wanted).0;
         single::summarize_rows(values, <F::Kernel>::WHOLE_BLOCKS, &mut *rows, moments)
     })
@@ -167,7 +179,7 @@ fn reveal<F: Family>(
             out,
         );
     }
-    dispatched!(level, simd => {
+    on_level!(F, level, simd => {
         let values = |block, wanted| kernel::values_of::<_, F>(simd, blocks, task, block, wanted).0;
         single::reveal(values, rows.clone(), out);
     });
@@ -184,17 +196,17 @@ fn derivatives<F: Family>(
     if model.precise {
         return precise::derivatives(model, range, &predictor.exact, extra, eta, sums);
     }
-    dispatched!(*level, simd => derivative::pass(simd, model, range.clone(), predictor, extra, eta, sums))
+    on_level!(F, *level, simd => derivative::pass(simd, model, range.clone(), predictor, extra, eta, sums))
 }
 
 /// Sums of the gradient over a batch.
 fn batch_gradient<F: Family>(model: &Glm<F>, batch: Batch<'_>, extra: &[f64], workspace: &mut Workspace) {
-    dispatched!(model.level, simd => gradient::pass(simd, model, batch, extra, workspace));
+    on_level!(F, model.level, simd => gradient::pass(simd, model, batch, extra, workspace));
 }
 
 /// The blocks with an |η| beyond a limit.
 fn beyond<F: Family>(model: &Glm<F>, range: Range<usize>, pass: &Beyond, found: &mut Vec<usize>) {
-    dispatched!(pass.level, simd => start::beyond(simd, model, range.clone(), pass, found));
+    on_level!(F, pass.level, simd => start::beyond(simd, model, range.clone(), pass, found));
 }
 
 /// Scaled moments of the residuals of the blocks of `list`.
@@ -205,7 +217,7 @@ fn residuals<F: Family>(
     list: List<'_>,
     moments: &mut Moments,
 ) -> Result<()> {
-    dispatched!(level, simd => residual::summarize(simd, blocks, task, list, moments))
+    on_level!(F, level, simd => residual::summarize(simd, blocks, task, list, moments))
 }
 
 /// Scaled moments of the residuals of single rows.
@@ -216,7 +228,7 @@ fn residual_rows<F: Family>(
     rows: &mut dyn Iterator<Item = usize>,
     moments: &mut Moments,
 ) -> Result<()> {
-    dispatched!(level, simd => {
+    on_level!(F, level, simd => {
         let values = |block, wanted| residual::values_of(simd, blocks, task, block, wanted);
         single::summarize_rows(values, <F::Kernel>::WHOLE_BLOCKS, &mut *rows, moments)
     })
@@ -230,7 +242,7 @@ fn residual_reveal<F: Family>(
     rows: Range<usize>,
     out: &mut [f64],
 ) {
-    dispatched!(level, simd => {
+    on_level!(F, level, simd => {
         let values = |block, wanted| residual::values_of(simd, blocks, task, block, wanted);
         single::reveal(values, rows.clone(), out);
     });
@@ -243,7 +255,7 @@ fn residual_gradient<F: Family>(
     extra: &[f64],
     workspace: &mut Workspace,
 ) {
-    dispatched!(expansion.level(), simd => residual_gradients::pass(simd, expansion, batch, extra, workspace));
+    on_level!(F, expansion.level(), simd => residual_gradients::pass(simd, expansion, batch, extra, workspace));
 }
 
 /// The third-order scores of the rows of some blocks.
@@ -254,12 +266,12 @@ fn scores<F: Family>(
     eta: &[f32],
     out: &mut [f32],
 ) {
-    dispatched!(model.level, simd => scores::pass(simd, model, range.clone(), scoring, eta, out));
+    on_level!(F, model.level, simd => scores::pass(simd, model, range.clone(), scoring, eta, out));
 }
 
 /// The exact change of the log-likelihood of the certainty stratum when one coefficient moves.
 fn certain_change<F: Family>(rows: &CertainRows<F>, at: &Predictors, column: usize, by: f32) -> f64 {
-    dispatched!(rows.level(), simd => certain::change(simd, rows, at, column, by))
+    on_level!(F, rows.level(), simd => certain::change(simd, rows, at, column, by))
 }
 
 /// The exact change of the log-likelihood of the certainty stratum, and its slopes.
@@ -271,5 +283,5 @@ fn certain<F: Family>(
     if rows.model().precise {
         return precise::certain(rows, displacement, slopes);
     }
-    dispatched!(rows.level(), simd => certain::pass(simd, rows, displacement, slopes))
+    on_level!(F, rows.level(), simd => certain::pass(simd, rows, displacement, slopes))
 }

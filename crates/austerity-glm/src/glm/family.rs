@@ -456,6 +456,44 @@ macro_rules! compiled {
             static COMPILED: $crate::glm::Compiled<$family> = $crate::glm::Compiled::of();
             &COMPILED
         }
+
+        // As the defaults of the trait are, but of this type: compiled here alone, and not in every crate that is generic over families.
+        fn row_third(
+            &self,
+            extra: &[f64],
+            eta: f64,
+            response: f64,
+            trials: f64,
+        ) -> [f64; $crate::glm::family::THIRDS] {
+            $crate::glm::derived::row_third(self, extra, eta, response, trials)
+        }
+
+        fn row_difference(
+            &self,
+            step: &$crate::glm::derived::Between,
+            eta: f64,
+            delta: f64,
+            response: f64,
+            trials: f64,
+        ) -> f64 {
+            let row = $crate::glm::derived::Observed { response, trials };
+            $crate::glm::derived::difference(self, step, eta, delta, row)
+        }
+
+        fn row_residual(
+            &self,
+            ways: &$crate::glm::derived::Ways,
+            moved: (f64, [f64; 2]),
+            (response, trials): (f64, f64),
+            third: bool,
+        ) -> f64 {
+            let row = $crate::glm::derived::Observed { response, trials };
+            $crate::glm::derived::residual(self, ways, moved, row, third)
+        }
+
+        fn row_largest_third(&self, extra: &[f64], around: (f64, f64), response: f64, trials: f64) -> f64 {
+            $crate::glm::derived::third_in_eta(self, extra, around, response, trials)
+        }
     };
 }
 pub(super) use compiled;

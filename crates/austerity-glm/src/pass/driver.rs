@@ -115,16 +115,28 @@ impl Driver {
     ) -> Result<P::Partial> {
         let count = pass.blocks(rows);
         let parts = parts(count);
+        let tree = Tree::new(parts.len());
+        let visit = |number: usize, blocks: Range<usize>, kept: &mut [f32]| {
+            let mut answer = pass.empty(rows);
+            pass.visit(rows, blocks, kept, &mut answer)?;
+            tree.push(number, answer, |earlier, later| pass.merge(earlier, later));
+            Ok(())
+        };
+        self.visit_all(P::NAME, count, kept, &visit)?;
+        Ok(tree.finish().unwrap_or_else(|| pass.empty(rows)))
+    }
+
+    /// Visits the parts of `count` blocks on threads. It does not depend on the pass, so that it is compiled once.
+    fn visit_all(&self, name: &'static str, count: usize, kept: &mut [f32], visit: &Visit<'_>) -> Result<()> {
+        let parts = parts(count);
         let job = Job {
-            pass,
-            rows,
+            visit,
             queue: Mutex::new(parts.clone().zip(shares(parts.clone(), kept)).enumerate()),
-            tree: Tree::new(parts.len()),
             stop: AtomicBool::new(false),
             failure: Mutex::new(None),
             done: AtomicUsize::new(0),
             parts: parts.len(),
-            watch: self.watch.as_ref(),
+            watch: self.watch.as_ref().map(|watch| (name, watch)),
         };
         let threads = if count < WORTH_A_THREAD { 1 } else { self.threads.min(parts.len()).max(1) };
         let helpers = Helpers::take(threads - 1, self.threads - 1);
@@ -139,10 +151,13 @@ impl Driver {
         });
         match job.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some((_, error)) => Err(error),
-            None => Ok(job.tree.finish().unwrap_or_else(|| pass.empty(rows))),
+            None => Ok(()),
         }
     }
 }
+
+/// Visits a part, given its number, its blocks and what stays with their rows.
+type Visit<'a> = dyn Fn(usize, Range<usize>, &mut [f32]) -> Result<()> + Sync + 'a;
 
 /// The parts of `count` blocks, in order.
 fn parts(count: usize) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
@@ -164,24 +179,21 @@ fn shares(
 }
 
 /// A pass on its way: what the threads share.
-struct Job<'a, R: ?Sized, P: Pass<R>, Q> {
-    pass: &'a P,
-    rows: &'a R,
+struct Job<'a, Q> {
+    visit: &'a Visit<'a>,
     /// Parts that nobody has begun, with their numbers.
     queue: Mutex<Q>,
-    tree: Tree<P::Partial>,
     stop: AtomicBool,
     /// The earliest part that failed.
     failure: Mutex<Option<(usize, Error)>>,
     done: AtomicUsize,
     parts: usize,
-    watch: Option<&'a Watch>,
+    /// Who watches, and what the pass does.
+    watch: Option<(&'static str, &'a Watch)>,
 }
 
-impl<'k, R, P, Q> Job<'_, R, P, Q>
+impl<'k, Q> Job<'_, Q>
 where
-    R: Sync + ?Sized,
-    P: Pass<R>,
     Q: Iterator<Item = (usize, (Range<usize>, &'k mut [f32]))>,
 {
     /// One thread's share: takes the next part until none is left or one has failed.
@@ -189,21 +201,17 @@ where
         while !self.stop.load(Ordering::Relaxed) {
             let next = self.queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((number, (blocks, kept))) = next else { return };
-            let mut answer = self.pass.empty(self.rows);
-            match self.pass.visit(self.rows, blocks, kept, &mut answer) {
-                Ok(()) => self.tree.push(number, answer, |earlier, later| self.pass.merge(earlier, later)),
-                Err(error) => {
-                    self.stop.store(true, Ordering::Relaxed);
-                    let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-                    if failure.as_ref().is_none_or(|(earliest, _)| number < *earliest) {
-                        *failure = Some((number, error));
-                    }
-                    return;
+            if let Err(error) = (self.visit)(number, blocks, kept) {
+                self.stop.store(true, Ordering::Relaxed);
+                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                if failure.as_ref().is_none_or(|(earliest, _)| number < *earliest) {
+                    *failure = Some((number, error));
                 }
+                return;
             }
             let done = 1 + self.done.fetch_add(1, Ordering::Relaxed);
-            if let Some(watch) = self.watch {
-                watch(Progress { pass: P::NAME, done, parts: self.parts });
+            if let Some((pass, watch)) = self.watch {
+                watch(Progress { pass, done, parts: self.parts });
             }
         }
     }

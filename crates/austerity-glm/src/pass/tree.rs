@@ -4,7 +4,6 @@
 //! are there; a node without a sibling rises as it is. So the order of additions depends on the number of parts alone, and no more than one node per level and part at
 //! work waits in memory. A second answer for a part that is merged already must not be pushed: whoever may get one asks first ([`Tree::has`]).
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Partial answers of `parts` parts on their way to one.
@@ -17,7 +16,7 @@ pub struct Tree<T> {
 #[derive(Debug)]
 struct State<T> {
     /// Nodes that wait for their sibling, by level and number.
-    waiting: HashMap<(u32, usize), T>,
+    waiting: Vec<((u32, usize), T)>,
     arrived: Vec<bool>,
 }
 
@@ -25,7 +24,7 @@ impl<T> Tree<T> {
     /// A tree without answers yet.
     #[must_use]
     pub fn new(parts: usize) -> Self {
-        Self { parts, state: Mutex::new(State { waiting: HashMap::new(), arrived: vec![false; parts] }) }
+        Self { parts, state: Mutex::new(State { waiting: Vec::new(), arrived: vec![false; parts] }) }
     }
 
     /// Whether the answer of a part is there.
@@ -42,10 +41,11 @@ impl<T> Tree<T> {
             let (sibling, width) = (number ^ 1, self.parts.div_ceil(1 << level));
             if width == 1 || sibling < width {
                 let mut state = self.state();
-                let Some(other) = state.waiting.remove(&(level, sibling)) else {
-                    state.waiting.insert((level, number), node);
+                let Some(place) = state.waiting.iter().position(|(node, _)| *node == (level, sibling)) else {
+                    state.waiting.push(((level, number), node));
                     return;
                 };
+                let (_, other) = state.waiting.swap_remove(place);
                 drop(state);
                 let (mut earlier, later) = if sibling < number { (other, node) } else { (node, other) };
                 merge(&mut earlier, later);
@@ -59,8 +59,8 @@ impl<T> Tree<T> {
     #[must_use]
     pub fn finish(self) -> Option<T> {
         let State { mut waiting, arrived } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let root = waiting.keys().copied().next()?;
-        if arrived.into_iter().all(|arrived| arrived) { waiting.remove(&root) } else { None }
+        let (_, root) = waiting.pop()?;
+        arrived.into_iter().all(|arrived| arrived).then_some(root)
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {

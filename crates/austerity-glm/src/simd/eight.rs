@@ -48,7 +48,7 @@ pub fn combined(vectors: &[[f64; LANES]], factors: &[f64]) -> [f64; LANES] {
 }
 
 /// The strips of a `rows` × `columns` matrix.
-pub fn strips(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Vec<[f64; LANES]> {
+pub fn strips(rows: usize, columns: usize, entry: &dyn Fn(usize, usize) -> f64) -> Vec<[f64; LANES]> {
     let of = |i: usize, j: usize| if i < rows { entry(i, j) } else { 0.0 };
     let firsts = (0..rows).step_by(LANES);
     let places = firsts.flat_map(|first| (0..columns).map(move |j| (first, j)));
@@ -99,7 +99,7 @@ mod tests {
             let entry = |i: usize, j: usize| (1 + i) as f64 * 0.25 - (j * j) as f64;
             let factors: Vec<f64> = (0..columns).map(|j| 0.5 * j as f64 - 1.0).collect();
             let mut out = vec![[1.0; LANES]; rows.div_ceil(LANES)];
-            add_matrix_product(&mut out, &strips(rows, columns, entry), &factors);
+            add_matrix_product(&mut out, &strips(rows, columns, &entry), &factors);
             for (i, &found) in out.as_flattened().iter().enumerate() {
                 let sum: f64 = factors.iter().enumerate().map(|(j, f)| f * entry(i, j)).sum();
                 assert_eq!(found, 1.0 + if i < rows { sum } else { 0.0 }, "{rows} × {columns}, row {i}");
@@ -107,7 +107,7 @@ mod tests {
             let lower = |i: usize, j: usize| if j <= i { entry(i, j) } else { 0.0 };
             let square: Vec<f64> = (0..rows).map(|j| 0.5 * j as f64 - 1.0).collect();
             let (mut all, mut few) = (out.clone(), out);
-            add_matrix_product(&mut all, &strips(rows, rows, lower), &square);
+            add_matrix_product(&mut all, &strips(rows, rows, &lower), &square);
             add_lower_product(&mut few, &lower_strips(rows, entry), &square);
             assert_eq!(all, few);
         }

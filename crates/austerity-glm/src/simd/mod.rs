@@ -66,6 +66,30 @@ macro_rules! dispatched {
 }
 pub use dispatched;
 
+/// [`dispatched!`] without AVX-512, whose machines take the copy for AVX2: the same bits.
+macro_rules! dispatched_narrow {
+    ($level:expr, $simd:ident => $body:expr) => {{
+        use fearless_simd::Simd as _;
+        let level = $level;
+        #[cfg(target_arch = "x86_64")]
+        let outcome = match (level.as_avx2(), level.as_sse2()) {
+            (Some($simd), _) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+            (None, Some($simd)) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+            (None, None) => unreachable!("every x86-64 machine has SSE2"),
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let outcome = fearless_simd::dispatch!(level, $simd => $body);
+        outcome
+    }};
+}
+pub(crate) use dispatched_narrow;
+
 /// Sixteen f32 on the instruction set `S`.
 pub type Lanes<S> = fearless_simd::f32x16<S>;
 

@@ -49,7 +49,10 @@ pub fn previous(path: &Path) -> PathBuf {
 
 /// Writes a checkpoint and keeps the one before; when this fails, those on disk are as they were.
 pub fn write(path: impl AsRef<Path>, value: &impl Serialize) -> Result<()> {
-    let path = path.as_ref();
+    write_any(path.as_ref(), value)
+}
+
+fn write_any(path: &Path, value: &dyn erased_serde::Serialize) -> Result<()> {
     let content = rmp_serde::to_vec_named(value).map_err(|error| Error::Io {
         action: "write",
         file: path.into(),
@@ -97,7 +100,9 @@ pub fn candidates<T: DeserializeOwned>(path: impl AsRef<Path>) -> Vec<Result<T>>
 /// The content of one file, if it is intact.
 pub fn decode<T: DeserializeOwned>(file: &Path) -> Result<T> {
     let content = content_of(file)?;
-    rmp_serde::from_slice(&content).map_err(|error| {
+    let mut packed = rmp_serde::Deserializer::from_read_ref(&content);
+    let mut packed = <dyn erased_serde::Deserializer<'_>>::erase(&mut packed);
+    erased_serde::deserialize(&mut packed).map_err(|error| {
         let remedy = "resume with the version of the program that wrote it";
         Error::format(file, format!("is a checkpoint of another kind ({error})"), remedy)
     })

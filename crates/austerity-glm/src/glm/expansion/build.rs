@@ -344,7 +344,7 @@ fn assemble<F: Family>(
     let active: Vec<u32> = (0..d).filter(|&i| takes_part(i)).map(|i| i as u32).collect();
     let linear = active.iter().map(|&i| gradient[i as usize]).collect();
     let entry = |i: u32, k: u32| if order >= 2 { hessian[i as usize * d + k as usize] } else { 0.0 };
-    let quadratic = strips(active.len(), active.len(), |i, k| entry(active[i], active[k]));
+    let quadratic = strips(active.len(), active.len(), &|i, k| entry(active[i], active[k]));
     Ok(GlmExpansion {
         model: model.clone(),
         order,

@@ -111,7 +111,7 @@ impl Cubic {
         }
         let inverse =
             lower.solve_lower_triangular(&DMatrix::identity(size, size)).ok_or_else(not_definite)?;
-        let inverse = strips(size, size, |i, k| inverse[(i, k)]);
+        let inverse = strips(size, size, &|i, k| inverse[(i, k)]);
         Ok(Self { size, inverse, vectors })
     }
 

@@ -341,7 +341,7 @@ impl Collected {
         let turned = eigenvectors.transpose() * inverse;
         let mut values = eigenvalues.as_slice().to_vec();
         values.resize(filled(d), 0.0);
-        let turned = strips(d, d, |i, k| turned[(i, k)]);
+        let turned = strips(d, d, &|i, k| turned[(i, k)]);
         let rounding = all.rounding.max(0.0) + SUMMED * all.rounding.abs();
         Ok(Some(Limit {
             turned,

@@ -71,7 +71,7 @@ impl<F: Family> RowSample<F> {
             covariance,
             active: (0..d as u32).collect(),
             linear: tilt,
-            quadratic: strips(d, d, |_, _| 0.0),
+            quadratic: strips(d, d, &|_, _| 0.0),
             cubic: None,
             stratum,
             apart: Vec::new(),

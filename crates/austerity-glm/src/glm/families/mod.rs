@@ -38,8 +38,10 @@ macro_rules! in_loops {
         $family
     };
     (plain, $name:ident, $family:ident) => {{
+        // A static, so that what its rows need is compiled in this crate alone and not wherever a visitor is.
+        static PLAIN: Plain = Plain::of(&$name::USUAL);
         let _: $name = $family;
-        Plain::of(&$name::USUAL)
+        PLAIN
     }};
     (kept, $name:ident, $family:ident) => {
         Plain::of($family.kept())
