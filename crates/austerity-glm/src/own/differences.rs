@@ -289,8 +289,8 @@ impl<L: Likelihoods> Derivatives for Differences<L> {
         {
             // What earlier centres left goes before the new one comes.
             let mut known = self.rows.write().unwrap_or_else(PoisonError::into_inner);
-            let surplus = (known.len() + 1).saturating_sub(room);
-            known.drain(..surplus.min(known.len()));
+            let surplus = (known.len() + 1).saturating_sub(room).min(known.len());
+            known.drain(..surplus);
         }
         let scheme = Scheme::new(centre, self.widths(centre)?, true);
         let mut each = Vec::with_capacity(self.inner.rows() * size);
