@@ -121,7 +121,7 @@ impl RunFile {
             Failure::Usage(format!(
                 "{} is damaged or of another version: {}. {AS_THEY_WERE}",
                 path.display(),
-                why.replace('\n', " ")
+                why.split_whitespace().collect::<Vec<_>>().join(" ")
             ))
         };
         let table = toml::de::DeTable::parse(&text).map_err(|error| {
