@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! log m = logsumexp_k f_k,  f_k = Σ_i ℓ_i(b_i + z_i'u_k) + log N(u_k; 0, ΛΛ') + log(2^{q/2} |C| ω_k) + z_k²,  u_k = û + √2 C z_k,  π = softmax f
-//! g = E_π[s],  H = E_π[∂²f] + Cov_π(s)        (Fisher's and Louis' identities)
 //! ```
 //!
 //! û is the mode of the integrand and CC' the inverse of its curvature there, both found in v = Λ⁻¹u, where nothing is singular as Λ becomes so: adaptive Gauss–Hermite quadrature (Liu & Pierce 1994; Pinheiro & Bates 1995), re-adapted at every θ.
@@ -25,8 +24,6 @@ const STEPS: usize = 100;
 const CLOSE: f64 = 1e-16;
 /// One beyond which a step must rise.
 const SMALL: f64 = 1e-3;
-/// Nodes of less weight than this are left out of derivatives.
-const NEGLIGIBLE: f64 = 1e-16;
 
 /// What an effect is multiplied with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,23 +48,23 @@ pub struct Point {
 /// Buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    b: Vec<f64>,
-    eta: Vec<f64>,
-    first: Vec<f64>,
-    second: Vec<f64>,
-    mean: Vec<f64>,
-    crosses: [Vec<f64>; MOST_EXTRA],
-    sums: ExtraSums,
+    pub(super) b: Vec<f64>,
+    pub(super) eta: Vec<f64>,
+    pub(super) first: Vec<f64>,
+    pub(super) second: Vec<f64>,
+    pub(super) mean: Vec<f64>,
+    pub(super) crosses: [Vec<f64>; MOST_EXTRA],
+    pub(super) sums: ExtraSums,
     shift: Shift,
     is_shift: bool,
     /// Nodes, and their weights π.
-    nodes: Vec<[f64; Q]>,
-    whitened: Vec<[f64; Q]>,
-    weights: Vec<f64>,
-    scores: Vec<f64>,
-    reference: Vec<f64>,
-    inner: Vec<f64>,
-    outer: Vec<f64>,
+    pub(super) nodes: Vec<[f64; Q]>,
+    pub(super) whitened: Vec<[f64; Q]>,
+    pub(super) weights: Vec<f64>,
+    pub(super) scores: Vec<f64>,
+    pub(super) reference: Vec<f64>,
+    pub(super) inner: Vec<f64>,
+    pub(super) outer: Vec<f64>,
 }
 
 /// What is known of the effects of a group given θ.
@@ -155,7 +152,7 @@ impl Marginal<'_> {
     }
 
     /// η at u.
-    fn move_to(&self, rows: &GroupRows<'_>, u: &[f64; Q], b: &[f64], eta: &mut Vec<f64>) {
+    pub(super) fn move_to(&self, rows: &GroupRows<'_>, u: &[f64; Q], b: &[f64], eta: &mut Vec<f64>) {
         eta.clear();
         eta.extend_from_slice(b);
         for (effect, &u) in u.iter().enumerate().take(self.effects.len()) {
@@ -382,205 +379,6 @@ impl Marginal<'_> {
             }
         }
         found
-    }
-
-    /// Adds gradient and, where wanted, Hessian of log m of the group evaluated last, in the user's units.
-    pub fn differentiate(
-        &self,
-        group: usize,
-        point: &Point,
-        work: &mut Workspace,
-        out: (&mut [f64], Option<&mut [f64]>),
-    ) {
-        let rows = self.data.group(group);
-        let n = rows.response.len();
-        let (inside, more, m) = (point.weights.len(), self.kernel.extra(), self.scales.parameters());
-        let d = inside + more + m;
-        let (gradient, hessian) = out;
-        let with_hessian = hessian.is_some();
-        let mut inner = std::mem::take(&mut work.inner);
-        let mut outer = std::mem::take(&mut work.outer);
-        inner.clear();
-        inner.resize(d, 0.0);
-        outer.clear();
-        outer.resize(if with_hessian { d * d } else { 0 }, 0.0);
-        let mut expected = vec![0.0; m * m];
-        let mut sums_second = [[0.0; MOST_EXTRA]; MOST_EXTRA];
-        work.mean.clear();
-        work.mean.resize(n, 0.0);
-        work.crosses[..more].iter_mut().for_each(|cross| {
-            cross.clear();
-            cross.resize(n, 0.0);
-        });
-        // Covariances about the scores of the heaviest node, so that nothing cancels.
-        let heaviest =
-            (0..work.weights.len()).max_by(|&a, &b| work.weights[a].total_cmp(&work.weights[b])).unwrap_or(0);
-        let order = std::iter::once(heaviest).chain((0..work.weights.len()).filter(|&k| k != heaviest));
-        for (place, k) in order.enumerate() {
-            let weight = work.weights[k];
-            if weight < NEGLIGIBLE {
-                continue;
-            }
-            let (u, v) = (work.nodes[k], work.whitened[k]);
-            let Workspace { b, eta, first, second, mean, crosses, sums, scores, reference, .. } = work;
-            self.move_to(&rows, &u, b, eta);
-            first.resize(n, 0.0);
-            second.resize(n, 0.0);
-            first.truncate(n);
-            second.truncate(n);
-            self.kernel.curves(&point.extra, &rows, eta, (first, second, sums));
-            scores.clear();
-            scores.resize(d, 0.0);
-            self.score(&rows, first, &mut scores[..inside]);
-            scores[inside..inside + more].copy_from_slice(&sums.slope[..more]);
-            self.scales.add_derivatives(
-                &point.factor,
-                &v,
-                weight,
-                (&mut scores[inside + more..], &mut expected),
-            );
-            if with_hessian {
-                mean.iter_mut().zip(&*second).for_each(|(mean, second)| *mean += weight * second);
-                for a in 0..more {
-                    crosses[a]
-                        .iter_mut()
-                        .zip(&sums.cross[a])
-                        .for_each(|(mean, cross)| *mean += weight * cross);
-                    (0..more).for_each(|b| sums_second[a][b] += weight * sums.second[a][b]);
-                }
-            }
-            if place == 0 {
-                reference.clone_from(scores);
-            }
-            inner
-                .iter_mut()
-                .zip(scores.iter().zip(&*reference))
-                .for_each(|(sum, (s, r))| *sum += weight * (s - r));
-            if with_hessian && place > 0 {
-                scores.iter_mut().zip(&*reference).for_each(|(s, r)| *s -= r);
-                for (i, row) in outer.chunks_exact_mut(d).enumerate() {
-                    let own = weight * scores[i];
-                    if own != 0.0 {
-                        row[..=i].iter_mut().zip(&*scores).for_each(|(slot, other)| *slot += own * other);
-                    }
-                }
-            }
-        }
-        if let Some(hessian) = hessian {
-            for i in 0..d {
-                (0..=i).for_each(|j| outer[i * d + j] -= inner[i] * inner[j]);
-            }
-            self.add_expected(&rows, work, (inside, d), &mut outer);
-            for a in 0..more {
-                (0..=a).for_each(|b| outer[(inside + a) * d + inside + b] += sums_second[a][b]);
-            }
-            for a in 0..m {
-                (0..=a)
-                    .for_each(|b| outer[(inside + more + a) * d + inside + more + b] += expected[a * m + b]);
-            }
-            for i in 0..d {
-                (0..i).for_each(|j| outer[j * d + i] = outer[i * d + j]);
-            }
-            self.to_user_hessian(inside, d, &outer, hessian);
-        }
-        inner.iter_mut().zip(&work.reference).for_each(|(sum, r)| *sum += r);
-        self.to_user(inside, &inner, gradient);
-        (work.inner, work.outer) = (inner, outer);
-    }
-
-    /// X'r in the units of the storage.
-    fn score(&self, rows: &GroupRows<'_>, r: &[f64], out: &mut [f64]) {
-        let n = r.len();
-        out[0] = r.iter().sum();
-        for (slot, column) in out[1..].iter_mut().zip(rows.dense.chunks_exact(n)) {
-            *slot = column.iter().zip(r).map(|(&x, r)| f64::from(x) * r).sum();
-        }
-        let table = 1 + self.data.columns;
-        for places in rows.levels.chunks_exact(n) {
-            places
-                .iter()
-                .zip(r)
-                .filter(|(place, _)| **place > 0)
-                .for_each(|(&place, r)| out[table + place as usize] += r);
-        }
-    }
-
-    /// Adds X'diag(E ℓ'')X and the crosses with extra parameters below the diagonal.
-    fn add_expected(
-        &self,
-        rows: &GroupRows<'_>,
-        work: &mut Workspace,
-        (inside, d): (usize, usize),
-        out: &mut [f64],
-    ) {
-        let Workspace { mean, crosses, first, scores, .. } = work;
-        let n = mean.len();
-        let table = 1 + self.data.columns;
-        scores.clear();
-        scores.resize(inside, 0.0);
-        out[0] += mean.iter().sum::<f64>();
-        for (c, column) in rows.dense.chunks_exact(n).enumerate() {
-            first.iter_mut().zip(column.iter().zip(&*mean)).for_each(|(t, (&x, w))| *t = f64::from(x) * w);
-            self.score(rows, first, scores);
-            let row = 1 + c;
-            (0..=row).for_each(|j| out[row * d + j] += scores[j]);
-            (table..inside).for_each(|j| out[j * d + row] += scores[j]);
-            scores.fill(0.0);
-        }
-        for (f, places) in rows.levels.chunks_exact(n).enumerate() {
-            for (i, &place) in places.iter().enumerate().filter(|(_, place)| **place > 0) {
-                let own = table + place as usize;
-                out[own * d] += mean[i];
-                for others in rows.levels.chunks_exact(n).take(f + 1) {
-                    let other = table + others[i] as usize;
-                    if others[i] > 0 {
-                        out[own.max(other) * d + own.min(other)] += mean[i];
-                    }
-                }
-            }
-        }
-        for (a, cross) in crosses.iter().enumerate().take(self.kernel.extra()) {
-            self.score(rows, cross, scores);
-            (0..inside).for_each(|j| out[(inside + a) * d + j] += scores[j]);
-            scores.fill(0.0);
-        }
-    }
-
-    /// Places of the user's coefficients inside, with shift and scale.
-    fn places(&self) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
-        let first = usize::from(self.data.intercept);
-        (0..self.data.coefficients()).map(move |c| match c.checked_sub(first) {
-            None => (0, 0.0, 1.0),
-            Some(column) => {
-                let (slot, change) = self.data.slot(column);
-                let (shift, scale) = change.unwrap_or((0.0, 1.0));
-                (1 + slot, shift, scale)
-            }
-        })
-    }
-
-    fn to_user(&self, inside: usize, inner: &[f64], gradient: &mut [f64]) {
-        let p = self.data.coefficients();
-        for (slot, (place, shift, scale)) in gradient.iter_mut().zip(self.places()) {
-            *slot += scale * inner[place] + shift * inner[0];
-        }
-        gradient[p..].iter_mut().zip(&inner[inside..]).for_each(|(slot, value)| *slot += value);
-    }
-
-    fn to_user_hessian(&self, inside: usize, d: usize, outer: &[f64], hessian: &mut [f64]) {
-        let (p, user) = (self.data.coefficients(), self.dimension());
-        let places: Vec<(usize, f64, f64)> =
-            self.places().chain((inside..d).map(|place| (place, 0.0, 1.0))).collect();
-        debug_assert_eq!(places.len(), user);
-        debug_assert!(p <= user);
-        for (i, &(a, shift, scale)) in places.iter().enumerate() {
-            for (j, &(b, other_shift, other_scale)) in places.iter().enumerate() {
-                hessian[i * user + j] += scale * other_scale * outer[a * d + b]
-                    + scale * other_shift * outer[a * d]
-                    + shift * other_scale * outer[b]
-                    + shift * other_shift * outer[0];
-            }
-        }
     }
 }
 

@@ -10,7 +10,7 @@
 //! | `hermite` | nodes and weights of the Gauss–Hermite rule |
 //! | `kernel` | [`Kernel`]: sums over the rows of a group, of any family |
 //! | `scales` | [`Scales`]: Λ from its parameters, derivatives, priors of standard deviations and correlations |
-//! | `marginal` | log m_j by adaptive quadrature, its gradient and Hessian |
+//! | `marginal`, `derivatives` | log m_j by adaptive quadrature; its gradient and Hessian |
 //! | `model` | [`Multilevel`]: the model whose rows are groups |
 //! | `tables` | [`Tabled`]: sums over rows kept per group and node, so that a decision reads no rows |
 //! | `check` | how many nodes are needed |
@@ -21,7 +21,10 @@
 //!
 //! Cost: an evaluation of group j takes its mode (2–5 visits of its n_j rows) and Kq visits for K nodes per effect and q effects.
 
+#![allow(clippy::needless_range_loop, reason = "small matrices read best by row and column")]
+
 pub mod check;
+mod derivatives;
 pub mod effects;
 pub mod hermite;
 pub mod kernel;
