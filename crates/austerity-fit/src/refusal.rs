@@ -61,8 +61,6 @@ pub enum GroupRefusal {
     Standardized,
     /// The marginal posterior has no mode that could be found.
     NoMode { error: String },
-    /// An option that multilevel fits have no use for.
-    Option { keyword: Keyword },
     /// A prior of groups without groups.
     NoGroups { keyword: Keyword },
 }

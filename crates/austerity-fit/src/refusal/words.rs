@@ -345,9 +345,6 @@ fn groups(why: &GroupRefusal, dialect: Dialect) -> String {
                 "the posterior with the effects of groups integrated out has no mode that could be found: {error}"
             )
         }
-        GroupRefusal::Option { keyword } => {
-            format!("{}: not for a formula with group terms; leave it out", keyword.name(dialect))
-        }
         GroupRefusal::NoGroups { keyword } => {
             format!(
                 "{} is for group terms, as in (1 | group), and the formula has none",

@@ -60,7 +60,7 @@ fn normal_below(z: f64) -> f64 {
 /// One effect of a group given every draw: conditional mean, standard deviation and skewness.
 type Conditionals = Vec<[f64; 3]>;
 
-fn below(conditionals: &Conditionals, t: f64) -> f64 {
+fn below(conditionals: &[[f64; 3]], t: f64) -> f64 {
     let one = |&[mean, sd, skew]: &[f64; 3]| {
         let z = (t - mean) / sd;
         if z.abs() > 9.0 {
@@ -73,7 +73,7 @@ fn below(conditionals: &Conditionals, t: f64) -> f64 {
     conditionals.iter().map(one).sum::<f64>() / conditionals.len() as f64
 }
 
-fn quantile(conditionals: &Conditionals, level: f64, around: (f64, f64)) -> f64 {
+fn quantile(conditionals: &[[f64; 3]], level: f64, around: (f64, f64)) -> f64 {
     let (mean, sd) = around;
     let (mut low, mut high) = (mean - 8.0 * sd, mean + 8.0 * sd);
     while below(conditionals, low) > level {
@@ -109,7 +109,7 @@ fn quantile(conditionals: &Conditionals, level: f64, around: (f64, f64)) -> f64 
     0.5 * (low + high)
 }
 
-fn summary(conditionals: &Conditionals) -> EffectSummary {
+fn summary(conditionals: &[[f64; 3]]) -> EffectSummary {
     let draws = conditionals.len() as f64;
     let mean = conditionals.iter().map(|[mean, ..]| mean).sum::<f64>() / draws;
     let variance =
@@ -189,7 +189,7 @@ pub fn effects(
                     conditionals.push([mean[a], sd, skew]);
                 }
             }
-            summaries.extend(conditionals.iter().map(summary));
+            summaries.extend(conditionals.iter().map(|conditionals| summary(conditionals)));
         }
         (summaries, kept)
     });

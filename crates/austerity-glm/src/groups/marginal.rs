@@ -274,7 +274,7 @@ impl Marginal<'_> {
         for _ in 0..STEPS {
             let step = solve(q, &here.root, &here.gradient);
             let gain: f64 = (0..q).map(|a| step[a] * here.gradient[a]).sum();
-            if !(gain > CLOSE) {
+            if gain.is_nan() || gain <= CLOSE {
                 break;
             }
             let careful = gain > SMALL;

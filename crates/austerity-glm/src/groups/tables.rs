@@ -281,10 +281,6 @@ impl Building {
             ]);
             self.slopes.iter_mut().for_each(|slope| slope.resize(n, 0.0));
             let [first, second, third] = &mut self.slopes;
-            let cut = |slope: &mut Vec<f64>| slope.truncate(n);
-            cut(first);
-            cut(second);
-            cut(third);
             marginal.kernel.thirds(&point.extra, &rows, &self.eta, [first, second, third]);
             for (order, slope) in self.slopes.iter().enumerate() {
                 derivatives[(3 * k + order) * n..(3 * k + order + 1) * n].copy_from_slice(slope);

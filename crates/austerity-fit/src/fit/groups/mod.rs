@@ -219,7 +219,7 @@ fn sampled(mut planner: Planner<'_>, model: &Model) -> Result<Done, Failure> {
     let centre = planner.start.mode.state.clone();
     let tabled = Tabled::new(multilevel, &centre)?;
     let error = tabled.error(&centre, &planner.start.mode.covariance, planner.request.seed_or_default());
-    if !(error < MOST_TABLE_ERROR) {
+    if error.is_nan() || error >= MOST_TABLE_ERROR {
         return expanded(planner, model);
     }
     if let Some(record) = &mut planner.groups {
