@@ -227,7 +227,7 @@ fn a_standard_deviation_near_zero_has_the_quantiles_of_a_grid() {
         writeln!(table, "g{group},{k},100").unwrap();
     }
     scratch.file("data.csv", &table);
-    scratch.fit("fit data.csv --formula k|trials(n)~1+(1|g) --prior-intercept normal:2 --draws 4000 --seed 2 --rule exact --out run");
+    scratch.fit("fit data.csv --formula k|trials(n)~1+(1|g) --prior-intercept normal:2 --draws 20000 --seed 2 --rule exact --out run");
     let said = scratch.summary("run");
     let of = |name: &str, key: &str| {
         let found = said["parameters"].as_array().unwrap().iter().find(|p| p["name"] == name).unwrap();

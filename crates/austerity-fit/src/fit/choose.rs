@@ -339,6 +339,13 @@ impl Planner<'_> {
         Ok(Chosen { pairs: Some(pairs), ..Chosen::of(candidates, decided, settings) })
     }
 
+    /// An adapting random walk with exact decisions, where no expansion and no independent draws describe the posterior.
+    pub(super) fn walk_exactly(&self, parameters: usize) -> Result<Chosen, Failure> {
+        let (proposal, proposing) = ProposalChoice::Adaptive.build(&self.start.mode)?;
+        let candidates = Candidates { stored: proposal.into(), proposing, worth: 0.33 / parameters as f64 };
+        Ok(Chosen::of(candidates, self.wanted.exact(Why::FarFromNormal), settings(self.request)?))
+    }
+
     /// Independent draws with exact decisions, and the share of them that a pilot accepted.
     fn independent<M: Sampled>(&mut self, model: &M) -> Result<(Chosen, f64), Failure> {
         let (proposal, proposing) = ProposalChoice::Laplace.build(&self.start.mode)?;

@@ -35,7 +35,7 @@ use crate::data::{Loaded, all_cores};
 use crate::model::Family;
 use crate::output::Failure;
 use crate::refusal::{GroupRefusal, Refusal};
-use crate::request::{Keyword, Request, SurrogateChoice};
+use crate::request::{Keyword, ProposalChoice, Request, SurrogateChoice};
 use crate::runs::Overview;
 pub(crate) use describe::{GroupEffects, LevelEffect};
 pub(crate) use record::{GroupsRecord, TablesRecord};
@@ -49,6 +49,8 @@ const FIRST_NODES: usize = 7;
 /// Where the search for a standard deviation begins, in the unit of the linear predictor.
 const FIRST_SD: f64 = 0.5;
 
+/// Standard deviation of the logarithm of a standard deviation beyond which it may be 0.
+const MOST_UNSURE: f64 = 0.45;
 /// Groups beyond which a sample of them is cheaper than tables of all.
 const MOST_TABLED: usize = 2_000;
 /// Error of a difference of log-likelihoods that tables may have.
@@ -206,9 +208,28 @@ pub(super) fn begin(mut planner: Planner<'_>, rows: &Rows) -> Result<Done, Failu
     }
 }
 
+/// Whether a standard deviation may be 0 as far as the data tell, so that its logarithm has a long tail that neither an expansion nor independent draws follow, and what would not
+/// serve there is left open.
+fn leans_against_zero(planner: &Planner<'_>, model: &Model) -> bool {
+    let shape = &planner.request.shape;
+    let open = shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto
+        && planner.proposal() == ProposalChoice::Auto
+        && !planner.wanted.wants_test()
+        && !planner.wanted.certified();
+    let mode = &planner.start.mode;
+    let d = mode.state.len();
+    let first = d - model.likelihoods().scales().parameters();
+    open && (first..d).any(|place| mode.covariance[place * d + place] > MOST_UNSURE * MOST_UNSURE)
+}
+
 /// Chains on node tables where these serve, else on all groups or a surrogate of them.
 fn sampled(mut planner: Planner<'_>, model: &Model) -> Result<Done, Failure> {
     let multilevel = model.likelihoods();
+    if leans_against_zero(&planner, model) {
+        planner.host.note("the standard deviation between groups may be 0: walking");
+        let chosen = planner.walk_exactly(planner.start.mode.state.len())?;
+        return OnRows(model).give(Finish { planner, chosen });
+    }
     let open = planner.request.shape.surrogate.unwrap_or_default() == SurrogateChoice::Auto
         && planner.wanted.is_open()
         && !planner.proposal().needs_surrogate();
