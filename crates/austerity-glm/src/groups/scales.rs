@@ -89,6 +89,12 @@ impl Scales {
         self.entries.len()
     }
 
+    /// Whether a parameter is a logarithm, of an entry on the diagonal.
+    #[must_use]
+    pub fn is_logarithm(&self, parameter: usize) -> bool {
+        self.entries.get(parameter).is_some_and(|(a, b)| a == b)
+    }
+
     /// Priors of the standard deviations.
     #[must_use]
     pub fn priors(&self) -> &[Prior] {

@@ -218,8 +218,11 @@ fn leans_against_zero(planner: &Planner<'_>, model: &Model) -> bool {
         && !planner.wanted.certified();
     let mode = &planner.start.mode;
     let d = mode.state.len();
-    let first = d - model.likelihoods().scales().parameters();
-    open && (first..d).any(|place| mode.covariance[place * d + place] > MOST_UNSURE * MOST_UNSURE)
+    let scales = model.likelihoods().scales();
+    let first = d - scales.parameters();
+    open && (first..d)
+        .filter(|place| scales.is_logarithm(place - first))
+        .any(|place| mode.covariance[place * d + place] > MOST_UNSURE * MOST_UNSURE)
 }
 
 /// Chains on node tables where these serve, else on all groups or a surrogate of them.
