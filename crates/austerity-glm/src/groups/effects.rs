@@ -152,10 +152,10 @@ pub fn effects(
     let rule = Hermite::new(model.nodes());
     let marginal = model.marginal_with(&rule);
     let points: Vec<_> = draws.iter().map(|recorded| marginal.point(&model.state(recorded))).collect();
-    let tabled: Vec<_> = tables
-        .iter()
-        .flat_map(|tables| draws.iter().map(|recorded| tables.prepared(&model.state(recorded))))
-        .collect();
+    let tabled: Vec<_> = match tables {
+        Some(tables) => draws.iter().map(|recorded| tables.prepared(&model.state(recorded))).collect(),
+        None => Vec::new(),
+    };
     let data = model.data();
     let pieces = data.pieces(4 * model.threads().max(4));
     let found = parallel::map(model.threads(), &pieces, |piece| {
