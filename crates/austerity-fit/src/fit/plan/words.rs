@@ -288,12 +288,7 @@ pub(crate) fn proposal(proposing: &Proposing) -> String {
             100.0 * acceptance,
             swept(*sweeps)
         ),
-        Proposing::OnGradients { step: GradientStep::Langevin(sd), rows } => format!(
-            "stochastic gradient Langevin dynamics: noise of sd {sd} in every coefficient, gradients of mini-batches of {rows} rows"
-        ),
-        Proposing::OnGradients { step: GradientStep::FisherScoring(step), rows } => format!(
-            "stochastic gradient Fisher scoring of size {step}, shaped by the covariance at the mode, gradients of mini-batches of {rows} rows"
-        ),
+        Proposing::OnGradients { step, rows } => gradients(*step, *rows),
         Proposing::OnSample { rows, path, acceptance } => format!(
             "Hamiltonian Monte Carlo on a weighted sample of {rows} rows ({}), one step in ten that of a random walk. {:.0} % of its candidates are expected to be accepted",
             leapfrog(path),
@@ -326,6 +321,20 @@ pub(crate) fn proposal(proposing: &Proposing) -> String {
             proposal(others)
         ),
         Proposing::Told(words) => words.clone(),
+    }
+}
+
+fn gradients(step: GradientStep, rows: usize) -> String {
+    let mini_batches = format!("gradients of mini-batches of {rows} rows");
+    match step {
+        GradientStep::Langevin(sd) => {
+            format!(
+                "stochastic gradient Langevin dynamics: noise of sd {sd} in every coefficient, {mini_batches}"
+            )
+        }
+        GradientStep::FisherScoring(step) => format!(
+            "stochastic gradient Fisher scoring of size {step}, shaped by the covariance at the mode, {mini_batches}"
+        ),
     }
 }
 
