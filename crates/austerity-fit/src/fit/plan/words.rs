@@ -254,9 +254,7 @@ pub(crate) fn proposal(proposing: &Proposing) -> String {
         Proposing::Features { update_sd, birth_sd } => format!(
             "a step of one coefficient (sd {update_sd:.2e}), a birth or a death of a feature (sd of new coefficients {birth_sd:.2e})"
         ),
-        Proposing::Rotations => {
-            "rotations of the sources towards each other, as wide as the posterior".into()
-        }
+        Proposing::Rotations => "rotations of pairs of sources, as wide as the posterior".into(),
         Proposing::Conditionals => "each variable in turn from its conditional (Gibbs)".into(),
         Proposing::FixedWalk { sd } => format!("random walk with sd {sd} in every coefficient"),
         Proposing::AroundMode => {
