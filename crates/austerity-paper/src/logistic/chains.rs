@@ -17,7 +17,7 @@ use super::truth::Truth;
 use super::{EPSILONS, Plan, STEP};
 use crate::clock::thread_time;
 use crate::context::Context;
-use crate::curves::{Point, risk_curve};
+use crate::curves::{Point, risk_curve, textbook_rule};
 use crate::error::Result;
 use crate::parallel;
 use crate::trajectory::{Checkpoint, Following, Grid, Trajectory, follow, times_as_slow};
@@ -205,8 +205,7 @@ fn one(
 /// How many times as long a step takes as ours that evaluates both states at every step, as a textbook's loop does.
 pub(super) fn textbook(context: &Context, problem: &Problem, truth: &Truth, plan: &Plan) -> Result<f64> {
     context.stage("exact decisions without a cache", 0.96)?;
-    let settings = SequentialSettings { guard: None, ..SequentialSettings::constant(plan.first_look, 0.0) };
-    let rules = [RuleSettings::default(), RuleSettings::Sequential(settings)];
+    let rules = [RuleSettings::default(), textbook_rule(problem.rows())];
     let job = Job { start: Start::Stationary, rule: 0, number: 0 };
     let begun = rules.map(|rule| begin(context, problem, truth, (&job, rule.build(problem.rows())?)));
     let [ours, textbook] = begun;

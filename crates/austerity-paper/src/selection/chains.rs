@@ -13,7 +13,7 @@ use serde_json::json;
 use super::data::Problem;
 use super::{BIRTH_SD, EPSILONS, LOOK, MIDDLE, PAPER_ROWS, UPDATE_SD};
 use crate::context::Context;
-use crate::curves::{Point, Textbook, risk_curve};
+use crate::curves::{Point, Textbook, risk_curve, textbook_rule};
 use crate::error::{Error, Result};
 use crate::extent::Extent;
 use crate::parallel;
@@ -363,10 +363,9 @@ pub(super) fn explore(context: &Context, problem: &Problem, plan: &Plan, span: (
 
 /// The textbook's exact loop, with both states evaluated on every row and all their columns read, in turns with ours.
 fn textbook(problem: &Problem, plan: &Plan, seed: u64) -> Result<Textbook> {
-    let all = SequentialSettings { guard: None, ..SequentialSettings::constant(LOOK, 0.0) };
     let order = BlockOrder::new(problem.rows(), austerity::BLOCK_ROWS, seed, 100)?;
     let jump = Jump::new(problem.features(), update_sd(problem.rows()), BIRTH_SD)?;
-    let rule = RuleSettings::Sequential(all).build(problem.rows())?;
+    let rule = textbook_rule(problem.rows()).build(problem.rows())?;
     let mut kernel = Metropolis::new(&problem.model, jump, rule, order, &problem.single)?;
     let (mut state, mut streams) = (problem.single.clone(), Streams::new(seed, 100));
     let (mut ours, mut our_state, mut our_streams) = chain(problem, 0.0, &problem.single, seed, 100)?;
