@@ -60,7 +60,22 @@ def test_formulas_of_files(people, tmp_path):
     frame[:300].write_parquet(tmp_path / "a.parquet")
     frame[300:].write_parquet(tmp_path / "b.parquet")
     plain = au.fit("bought ~ age + city", frame, "logistic", **QUICK)
-    assert same(au.fit("bought ~ age + city", str(tmp_path / "*.parquet"), "logistic", **QUICK), plain)
+    for files in (str(tmp_path / "*.parquet"), [tmp_path / "a.parquet", tmp_path / "b.parquet"], tmp_path):
+        assert same(au.fit("bought ~ age + city", files, "logistic", **QUICK), plain)
+    with pytest.raises((OSError, ValueError), match="twice"):
+        au.fit("bought ~ age", [tmp_path / "a.parquet", tmp_path / "a.parquet"], "logistic", **QUICK)
+
+
+def test_times_with_events(rng):
+    x = rng.normal(size=600)
+    time = rng.exponential(np.exp(0.4 * x))
+    table = {"x": x, "time": np.minimum(time, 1.5), "dead": time <= 1.5}
+    by_formula = au.fit("time | cens(dead) ~ x", table, "weibull", **QUICK)
+    given = au.sample(au.WeibullSurvival({"x": x}, table["time"], table["dead"]), **QUICK)
+    assert same(by_formula, given)
+    assert by_formula.predict({"x": [0.0]}, survival=[1.0])["mean"].shape == (1,)
+    with pytest.raises(ValueError, match="cens"):
+        au.fit("time | cens(dead) ~ x", table, **QUICK)
 
 
 def test_new_rows_follow_the_stored_recipe(people):
