@@ -85,7 +85,7 @@ fn cells_that_are_wrong() {
         ("too many cells", "1.0,2.0,0,5", &["line 18", "4 cells", "has 3"]),
         ("text", "1.0,hello,0", &["`b`", "row 17", "line 18", "`hello`", "categorical"]),
         ("text as response", "1.0,1.0,yes", &["`y`", "row 17", "`yes`"]),
-        ("not a number", "1.0,NaN,0", &["`b`", "row 17", "`NaN`", "missing", "drop the row"]),
+        ("not a number", "1.0,NaN,0", &["`b`", "row 17", "`NaN`", "missing", "--missing drop"]),
         ("infinite", "1.0,-inf,0", &["`b`", "row 17", "`-inf`", "finite"]),
         ("too large for a double", "1.0,1e400,0", &["`b`", "row 17", "`1e400`", "finite"]),
         ("too large to be squared", "1.0,1e300,0", &["`b`", "row 17", "1e300", "rescale"]),
