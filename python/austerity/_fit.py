@@ -180,7 +180,7 @@ class Fit:
 
     @property
     def draws(self) -> Dict[str, np.ndarray]:
-        """Arrays (chain, draw) by parameter; of a model with blocks arrays (chain, draw, *shape) by block."""
+        """Arrays (chain, draw) by parameter; of a model with blocks arrays (chain, draw, …) of their shapes by block."""
         flat = self._flat
         return self._blocks.draws(flat) if self._blocks is not None and self._all_kept(flat) else flat
 
