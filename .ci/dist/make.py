@@ -29,6 +29,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LARGEST, LONGEST = 8_000_000, 10.0
 #: The glibc that wheel and program are built for on Linux: that of manylinux2014.
 GLIBC = "2.17"
+#: What everybody downloads is worth a longer build: one optimisation of the whole makes it smaller.
+SMALLER = {"CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"}
+#: Bars that were missed.
+MISSED = []
 #: What a new user does first.
 FIRST_STEPS = """
 import austerity as au
@@ -61,7 +65,8 @@ def wheel(out):
     (made,) = out.glob("*.whl")
     size = made.stat().st_size
     print(f"{made.name}: {size / 1e6:.1f} MB")
-    assert size <= LARGEST, f"the wheel has {size} bytes, more than {LARGEST}"
+    if size > LARGEST:
+        MISSED.append(f"the wheel has {size} bytes, more than {LARGEST}")
     return made
 
 
@@ -160,7 +165,8 @@ def try_wheel(made, out):
         # Without Rust: nothing of a tool chain is on the path.
         run(inside, "-c", FIRST_STEPS, cwd=folder, env={"PATH": os.defpath})
         print(f"Python {version}: installed in {seconds:.1f} s", flush=True)
-        assert seconds <= LONGEST, f"installing took {seconds:.1f} s, more than {LONGEST}"
+        if seconds > LONGEST:
+            MISSED.append(f"Python {version}: installing took {seconds:.1f} s, more than {LONGEST}")
         shutil.rmtree(folder)
 
 
@@ -172,6 +178,7 @@ def main():
     out = options.out.resolve()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
+    os.environ.update(SMALLER)
     third_party = licences(out)
     made = wheel(out) if options.only != "program" else None
     if options.only != "wheel":
@@ -181,6 +188,7 @@ def main():
     print("\n".join(sums))
     if made is not None:
         try_wheel(made, out)
+    sys.exit("\n".join(MISSED) or 0)
 
 
 if __name__ == "__main__":
