@@ -15,7 +15,7 @@ use crate::interrupt;
 pub(crate) fn run(common: &Common, arguments: &FitArguments) -> Result<bool, Failure> {
     if arguments.prior_only {
         let request = Request { out: None, ..arguments.request(common)? };
-        return fit::prior_table::run(common, &request, arguments.from_priors()).map(|()| true);
+        return fit::prior_table::run(common, &request, arguments.prior_draws()).map(|()| true);
     }
     let asked = Asked { name: "fit", json_progress: arguments.json_progress, dry_run: arguments.dry_run };
     asked_for(common, &arguments.request(common)?, &asked)

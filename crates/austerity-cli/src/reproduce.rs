@@ -31,7 +31,7 @@ pub(crate) fn run(common: &Common, options: &ReproduceOptions) -> Result<(), Fai
     })?;
     let chosen = EXPERIMENTS.iter().filter(|one| options.name == "all" || options.name == one.name);
     let time = options.time.map(|time| time.as_secs_f64());
-    let share = time.map_or(1.0, |seconds| share_for(chosen.clone(), seconds));
+    let share = time.map_or(1.0, |seconds| share_for(&chosen, seconds));
     let mut reports = Vec::new();
     for experiment in chosen {
         let (start, spent) = (Instant::now(), process_time());

@@ -39,8 +39,11 @@ fn csv(rows: &[(usize, f64, f64)]) -> String {
     csv
 }
 
+/// Means and standard deviations.
+type Moments = Vec<(f64, f64)>;
+
 /// Mean and standard deviation of intercept, slope and σ, and of the effect of every group, under normal(0, 2) coefficients and a half-normal σ of this scale: sums over a grid.
-fn exact(rows: &[(usize, f64, f64)], scale: f64) -> (Vec<(f64, f64)>, Vec<(f64, f64)>) {
+fn exact(rows: &[(usize, f64, f64)], scale: f64) -> (Moments, Moments) {
     const POINTS: usize = 17;
     const NODES: usize = 49;
     // Midpoints of equal pieces; densities vanish at the ends.
@@ -105,7 +108,7 @@ fn parameters(said: &Value) -> BTreeMap<String, [f64; 3]> {
 }
 
 /// Whether the fit has the moments of the grid.
-fn agrees(said: &Value, expected: &(Vec<(f64, f64)>, Vec<(f64, f64)>)) -> Result<(), String> {
+fn agrees(said: &Value, expected: &(Moments, Moments)) -> Result<(), String> {
     let found = parameters(said);
     for (name, (mean, sd)) in ["intercept", "x", "sd(site:intercept)"].iter().zip(&expected.0) {
         let [own, own_sd, error] = found[*name];
@@ -129,7 +132,7 @@ const FIT: &str =
 #[test]
 fn eight_groups_have_the_posterior_of_a_grid() {
     let (scratch, rows) = (Scratch::new("multilevel_grid"), rows());
-    scratch.file("data.csv", &csv(&rows));
+    scratch.file("data.csv", csv(&rows));
     let formula = "y~x+(1|site)";
     scratch.fit(&format!("{FIT} --formula {formula} --prior-group half-normal:1 --out run"));
     let said = summary(&scratch, "run");
@@ -160,7 +163,7 @@ fn eight_groups_have_the_posterior_of_a_grid() {
 #[test]
 fn a_run_with_groups_goes_on_as_if_it_had_not_stopped() {
     let scratch = Scratch::new("multilevel_resume");
-    scratch.file("data.csv", &csv(&rows()));
+    scratch.file("data.csv", csv(&rows()));
     let line = "fit data.csv --formula y~x+(1+x|site) --seed 9 --warmup 200";
     scratch.fit(&format!("{line} --out whole --draws 200"));
     scratch.fit(&format!("{line} --out half --draws 100"));

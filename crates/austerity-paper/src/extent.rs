@@ -92,7 +92,7 @@ pub fn seconds_for<'a>(experiments: impl IntoIterator<Item = &'a Experiment>, sh
 
 /// The share of the paper's steps with which experiments take so many CPU seconds; 1 where all of them fit.
 #[must_use]
-pub fn share_for<'a>(experiments: impl IntoIterator<Item = &'a Experiment> + Clone, seconds: f64) -> f64 {
+pub fn share_for<'a>(experiments: &(impl IntoIterator<Item = &'a Experiment> + Clone), seconds: f64) -> f64 {
     if seconds_for(experiments.clone(), 1.0) <= seconds {
         return 1.0;
     }
@@ -112,16 +112,16 @@ mod tests {
     #[test]
     fn a_share_fills_the_time_and_never_exceeds_the_paper() {
         let all = seconds_for(EXPERIMENTS, 1.0);
-        assert_eq!(share_for(EXPERIMENTS, all), 1.0);
+        assert_eq!(share_for(&EXPERIMENTS, all), 1.0);
         for seconds in [0.1 * all, 0.5 * all, 0.9 * all] {
-            let share = share_for(EXPERIMENTS, seconds);
+            let share = share_for(&EXPERIMENTS, seconds);
             assert!((seconds_for(EXPERIMENTS, share) / seconds - 1.0).abs() < 1e-6, "{share}");
             assert!(
                 EXPERIMENTS.iter().all(|one| one.cost.share(share) <= 1.0 && one.cost.share(share) >= share)
             );
         }
         // Too little time for anything: the least there is.
-        assert!(share_for(EXPERIMENTS, 0.0) < 2.0 * LEAST);
+        assert!(share_for(&EXPERIMENTS, 0.0) < 2.0 * LEAST);
     }
 
     #[test]

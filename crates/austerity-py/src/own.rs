@@ -12,6 +12,9 @@ use crate::callback::{Arrays, Functions, Trouble};
 use crate::native::Native;
 use crate::request::prior;
 
+/// A user's functions as a model whose derivatives are finite differences.
+pub(crate) type OfCalls = FromBatches<Differences<Structured<Calls>>>;
+
 /// Functions of Python, or a compiled one.
 pub(crate) enum Calls {
     Python(Functions),
@@ -113,11 +116,7 @@ impl Structure {
     }
 
     /// The model, and the state to begin at; `start` is that of a model without blocks.
-    pub(crate) fn model(
-        self,
-        calls: Calls,
-        start: &[f64],
-    ) -> Result<(FromBatches<Differences<Structured<Calls>>>, Vec<f64>)> {
+    pub(crate) fn model(self, calls: Calls, start: &[f64]) -> Result<(OfCalls, Vec<f64>)> {
         if self.blocks.is_empty() {
             return Ok((from_batches(Differences::of(Structured::plain(calls)))?, start.to_vec()));
         }

@@ -60,7 +60,7 @@ pub(crate) struct FitArguments {
 
 impl FitArguments {
     /// How many draws from the priors to write, and where.
-    pub(crate) fn from_priors(&self) -> Option<(usize, &Path)> {
+    pub(crate) fn prior_draws(&self) -> Option<(usize, &Path)> {
         let draws = self.length.options().draws.unwrap_or(1000);
         self.out.as_deref().map(|out| (usize::try_from(draws).unwrap_or(usize::MAX), out))
     }

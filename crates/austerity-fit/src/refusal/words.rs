@@ -289,33 +289,6 @@ fn some(names: &[String]) -> String {
     format!("{}{more}", names[..names.len().min(LISTED)].join(", "))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_made_for_the_reader() {
-        let refusal = Refusal::range(Keyword::StopAt, -1.0, "a finite number, 0 or more");
-        assert_eq!(refusal.to_string(), "--stop-at is -1; allowed: a finite number, 0 or more");
-        assert_eq!(refusal.words(Dialect::Python), "stop_at is -1; allowed: a finite number, 0 or more");
-        assert_eq!(
-            Refusal::ExactMakesNoTest.words(Dialect::Python),
-            "rule=\"exact\" and rule=\"certified\" make no test: drop preset=, epsilon=, batch=, growth=, bound= and stop_at="
-        );
-        let refusal = Refusal::NeedsSurrogate {
-            keyword: Keyword::Rule,
-            value: "certified".into(),
-            why: NoSurrogate::Few(40),
-            instead: "exact",
-        };
-        assert_eq!(
-            refusal.to_string(),
-            "--rule certified needs a surrogate, and there is none here: 40 rows are read whole in less time than one takes; add \
-             --surrogate taylor2 to insist on one, or use --rule exact"
-        );
-    }
-}
-
 /// Group terms that cannot be fitted, in words.
 fn groups(why: &GroupRefusal, dialect: Dialect) -> String {
     match why {
@@ -351,5 +324,32 @@ fn groups(why: &GroupRefusal, dialect: Dialect) -> String {
                 keyword.name(dialect)
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_made_for_the_reader() {
+        let refusal = Refusal::range(Keyword::StopAt, -1.0, "a finite number, 0 or more");
+        assert_eq!(refusal.to_string(), "--stop-at is -1; allowed: a finite number, 0 or more");
+        assert_eq!(refusal.words(Dialect::Python), "stop_at is -1; allowed: a finite number, 0 or more");
+        assert_eq!(
+            Refusal::ExactMakesNoTest.words(Dialect::Python),
+            "rule=\"exact\" and rule=\"certified\" make no test: drop preset=, epsilon=, batch=, growth=, bound= and stop_at="
+        );
+        let refusal = Refusal::NeedsSurrogate {
+            keyword: Keyword::Rule,
+            value: "certified".into(),
+            why: NoSurrogate::Few(40),
+            instead: "exact",
+        };
+        assert_eq!(
+            refusal.to_string(),
+            "--rule certified needs a surrogate, and there is none here: 40 rows are read whole in less time than one takes; add \
+             --surrogate taylor2 to insist on one, or use --rule exact"
+        );
     }
 }

@@ -64,10 +64,10 @@ impl Marginal<'_> {
         }
         if let Some(hessian) = hessian {
             self.finish(&rows, work, &mut sums);
-            self.to_user_hessian((inside, d), &sums.outer, hessian);
+            self.add_hessian_in_user_scale((inside, d), &sums.outer, hessian);
         }
         sums.inner.iter_mut().zip(&work.reference).for_each(|(sum, r)| *sum += r);
-        self.to_user(inside, &sums.inner, gradient);
+        self.add_in_user_scale(inside, &sums.inner, gradient);
         (work.inner, work.outer) = (sums.inner, sums.outer);
     }
 
@@ -206,7 +206,7 @@ impl Marginal<'_> {
         })
     }
 
-    fn to_user(&self, inside: usize, inner: &[f64], gradient: &mut [f64]) {
+    fn add_in_user_scale(&self, inside: usize, inner: &[f64], gradient: &mut [f64]) {
         let p = self.data.coefficients();
         for (slot, (place, shift, scale)) in gradient.iter_mut().zip(self.places()) {
             *slot += scale * inner[place] + shift * inner[0];
@@ -214,7 +214,7 @@ impl Marginal<'_> {
         gradient[p..].iter_mut().zip(&inner[inside..]).for_each(|(slot, value)| *slot += value);
     }
 
-    fn to_user_hessian(&self, (inside, d): (usize, usize), outer: &[f64], hessian: &mut [f64]) {
+    fn add_hessian_in_user_scale(&self, (inside, d): (usize, usize), outer: &[f64], hessian: &mut [f64]) {
         let user = self.dimension();
         let places: Vec<(usize, f64, f64)> =
             self.places().chain((inside..d).map(|place| (place, 0.0, 1.0))).collect();

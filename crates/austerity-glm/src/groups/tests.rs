@@ -145,9 +145,9 @@ fn marginal_likelihoods_are_those_of_a_grid() {
                 - 0.5 * (2.0 * std::f64::consts::PI).ln()
         };
         let steps = 20_000;
-        let width = 16.0 * sigma / steps as f64;
+        let width = 16.0 * sigma / f64::from(steps);
         let values: Vec<f64> =
-            (0..steps).map(|k| log_integrand(-8.0 * sigma + (k as f64 + 0.5) * width)).collect();
+            (0..steps).map(|k| log_integrand(-8.0 * sigma + (f64::from(k) + 0.5) * width)).collect();
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let exact = most + (values.iter().map(|value| (value - most).exp()).sum::<f64>() * width).ln();
         assert!((own - exact).abs() < 1e-7, "group of {}: {own} {exact}", rows.len());
@@ -242,7 +242,7 @@ fn threads_and_preparation_change_nothing() {
         one.add_hessian(&state, group, &mut total).unwrap();
     }
     hessian.copy_from_slice(&plain.2);
-    let mut prior = vec![0.0; 9];
+    let mut prior = [0.0; 9];
     one.priors().add_hessian(&state[..2], &mut prior[..4], |value| value);
     assert!((hessian[1] - prior[1] - total[1]).abs() < 1e-8 * hessian[1].abs(), "{hessian:?} {total:?}");
 }

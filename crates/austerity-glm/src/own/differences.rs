@@ -142,11 +142,11 @@ impl<L: Likelihoods> Differences<L> {
                 let values = &mut values[..count];
                 self.evaluate(state, first..first + count, &mut memory, values)?;
             }
-            for i in 0..count {
+            (0..count).for_each(|i| {
                 made.fill(0.0);
                 scheme.add(|k| values[k][i], 1.0, &mut made);
                 take(first + i, &made);
-            }
+            });
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl<L: Likelihoods> Differences<L> {
     ) -> Result<()> {
         // Blocks begin where a block begins.
         let blocks: Vec<u32> = rows.clone().map(|row| row as u32).collect();
-        let (whole, block_rows) = (rows.start % CHUNK == 0, CHUNK);
+        let (whole, block_rows) = (rows.start.is_multiple_of(CHUNK), CHUNK);
         let block = [(rows.start / CHUNK) as u32];
         let population = self.inner.rows();
         let batch = match whole && (rows.len() == CHUNK || rows.end == population) {
@@ -309,7 +309,7 @@ impl<L: Likelihoods> Derivatives for Differences<L> {
         let plain = Scheme::new(state, widths.clone(), false);
         gradient.fill(0.0);
         self.each_row(&plain, 0..rows, |_, made| {
-            gradient.iter_mut().zip(made).for_each(|(sum, one)| *sum += one)
+            gradient.iter_mut().zip(made).for_each(|(sum, one)| *sum += one);
         })?;
         self.add_prior(&plain, gradient)?;
         if let Some(hessian) = hessian {
@@ -317,7 +317,7 @@ impl<L: Likelihoods> Derivatives for Differences<L> {
             let mut sums = vec![0.0; curved.size()];
             let sample = rows.min(SAMPLE);
             self.each_row(&curved, 0..sample, |_, made| {
-                sums.iter_mut().zip(made).for_each(|(sum, one)| *sum += one)
+                sums.iter_mut().zip(made).for_each(|(sum, one)| *sum += one);
             })?;
             let times = rows as f64 / sample as f64;
             sums.iter_mut().for_each(|sum| *sum *= times);

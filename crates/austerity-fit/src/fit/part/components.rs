@@ -75,7 +75,7 @@ pub(super) fn go(way: Way<'_>, options: &IcaOptions, host: &mut dyn Host) -> Res
     let sound = sound.then(|| audio::read(&data.file)).transpose()?;
     let rate = sound.as_ref().map_or(RATE, |sound| sound.rate);
     let (names, columns) = match sound {
-        Some(sound) => channels(&data.file, sound, names)?,
+        Some(sound) => channels(&data.file, &sound, names)?,
         None => columns(way.asked.table, &data.file, names)?,
     };
     if stored.as_ref().is_some_and(|record| record.columns != names) {
@@ -144,7 +144,7 @@ pub(super) fn go(way: Way<'_>, options: &IcaOptions, host: &mut dyn Host) -> Res
 /// The channels to unmix, with their names: `channel1`, `channel2`, ….
 fn channels(
     file: &std::path::Path,
-    sound: Sound,
+    sound: &Sound,
     names: Option<Vec<String>>,
 ) -> Result<(Vec<String>, Vec<Vec<f64>>), Failure> {
     let known: Vec<String> = (1..=sound.channels.len()).map(|number| format!("channel{number}")).collect();

@@ -44,7 +44,7 @@ fn one(source: &Source, formula: &Expanded, group: &austerity_formula::Group) ->
         return Err(wrong(source.path())(formula.error_at(name, problem)));
     }
     let (codes, levels, numeric) = codes(source, &group.by)?;
-    let (codes, levels) = in_order(codes, levels);
+    let (codes, levels) = in_order(codes, &levels);
     let name = group.by.join(":");
     if levels.len() < 2 {
         return Err(Error::Role {
@@ -117,10 +117,10 @@ fn joined(
 }
 
 /// Levels that rows have, sorted.
-fn in_order(mut codes: Vec<u32>, levels: Vec<String>) -> (Vec<u32>, Vec<String>) {
+fn in_order(mut codes: Vec<u32>, levels: &[String]) -> (Vec<u32>, Vec<String>) {
     let mut used = vec![false; levels.len()];
     codes.iter().for_each(|&code| used[code as usize] = true);
-    let order: Vec<usize> = sorted(&levels).into_iter().filter(|&code| used[code]).collect();
+    let order: Vec<usize> = sorted(levels).into_iter().filter(|&code| used[code]).collect();
     let mut place = vec![0_u32; levels.len()];
     order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
     codes.iter_mut().for_each(|code| *code = place[*code as usize]);
