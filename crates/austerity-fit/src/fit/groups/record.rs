@@ -94,10 +94,14 @@ impl GroupsRecord {
         } else {
             format!("{} to {} rows", count(*smallest as f64), count(*largest as f64))
         };
+        let what = match &terms[..] {
+            [one] if one == "intercept" => "the intercept varies".to_owned(),
+            [one] => format!("the slope of {one} varies"),
+            several => format!("{} vary", several.join(" and ")),
+        };
         let mut said = vec![format!(
-            "Groups: {} vary between the {} levels of {name}{correlated} ({sizes}). Their effects are integrated out by adaptive Gauss–Hermite quadrature with {nodes} nodes per \
+            "Groups: {what} between the {} levels of {name}{correlated} ({sizes}). Their effects are integrated out by adaptive Gauss–Hermite quadrature with {nodes} nodes per \
              effect; twice as many nodes change a difference of log-likelihoods by {error:.4}. Decisions are about groups.",
-            terms.join(" and "),
             count(*groups as f64),
         )];
         if let Some(tables) = tables {
