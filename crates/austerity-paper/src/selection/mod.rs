@@ -48,7 +48,7 @@ const PAPER_ROWS: f64 = 104_052.0;
 /// Standard deviation of the coefficient of a new feature.
 const BIRTH_SD: f64 = 0.1;
 /// Smallest share of the paper's steps with which generated data in the shape of the complete MiniBooNE, and Covertype, are run.
-const STAND_IN_SHARE: f64 = 0.02;
+const STAND_IN_SHARE: f64 = 0.01;
 const COVERTYPE_SHARE: f64 = 0.1;
 /// Rows of the first look and of each further one.
 const LOOK: usize = 500;
