@@ -25,7 +25,7 @@ pub(crate) const TASKS: &[(&str, &str)] = &[
     ("torture", "fail file calls, kill and flip bits at random places; --minutes M says how long (10)"),
     (
         "reproduce",
-        "run the paper's experiments, at the size --quick, --paper or between; --check compares them with the published run",
+        "run the paper's experiments, at the size --quick, --paper, --time TIME or between; --check compares them with the published run",
     ),
     ("figures", "draw the pictures of the pages in docs/ anew, by the commands the pages name"),
     ("docs", "build the site of the documentation in target/site; a warning or a dead link is an error"),

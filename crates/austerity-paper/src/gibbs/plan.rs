@@ -51,7 +51,7 @@ impl Plan {
             chains: size.pick(3, 6, 10),
             seconds: extent.amount(1.2, 10.0, 1000.0 / 64.0),
             checkpoints: size.pick(9, 15, 25),
-            truth_sweeps: extent.count(200_000, 6_000_000, 60_000_000),
+            truth_sweeps: extent.count(200_000, 6_000_000, 20_000_000),
             race_variables: 40,
             race_conditionals: size.pick(6, 12, 24),
             race_repeats: count(1_500, 10_000, 100_000),
