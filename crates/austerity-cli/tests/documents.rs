@@ -188,7 +188,10 @@ fn pages() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
-                folders.push(path);
+                // The published reproduction is what a run has written.
+                if !path.ends_with("docs/reproduction") {
+                    folders.push(path);
+                }
             // The reference is made from the parser when the site is built.
             } else if path.extension().is_some_and(|extension| extension == "md")
                 && !path.ends_with("reference/command-line.md")
