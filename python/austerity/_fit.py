@@ -331,6 +331,20 @@ class Fit:
         options = {"tolerance": tolerance, "rows": rows, "exact": exact, "draws": draws, "seed": seed, "threads": threads}
         return _after.Loo(*_austerity.loo(self.path, _after.rows(self, data), options))
 
+    def log_likelihood(self, *, rows: int = 500, draws: int = 1000, seed: int = 1, data: Any = None) -> Any:
+        """Log densities of a random sample of rows as an ``xarray.Dataset``: the group ``log_likelihood`` of ArviZ.
+
+        ``y`` has the dimensions chain, draw and row; ``stands_for`` says how many rows of the data each row stands for.
+        """
+        xarray = _late("xarray", "log_likelihood")
+        options = {"rows": rows, "draws": draws, "seed": seed}
+        numbers, weight, chains, values = _austerity.log_likelihood(self.path, _after.rows(self, data), options)
+        shaped = values.reshape(len(numbers), chains, -1).transpose(1, 2, 0)
+        return xarray.Dataset(
+            {"y": (("chain", "draw", "row"), shaped)},
+            coords={"row": numbers, "stands_for": ("row", np.full(len(numbers), weight))},
+        )
+
     def predictions(self, *, by: Optional[str] = None, at: _after.Asked = None, data: Any = None, **options: Any) -> _after.Effects:
         """Averages the expected response over the rows: ``by`` a column of the data, or ``at`` the points of a grid.
 
@@ -355,7 +369,7 @@ class Fit:
         """Computes the derivative of the expected response in columns of numbers, averaged over the rows; arguments as for :meth:`comparisons`."""
         return _after.effects(self, "slopes", variables, at, data, {"by": by, **options})
 
-    def check(self, *, test: Any = None, by: Optional[str] = None, rows: int = 4000, draws: int = 400, seed: int = 1, data: Any = None) -> _after.Check:
+    def check(self, *, test: Any = None, by: Optional[str] = None, rows: int = 20_000, draws: int = 400, seed: int = 1, data: Any = None) -> _after.Check:
         """Compares a random sample of the rows with replicates: PIT values, calibration, rootogram, statistics, residual quantiles, scores.
 
         ``test`` is a table, or the path of a file, with rows that the model has not seen: they are checked and scored instead. ``by`` names a column of the table to look at residuals by.

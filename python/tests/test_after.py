@@ -59,6 +59,15 @@ def test_every_row_agrees_with_arviz(fit, table):
     assert len(sampled.pointwise["row"]) == sampled["rows_read"] <= 600
 
 
+def test_a_sample_of_log_likelihoods_is_that_of_the_rows(fit, table):
+    pytest.importorskip("xarray")
+    found = fit.log_likelihood(rows=100, draws=100_000)
+    assert found["y"].shape == (4, 250, 100)
+    expected = _log_likelihood(fit, table)[..., found["row"].values]
+    np.testing.assert_allclose(found["y"].values, expected, atol=1e-9)
+    assert float(found["stands_for"].sum()) == pytest.approx(ROWS)
+
+
 def test_fits_are_compared_and_other_data_refused(fit, table):
     other = au.fit("y ~ z + g", table, family="logistic", draws=250, progress=False)
     made = au.compare({"x": fit, "z": other})

@@ -15,7 +15,7 @@ import austerity
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", ["", "._priors", "._models", "._generate", "._own", "._parts", "._sample", "._theory", "._estimators"])
+@pytest.mark.parametrize("name", ["", "._after", "._priors", "._models", "._generate", "._own", "._parts", "._sample", "._theory", "._estimators"])
 def test_docstrings(name):
     if name == "._estimators":
         pytest.importorskip("sklearn")

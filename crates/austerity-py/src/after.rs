@@ -83,6 +83,27 @@ pub(crate) fn loo<'py>(
     Ok((made.json().to_string(), made.words(None), columns))
 }
 
+/// Log densities of a random sample of rows: the rows, how many each stands for, chains, and an array (row, draw).
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "a tuple for Python")]
+pub(crate) fn log_likelihood<'py>(
+    py: Python<'py>,
+    run: PathBuf,
+    from: From<'py>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<(Vec<usize>, f64, usize, Bound<'py, PyArray1<f64>>)> {
+    let mut settings = LooSettings::default();
+    each(options, |given| sampling(&mut settings, given))?;
+    let table = table(&from)?;
+    let path = from.1;
+    let made = py
+        .detach(|| {
+            runs::loo::log_likelihood(&run, &rows(table.as_ref(), path.as_ref()), &settings, &Control::new())
+        })
+        .map_err(raise)?;
+    Ok((made.rows, made.stands_for, made.chains, PyArray1::from_vec(py, made.values)))
+}
+
 /// Compares runs: the JSON, the words and the picture.
 #[pyfunction]
 pub(crate) fn compare<'py>(

@@ -72,6 +72,7 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reading::predict, module)?)?;
     module.add_function(wrap_pyfunction!(reading::verify, module)?)?;
     module.add_function(wrap_pyfunction!(after::loo, module)?)?;
+    module.add_function(wrap_pyfunction!(after::log_likelihood, module)?)?;
     module.add_function(wrap_pyfunction!(after::compare, module)?)?;
     module.add_function(wrap_pyfunction!(after::effects, module)?)?;
     module.add_function(wrap_pyfunction!(after::appraise, module)?)?;

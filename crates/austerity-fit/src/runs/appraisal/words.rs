@@ -158,7 +158,7 @@ impl Appraisal {
     /// What was found, in words.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let whose = if self.held_out { "rows that the run has not seen" } else { "the rows of the fit" };
+        let whose = if self.held_out { "rows that the run has not seen" } else { "rows of the fit" };
         let mut said = self.problems();
         if said.is_empty() {
             said.push("Nothing is striking: replicated data look like these.".into());

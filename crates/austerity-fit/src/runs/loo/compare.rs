@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use austerity::run::Control;
 use serde_json::{Value, json};
 
+use super::words::small;
 use super::{LooSettings, Passed, State, predict};
 use crate::estimate::cavity::Approximation;
 use crate::estimate::difference::{Pair, Rest, Sum, paired, sum};
@@ -24,6 +25,9 @@ use crate::runs::rows::{Kept, Rows, RunRows};
 use crate::runs::{Folder, RunFile};
 use crate::table::table;
 use predict::draws::Draws;
+
+/// Rows of the first sample: weights need more of them than sums, which have approximations.
+const FIRST: usize = 4_000;
 
 /// What `compare` is asked for.
 #[derive(Clone, Debug)]
@@ -253,7 +257,7 @@ fn with_rows(kept: &Kept, wanted: &BTreeSet<usize>, source: &RunRows<'_>) -> Res
 fn grow(seen: &mut [Seen<'_>], settings: &LooSettings) -> Result<Vec<[Sum; 2]>, Failure> {
     let most = seen[0].sample.len();
     let small = seen[0].state.file.plan.data.rows <= super::SMALL;
-    let mut size = if small { most } else { settings.rows.unwrap_or(super::FIRST).min(most) };
+    let mut size = if small { most } else { settings.rows.unwrap_or(FIRST).min(most) };
     loop {
         for model in seen.iter_mut() {
             let piece = model.passed.kept.piece();
@@ -383,7 +387,7 @@ impl Comparison {
                 shown(model.effective.total),
                 shown(model.difference.total),
                 shown(model.difference.data),
-                format!("{:.2}", model.difference.sampling),
+                small(model.difference.sampling),
                 format!("{:.2}", model.weight),
             ]);
         }

@@ -43,6 +43,16 @@ impl Exact<'_> {
     }
 }
 
+impl Exact<'_> {
+    /// The log densities of all rows of a piece: row after row one per draw.
+    pub(super) fn densities(&self, piece: &Piece<'_>) -> Vec<f64> {
+        let mut all = Vec::with_capacity(piece.rows * self.draws.count());
+        let mut found = |_: usize, densities: &[f64]| all.extend_from_slice(densities);
+        under(self.family, Densities { this: self, piece, rows: 0..piece.rows, found: &mut found });
+        all
+    }
+}
+
 /// The log densities of some rows under every draw.
 struct Densities<'a> {
     this: &'a Exact<'a>,

@@ -199,6 +199,48 @@ pub fn answer(
     Ok(loo)
 }
 
+/// Log densities of a random sample of rows, as ArviZ has them in its group `log_likelihood`.
+#[derive(Clone, Debug)]
+pub struct LogLikelihood {
+    /// The rows, from 0.
+    pub rows: Vec<usize>,
+    /// How many rows each stands for.
+    pub stands_for: f64,
+    /// Chains, one after the other, of the same length.
+    pub chains: usize,
+    /// Row after row one per draw.
+    pub values: Vec<f64>,
+}
+
+/// Log densities of `settings.rows` rows (500 unless given) of the run at `run`.
+pub fn log_likelihood(
+    run: &Path,
+    rows: &Rows<'_>,
+    settings: &LooSettings,
+    control: &Control,
+) -> Result<LogLikelihood, Failure> {
+    settings.check()?;
+    let folder = Folder::new(run);
+    let file = predict::predictable(&folder)?;
+    let draws = Draws::read(&folder, &file, settings.draws, settings.seed)?;
+    let state = State::new(&file, &draws, settings, control);
+    let source = RunRows::open(&file, rows, all_cores(settings.threads))?;
+    let count = source.count();
+    let most = settings.rows.unwrap_or(FIRST).min(state.most(count));
+    let mut chosen = sample(&mut stream(settings.seed, 0, Role::Data), count, most).into_vec();
+    chosen.sort_unstable();
+    let (mut kept, mut next) = (Kept::default(), 0);
+    source.scan(&mut |piece| {
+        while let Some(&row) = chosen.get(next).filter(|row| **row < piece.first + piece.rows) {
+            kept.push(piece, row - piece.first);
+            next += 1;
+        }
+        Ok(())
+    })?;
+    let values = state.exact().densities(&kept.piece());
+    Ok(LogLikelihood { rows: chosen, stands_for: count as f64 / most as f64, chains: draws.chains(), values })
+}
+
 /// What stays the same while rows go by.
 struct State<'a> {
     file: &'a RunFile,

@@ -12,6 +12,16 @@ use crate::report::count;
 use crate::request::Common;
 use crate::table::table;
 
+/// An error with two digits.
+pub(super) fn small(value: f64) -> String {
+    if value > 0.0 && value < 0.1 {
+        let decimals = (1.0 - value.log10().floor()).min(12.0) as usize;
+        format!("{value:.decimals$}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
 /// Rows that are listed.
 const LISTED: usize = 10;
 
@@ -124,7 +134,7 @@ impl Loo {
                 name.to_owned(),
                 digits(factor * sum.total),
                 digits((factor * sum.data).abs()),
-                digits(sampling.abs()),
+                small(sampling.abs()),
             ]);
         }
         let how = if self.is_exact() {

@@ -143,6 +143,11 @@ impl Draws {
         if shares.is_empty() { 1.0 } else { shares.iter().sum::<f64>() / shares.len() as f64 }
     }
 
+    /// Chains, one after the other, of the same length.
+    pub(in crate::runs) fn chains(&self) -> usize {
+        self.chains
+    }
+
     /// Number of draws.
     pub(in crate::runs) fn count(&self) -> usize {
         self.count
