@@ -179,7 +179,7 @@ fn weights_and_trials_say_what_is_left_out() {
 
 #[test]
 fn the_better_run_comes_first_and_other_data_are_refused() {
-    let folder = fitted("compare", "logistic", 4_000);
+    let folder = fitted("compare", "logistic", 12_000);
     folder.done(&format!("fit data.csv --response y --features x1,x2 --out small {FIT}"));
     let made = folder.json("compare small run --plot compare.svg");
     assert_eq!(made["models"][0]["name"], "run");
@@ -192,7 +192,7 @@ fn the_better_run_comes_first_and_other_data_are_refused() {
     let alone = number(&folder.json("loo run --exact"), "elpd_loo");
     let paired = &made["models"][0];
     assert!((number(paired, "elpd_loo") - alone).abs() <= 5.0 * number(paired, "subsampling_se") + 1e-6);
-    folder.done("generate logistic --rows 4000 --features 4 --seed 8 --out other.csv");
+    folder.done("generate logistic --rows 12000 --features 4 --seed 8 --out other.csv");
     folder.done(&format!("fit other.csv --response y --out other {FIT}"));
     folder.refused_with("compare run other", &["different data"]);
     folder.done("generate logistic --rows 3000 --features 4 --seed 8 --out shorter.csv");

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 
 use austerity_glm::ResponseKind;
 use austerity_io::coding::{NewRows, Piece};
+use austerity_io::load::without_missing;
 use austerity_io::store::{self, StoreOnDisk};
 use austerity_io::table::{CHUNK_ROWS, OpenOptions, Source, open_with};
 
 use super::RunFile;
 use crate::output::Failure;
+use crate::request::MissingChoice;
 
 /// Where the rows of a run are.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +37,10 @@ impl<'a> Rows<'a> {
 
     /// The table, if it is one.
     pub(super) fn table(&self, run: &RunFile, threads: usize) -> Result<Source, Failure> {
+        let data = &run.request.data;
         let path = match self {
-            Self::Table(source) => return Ok((*source).clone()),
+            Self::Table(source) => return complete(run, (*source).clone()),
+            Self::AsThen if !data.further.is_empty() => return complete(run, crate::data::opened(data)?),
             Self::At(path) => path,
             Self::AsThen => &run.plan.data.file,
         };
@@ -46,8 +50,17 @@ impl<'a> Rows<'a> {
                 path.display()
             )));
         }
-        opened(path, threads)
+        complete(run, opened(path, threads)?)
     }
+}
+
+/// The rows that the fit kept: those without missing values, where it was to drop the others.
+fn complete(run: &RunFile, source: Source) -> Result<Source, Failure> {
+    let data = &run.request.data;
+    if data.missing != Some(MissingChoice::Drop) {
+        return Ok(source);
+    }
+    Ok(without_missing(&source, &crate::data::design(data)?)?.0)
 }
 
 /// Opens a table; says what to do when it is gone.

@@ -114,7 +114,7 @@ pub fn words(made: &[Reaction]) -> String {
 /// The reactions of all parameters of the run at `run`.
 pub fn answer(run: &Path, rows: &Rows<'_>, (seed, threads): (u64, usize)) -> Result<Vec<Reaction>, Failure> {
     let folder = Folder::new(run);
-    let file = predict::predictable(&folder)?;
+    let file = predict::answerable(&folder)?;
     if file.plan.model.standardize {
         return Err(Failure::Usage("the priors of this run hold for standardised columns: fit without --standardize to ask how sensitive it is".into()));
     }

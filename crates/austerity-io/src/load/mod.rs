@@ -104,7 +104,7 @@ impl Loaded {
 }
 
 /// The table without the rows that miss a value in a column used, where the options ask for that.
-pub(crate) fn without_missing(source: &Source, options: &CodingOptions) -> Result<(Source, Option<Dropped>)> {
+pub fn without_missing(source: &Source, options: &CodingOptions) -> Result<(Source, Option<Dropped>)> {
     if options.missing == Missing::Refuse {
         return Ok((source.clone(), None));
     }

@@ -161,7 +161,7 @@ pub fn answer(run: &Path, rows: &Rows<'_>, settings: &AppraisalSettings) -> Resu
         return Err(Refusal::range(Keyword::Rows, settings.rows, "at least 50").into());
     }
     let folder = Folder::new(run);
-    let file = predict::predictable(&folder)?;
+    let file = predict::answerable(&folder)?;
     let draws = Draws::read(&folder, &file, settings.draws, settings.seed)?;
     let threads = all_cores(settings.threads);
     let source = match &settings.test {

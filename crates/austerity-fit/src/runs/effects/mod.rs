@@ -166,7 +166,7 @@ pub fn answer(verb: Verb, run: &Path, rows: &Rows<'_>, settings: &Settings) -> R
         ));
     }
     let folder = Folder::new(run);
-    let file = predict::predictable(&folder)?;
+    let file = predict::answerable(&folder)?;
     let draws = Draws::read(&folder, &file, settings.draws, settings.seed)?;
     let states = draws.states();
     let count = states.len() as f64;

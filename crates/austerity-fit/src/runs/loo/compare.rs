@@ -109,7 +109,7 @@ pub fn answer(
         .iter()
         .map(|(name, path)| {
             let folder = Folder::new(path);
-            let file = predict::predictable(&folder)?;
+            let file = predict::answerable(&folder)?;
             let draws = Draws::read(&folder, &file, settings.draws, settings.seed)?;
             Ok(Model { name: name.clone(), file, draws })
         })

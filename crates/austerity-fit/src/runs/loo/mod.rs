@@ -183,7 +183,7 @@ pub fn answer(
     let begun = Instant::now();
     settings.check()?;
     let folder = Folder::new(run);
-    let file = predict::predictable(&folder)?;
+    let file = predict::answerable(&folder)?;
     let draws = Draws::read(&folder, &file, settings.draws, settings.seed)?;
     let state = State::new(&file, &draws, settings, control);
     let threads = all_cores(settings.threads);
@@ -221,7 +221,7 @@ pub fn log_likelihood(
 ) -> Result<LogLikelihood, Failure> {
     settings.check()?;
     let folder = Folder::new(run);
-    let file = predict::predictable(&folder)?;
+    let file = predict::answerable(&folder)?;
     let draws = Draws::read(&folder, &file, settings.draws, settings.seed)?;
     let state = State::new(&file, &draws, settings, control);
     let source = RunRows::open(&file, rows, all_cores(settings.threads))?;

@@ -108,6 +108,20 @@ pub(super) fn predictable(folder: &Folder) -> Result<RunFile, Failure> {
     if run.plan.model.family.is_regression() { Ok(run) } else { Err(crate::model::own()) }
 }
 
+/// A run that questions after the fit can be asked of: they know nothing of groups.
+pub(super) fn answerable(folder: &Folder) -> Result<RunFile, Failure> {
+    let run = predictable(folder)?;
+    match &run.plan.groups {
+        None => Ok(run),
+        Some(groups) => Err(Failure::Usage(format!(
+            "{} has effects of the groups of `{}`, which this command would leave out: `austerity predict` knows them; fit `C({})` in place of the group term to ask this of fixed effects",
+            folder.path().display(),
+            groups.name,
+            groups.name
+        ))),
+    }
+}
+
 /// Predictions for rows in memory: their names and columns.
 pub fn table(
     run: &std::path::Path,
