@@ -205,13 +205,19 @@ def _written(path: Any, svg: str) -> Path:
     return target
 
 
+def _axes_needed() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install matplotlib; plot('picture.svg') of an answer needs nothing") from error
+
+
 def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install matplotlib; or name a file, which needs nothing: plot('picture.svg')") from error
+    _axes_needed()
+    from matplotlib import pyplot
+
     return pyplot.subplots()[1]
 
 
@@ -259,6 +265,58 @@ def _curves(effects: Effects, ax: Any) -> Any:
     if len(groups) > 1:
         axes.legend()
     return axes
+
+
+def forest(fit: "Fit", names: Optional[Sequence[str]], sort: bool, path: Any, ax: Any) -> Any:
+    """Posterior means with their 95 % intervals below each other."""
+    draws = fit.draws
+    chosen = [name for name in fit.coefficients if name != "intercept"] if names is None else list(names)
+    _known(chosen, draws)
+    if sort:
+        chosen.sort(key=lambda name: -float(draws[name].mean()))
+    centre = [float(draws[name].mean()) for name in chosen]
+    lower, upper = (np.array([np.quantile(draws[name], level) for name in chosen]) for level in (0.025, 0.975))
+    return _drawn(_intervals(chosen, centre, lower, upper, ax), path)
+
+
+def pairs(fit: "Fit", names: Optional[Sequence[str]], path: Any) -> Any:
+    """Every parameter against every other, and each alone."""
+    draws = fit.draws
+    chosen = list(draws)[:4] if names is None else list(names)
+    _known(chosen, draws)
+    _axes_needed()
+    from matplotlib import pyplot
+
+    count = len(chosen)
+    figure, grid = pyplot.subplots(count, count, figsize=(2.2 * count, 2.2 * count), squeeze=False)
+    for i, below in enumerate(chosen):
+        for j, beside in enumerate(chosen):
+            axes = grid[i, j]
+            if j > i:
+                axes.set_visible(False)
+            elif i == j:
+                axes.hist(draws[below].ravel(), bins=30, color="0.6")
+            else:
+                step = max(1, draws[below].size // 2000)
+                axes.plot(draws[beside].ravel()[::step], draws[below].ravel()[::step], ".", markersize=2, alpha=0.4)
+            if i == count - 1:
+                axes.set_xlabel(beside)
+            if j == 0:
+                axes.set_ylabel(below)
+    return _drawn(grid, path, figure)
+
+
+def _known(names: Sequence[str], draws: Mapping[str, Any]) -> None:
+    for name in names:
+        if name not in draws:
+            raise ValueError(f"no parameter is called {name!r}; the fit has {', '.join(list(draws)[:12])}")
+
+
+def _drawn(axes: Any, path: Any, figure: Any = None) -> Any:
+    if path is None:
+        return axes
+    (figure or axes.figure).savefig(path, bbox_inches="tight")
+    return Path(path)
 
 
 def rows(fit: "Fit", data: Any, further: Sequence[str] = ()) -> Tuple[Optional[_columns.Named], Optional[Path]]:

@@ -385,6 +385,17 @@ class Fit:
         """Computes contrasts such as ``"x1 - x2"``, and probabilities of hypotheses such as ``"x1 - 2*x2 > 0"``."""
         return _after.hypothesis(self, expressions)
 
+    def plot_forest(self, names: Optional[Sequence[str]] = None, *, sort: bool = False, path: Any = None, ax: Any = None) -> Any:
+        """Draws posterior means with 95 % intervals: of all coefficients but the intercept, or of ``names``; with ``sort`` by size, as a caterpillar plot.
+
+        On matplotlib's axes, or as a file at ``path`` (.svg, .png, .pdf).
+        """
+        return _after.forest(self, names, sort, path, ax)
+
+    def plot_pairs(self, names: Optional[Sequence[str]] = None, *, path: Any = None) -> Any:
+        """Draws every parameter against every other (the first four, or ``names``): on matplotlib's axes, or as a file at ``path``."""
+        return _after.pairs(self, names, path)
+
     def plot_predictions(self, x: str, by: Optional[str] = None, *, path: Any = None, ax: Any = None, data: Any = None, **options: Any) -> Any:
         """Draws the expected response over a column, a curve for each value of ``by``: on matplotlib's axes, or as an SVG file at ``path``."""
         at = {x: None, **({by: None} if by else {})}

@@ -111,6 +111,10 @@ def test_pictures(fit, tmp_path):
     axes = fit.plot_predictions("x", by="g")
     assert len(axes.lines) == 3
     assert fit.comparisons().plot().get_yticklabels()
+    assert fit.plot_forest(sort=True, path=tmp_path / "forest.svg").exists()
+    assert fit.plot_pairs(["x", "intercept"]).shape == (2, 2)
+    with pytest.raises(ValueError, match="nothing"):
+        fit.plot_pairs(["nothing"])
 
 
 def test_a_pickled_fit_needs_its_rows_again(fit, table):
