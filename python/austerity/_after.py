@@ -331,7 +331,7 @@ def rows(fit: "Fit", data: Any, further: Sequence[str] = ()) -> Tuple[Optional[_
     own = fit._model._table() if fit._model is not None else None
     if own is not None:
         return own, None
-    if not there:
+    if not there and fit._model is None:
         raise ValueError("the rows that this fit was made of are not at hand: pass the table, or the path of its file, as data=")
     return None, None
 
