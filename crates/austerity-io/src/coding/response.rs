@@ -225,7 +225,14 @@ impl Survey {
         }
         check_counts(at, self.rows, values, beside.trials, self.kind)?;
         if let Some(plain) = &mut self.plain {
-            push(plain, at, &beside.sides(values))?;
+            match self.numbers.first() {
+                // Only whether levels differ matters here: what they are numbered is not known yet.
+                Some(&(first, _)) if ordered => {
+                    let differs: Vec<f64> = values.iter().map(|&v| f64::from(u8::from(v != first))).collect();
+                    push(plain, at, &beside.sides(&differs))?;
+                }
+                _ => push(plain, at, &beside.sides(values))?,
+            }
         }
         if let (Some(binary), Some(&(first, _))) = (&mut self.binary, self.numbers.first()) {
             // Only whether both values occur matters here.

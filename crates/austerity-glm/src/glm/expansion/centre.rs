@@ -70,6 +70,7 @@ pub fn sampled_mode<F: Family>(model: &Glm<F>, start: &[f64], rows: usize) -> Re
 pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool) -> Result<Centre> {
     let mut smoothed = model.clone();
     smoothed.priors = model.priors.smooth();
+    let start = &model.begun_at(start)[..];
     let mut state = start.to_vec();
     if !fixed {
         state = if model.blocks().rows() > 2 * SAMPLE {

@@ -260,22 +260,16 @@ mod tests {
             let extra: Vec<f64> = (1..levels - 1).map(|k| (0.7 * k as f64).ln()).collect();
             for eta in [-6.0, -0.3, 0.8, 3.0, 9.0] {
                 let (logit, probit) = (OrderedLogit::of(levels).unwrap(), OrderedProbit::of(levels).unwrap());
-                let (mut sums, mut means) = ([0.0; 2], [0.0; 2]);
-                for level in 0..levels {
-                    let y = level as f64;
-                    let chances = [
-                        logit.log_likelihood(&extra, eta, y, 1.0).exp(),
-                        probit.log_likelihood(&extra, eta, y, 1.0).exp(),
-                    ];
-                    for k in 0..2 {
-                        sums[k] += chances[k];
-                        means[k] += y * chances[k];
-                    }
-                }
                 let direct = [logit.mean(eta, &extra, 1.0), probit.mean(eta, &extra, 1.0)];
-                for k in 0..2 {
-                    assert!((sums[k] - 1.0).abs() < 1e-12, "{levels} {eta} {sums:?}");
-                    assert!((means[k] - direct[k]).abs() < 1e-10, "{levels} {eta} {means:?} {direct:?}");
+                let chances: [&dyn Fn(f64) -> f64; 2] =
+                    [&|y| logit.log_likelihood(&extra, eta, y, 1.0).exp(), &|y| {
+                        probit.log_likelihood(&extra, eta, y, 1.0).exp()
+                    }];
+                for (chance, direct) in chances.into_iter().zip(direct) {
+                    let sum: f64 = (0..levels).map(|level| chance(level as f64)).sum();
+                    let mean: f64 = (0..levels).map(|level| level as f64 * chance(level as f64)).sum();
+                    assert!((sum - 1.0).abs() < 1e-12, "{levels} {eta} {sum}");
+                    assert!((mean - direct).abs() < 1e-10, "{levels} {eta} {mean} {direct}");
                 }
             }
         }
