@@ -101,6 +101,11 @@ fn identity<F: Family>(family: &F, kind: ResponseKind) {
             };
             for size in [0.1, 1.0, 4.0] {
                 let (from, to) = (near(size), near(size));
+                if !(model.log_prior(&from) + model.log_prior(&to)).is_finite() {
+                    // Cut points that do not rise.
+                    assert!(family.is_rising() && size > 1.0, "{}", family.name());
+                    continue;
+                }
                 let (found, wanted) = (total(&surrogate, &from, &to), total(&model, &from, &to));
                 assert!(
                     (found - wanted).abs() < 2e-5 * (1.0 + wanted.abs()),
