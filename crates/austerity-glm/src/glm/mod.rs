@@ -243,8 +243,10 @@ impl<F: Family> Glm<F> {
     /// A state to begin at: one whose cut points do not rise, such as 0, begins at the usual ones.
     fn begun_at(&self, state: &[f64]) -> Vec<f64> {
         let mut begun = state.to_vec();
-        let extra = &mut begun[self.coefficients()..];
-        if self.family.is_rising() && !extra.is_sorted_by(|a, b| a < b) {
+        if let Some(extra) = begun.get_mut(self.coefficients()..)
+            && self.family.is_rising()
+            && !extra.is_sorted_by(|a, b| a < b)
+        {
             extra.iter_mut().zip(self.family.extra()).for_each(|(slot, extra)| *slot = extra.typical.ln());
         }
         begun
