@@ -401,6 +401,33 @@ class Fit:
         at = {x: None, **({by: None} if by else {})}
         return _after.effects(self, "predictions", None, at, data, options).plot(path, ax)
 
+    def update(
+        self,
+        new: Any = None,
+        *,
+        forget: Any = None,
+        out: Union[str, "os.PathLike[str]", None] = None,
+        engine: Any = None,
+        progress: Optional[bool] = None,
+        **options: Any,
+    ) -> "Fit":
+        """A new fit with the rows of new files, in one pass over the new rows alone; of a fit whose data were read in parts (``sample_rows=``, ``memory=`` or ``engine=``).
+
+        Parameters
+        ----------
+        new : path, pattern or list of paths
+            Rows with the columns of the fit's data. Rows that are in the fit already are refused, and so are new levels.
+        forget : path or list of paths
+            Files of the fit whose rows are taken off.
+        out, engine, progress, draws, threads
+            As of :func:`austerity.sample`.
+
+        Priors and the coding of columns stay those of the first fit. All parts are read again only when the mode has moved far (√d posterior sds).
+        """
+        from ._sample import updated
+
+        return updated(self, new, forget, out, engine, progress, options)
+
     def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> Path:
         """Writes one page about the run, for a browser; it needs no network."""
         target = Path(path) if path is not None else self.path / "report.html"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _austerity, _columns, _tables
+from . import _austerity, _columns, _frames, _tables
 from ._options import is_number
 from ._priors import Prior, checked_prior
 from ._watch import Watch
@@ -89,6 +89,8 @@ class Regression:
     numeric: ClassVar[bool] = False
     _trials: Any = None
     _event: Any = None
+    #: All files, where several are named.
+    _files: Optional[List[str]] = None
     #: The number after the name of the family, with its colon.
     _setting: str = ""
 
@@ -218,6 +220,14 @@ class Regression:
 
     def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
         """Begins a run, or only plans it."""
+        engine = options.pop("engine", None)
+        if engine is not None:
+            if self._file is None:
+                raise TypeError("engine= reads files, and the data are in memory; give a path, a pattern or a list of files, or leave engine= out")
+            if dry:
+                raise TypeError("a plan is made on threads: leave engine= out")
+            files = self._files if self._files is not None else [self._file]
+            return _austerity.fit_parts(files, {**self._data, **self._priors, **options}, engine)
         return _austerity.fit_table(self._table(), {**self._data, **self._priors, **options}, dry)
 
     def _check(self, options: Dict[str, Any]) -> str:
@@ -328,9 +338,12 @@ class Formula(Regression):
         self._file = None
         self._columns = []
         self.rows = None
+        data = _frames.written(data)
+        self._written = data if isinstance(data, _frames.Written) else None
+        data = self._written.path if self._written is not None else data
         files = _tables.paths(data)
         if files is not None:
-            self._file = files[0]
+            self._file, self._files = files[0], files
             there, self.rows = _austerity.schema(files)
             self.names = _austerity.formula_columns(formula, there)
         else:

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Dict, Optional, Set, Union
 
-from . import _austerity, _options
+from . import _austerity, _options, _tables, engines
 from ._fit import Fit, NotTrustedWarning, RemarkWarning, SamplingError
 from ._models import Formula, Regression
 from ._own import OwnModel
@@ -40,6 +40,7 @@ def sample(
     resume: bool = False,
     blocking: bool = True,
     progress: Optional[bool] = None,
+    engine: Any = None,
     **options: Any,
 ) -> Union[Fit, "Run"]:
     """Draws from the posterior of ``model``.
@@ -80,8 +81,11 @@ def sample(
         ``False`` gives a :class:`Run` at once.
     progress : bool
         Whether to show a bar. Default: in a terminal or a notebook.
+    engine : str, executor, client, session or callable
+        Who reads files in parts when the rows do not fit in memory: ``"processes:4"``, an executor of ``concurrent.futures``, a Dask client, a Spark
+        session, MPI, or any callable; see :mod:`austerity.engines` and docs/scale.md. Default: threads.
     **options
-        Every other option of ``austerity fit``, with underscores: ``epsilon``, ``batch``, ``growth``, ``bound``, ``law``,
+        Every other option of ``austerity fit``, with underscores: ``sample_rows`` and ``memory`` (rows that chains run on, memory that all rows may take), ``epsilon``, ``batch``, ``growth``, ``bound``, ``law``,
         ``stop_at``, ``surrogate``, ``audit``, ``block_rows``, ``preset``, ``warmup``, ``thin``, ``keep``, ``first_chain``,
         ``evaluations``, ``target_ess``, ``max_disk`` (largest size of the folder, such as ``"500MB"``; default 1 GB: beyond
         it every 2nd, 4th, … draw is stored).
@@ -97,6 +101,10 @@ def sample(
     )
     given.update(options)
     checked = {**_options.checked(given, _options.known(), "sample()"), "seed": _seed(seed, resume), "resume": resume}
+    if engine is not None:
+        if not isinstance(model, Regression):
+            raise TypeError("engine= is for regressions, whose rows are in files")
+        checked["engine"] = engines.resolve(engine)
     run = Run(model, checked, None if out is None else Path(out))
     if not blocking:
         return run
@@ -115,6 +123,7 @@ def fit(
     success: Any = None,
     standardize: bool = False,
     missing: str = "refuse",
+    engine: Any = None,
     **options: Any,
 ) -> Union[Fit, "Run"]:
     """Fits a regression that a formula describes to a table.
@@ -132,12 +141,36 @@ def fit(
     Parameters
     ----------
     formula, data, family, prior, prior_intercept, priors, success, standardize, missing
-        As of :class:`austerity.Formula`.
-    draws, **options
+        As of :class:`austerity.Formula`. ``data`` may be a path, a pattern, a list of files, a ``pyarrow`` data set, a Dask or a Spark frame as well.
+    engine, draws, **options
         As of :func:`sample`.
     """
     about = dict(prior=prior, prior_intercept=prior_intercept, priors=priors, success=success, standardize=standardize, missing=missing)
-    return sample(Formula(formula, data, family, **about), draws, **options)  # type: ignore[arg-type]
+    return sample(Formula(formula, data, family, **about), draws, engine=engine, **options)  # type: ignore[arg-type]
+
+
+class _Update:
+    """New rows on an old run, as :class:`Run` begins a model."""
+
+    names = None
+
+    def __init__(self, old: Path, new: Any, forget: Any) -> None:
+        self._old, self._new, self._forget = old, new, forget
+
+    def _begin(self, options: Dict[str, Any], dry: bool = False) -> Any:
+        engine = options.pop("engine", None)
+        return _austerity.update(self._old, self._new, self._forget, options, engine)
+
+
+def updated(fit: Fit, new: Any, forget: Any, out: Any, engine: Any, progress: Optional[bool], options: Dict[str, Any]) -> Fit:
+    """What :meth:`Fit.update` does."""
+    files = [_tables.paths(value) if value is not None else [] for value in (new, forget)]
+    if None in files:
+        raise TypeError("new rows are read from files: give a path, a pattern or a list of paths")
+    checked = _options.checked(options, {"draws", "threads"}, "update()")
+    checked["engine"] = engines.resolve(engine)
+    run = Run(_Update(fit.path, *files), checked, None if out is None else Path(out))  # type: ignore[arg-type]
+    return run._finish(Bar.wanted(progress))
 
 
 class Plan(Dict[str, Any]):

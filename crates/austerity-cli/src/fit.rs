@@ -3,12 +3,14 @@
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
 use austerity_fit::fit::{self, Display, Host};
 use austerity_fit::output::{Failure, json, say};
+use austerity_fit::parts;
 use austerity_fit::request::Common;
 use austerity_fit::runs::{Overview, summary};
 use austerity_fit::{Line, Request};
 use austerity_io::text::printable_lines;
 
-use crate::arguments::FitArguments;
+use crate::arguments::{FitArguments, UpdateArguments};
+use crate::engine;
 use crate::interrupt;
 
 /// Runs the fit; tells whether its result may be trusted.
@@ -18,7 +20,23 @@ pub(crate) fn run(common: &Common, arguments: &FitArguments) -> Result<bool, Fai
         return fit::prior_table::run(common, &request, arguments.prior_draws()).map(|()| true);
     }
     let asked = Asked { name: "fit", json_progress: arguments.json_progress, dry_run: arguments.dry_run };
-    asked_for(common, &arguments.request(common)?, &asked)
+    let request = arguments.request(common)?;
+    match engine::named(arguments.engine.as_deref())? {
+        Some(engine) if !arguments.dry_run => {
+            let mut host = Terminal::new(common, &asked);
+            Ok(fit::run_by(&*engine, None, &request, &mut host)?.verdict.trusted())
+        }
+        _ => asked_for(common, &request, &asked),
+    }
+}
+
+/// Adds new rows to a run; tells whether its result may be trusted.
+pub(crate) fn update(common: &Common, arguments: &UpdateArguments) -> Result<bool, Failure> {
+    let asked = Asked { name: "update", json_progress: arguments.json_progress, dry_run: false };
+    let engine = engine::named(arguments.engine.as_deref())?;
+    let (old, arrivals, request) = arguments.asked(common);
+    let mut host = Terminal::new(common, &asked);
+    Ok(parts::update((old, &arrivals), &request, engine.as_deref(), &mut host)?.verdict.trusted())
 }
 
 /// How a command that draws is to go on.
@@ -31,7 +49,7 @@ pub(crate) struct Asked {
 
 /// Runs what is asked for; tells whether its result may be trusted.
 pub(crate) fn asked_for(common: &Common, request: &Request, asked: &Asked) -> Result<bool, Failure> {
-    let mut host = Terminal { common, json: asked.json_progress, line: Line::new(asked.name), display: None };
+    let mut host = Terminal::new(common, asked);
     if asked.dry_run {
         let plan = fit::plan(request, &mut host)?;
         host.line.clear();
@@ -46,6 +64,12 @@ struct Terminal<'a> {
     json: bool,
     line: Line,
     display: Option<Display>,
+}
+
+impl<'a> Terminal<'a> {
+    fn new(common: &'a Common, asked: &Asked) -> Self {
+        Self { common, json: asked.json_progress, line: Line::new(asked.name), display: None }
+    }
 }
 
 impl Observer for Terminal<'_> {

@@ -31,6 +31,7 @@ mod real_data;
 mod reproduce;
 mod request;
 mod resume;
+mod scale;
 mod surrogates;
 mod tails;
 mod theory;

@@ -12,6 +12,7 @@ use crate::refusal::{About, Refusal};
 use crate::request::{DataOptions, Keyword, MissingChoice};
 
 /// Rows ready for sampling, with what was noticed on the way.
+#[derive(Clone)]
 pub struct Loaded {
     /// The rows.
     pub store: Store,
@@ -68,7 +69,7 @@ fn read(
 }
 
 /// Whether the data are a store on disk, or what is left of one.
-fn is_store(options: &DataOptions) -> bool {
+pub(crate) fn is_store(options: &DataOptions) -> bool {
     let file = &options.file;
     options.further.is_empty()
         && (store::is_store(file) || ["shard-1", "blocks.npy"].iter().any(|part| file.join(part).exists()))

@@ -5,6 +5,7 @@
 //! | [`Request`], [`request`] | what is asked for; planning it gives a [`Plan`], running it a [`Fit`] |
 //! | [`fit`] | from a table to draws in a folder, watched and steered by a [`Host`](fit::Host) |
 //! | [`runs`] | a run's folder, what can be said of it, and the commands that read runs |
+//! | [`parts`] | data that do not fit in memory: passes on any engine, a sample for the chains, new rows on an old fit |
 //! | [`analyze`], [`design`], [`check`] | how wrong a test is, which one to take, whether its assumptions are sound |
 //! | [`budget`] | which setting has the least risk when a budget is spent: pure functions |
 //! | [`data`] | from a table to rows ready for sampling |
@@ -22,6 +23,7 @@ mod estimate;
 pub mod fit;
 mod model;
 pub mod output;
+pub mod parts;
 mod progress;
 pub mod refusal;
 mod report;

@@ -21,6 +21,7 @@ mod gradient;
 mod ratio;
 mod statistics;
 
+use crate::store::LinearSums;
 use crate::{CheckedData, Prior, Priors, ResponseKind, Store, WithPriors};
 use austerity::dot::dot;
 use austerity::error::{Result, setting};
@@ -111,10 +112,19 @@ impl Linear {
             intercept: store.description().intercept,
             shift: columns.iter().map(|column| column.transform.shift).collect(),
             scale: columns.iter().map(|column| column.transform.scale).collect(),
-            statistics: Statistics::of_store(store),
+            statistics: match store.beyond().and_then(|beyond| beyond.linear.as_ref()) {
+                Some(sums) => Statistics::of_sums(sums, store.description().response_shift),
+                None => Statistics::of_store(store),
+            },
             rows: Some(Rows::Stored(store.clone())),
             by_rows: false,
         })
+    }
+
+    /// The sums over stored rows that a model consists of; those of several parts add up.
+    #[must_use]
+    pub fn sums_of(store: &Store) -> LinearSums {
+        Statistics::sums_of(store)
     }
 
     /// Makes `total()` scan the rows instead of using the statistics: for tests and comparisons.

@@ -9,15 +9,18 @@ use std::time::{Duration, Instant, SystemTime};
 use austerity::run::{Control, Observer, Progress, Settings, UNBOUNDED};
 use austerity_fit::fit::{self as fitting, Host, Own};
 use austerity_fit::output::Failure;
+use austerity_fit::parts::{self, Arrivals, Engine};
 use austerity_fit::request::Dialect;
 use austerity_fit::runs::Overview;
 use austerity_fit::{Plan, Request};
+use austerity_io::table::{OpenOptions, open_all};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::callback::{Functions, Given, Trouble};
 use crate::derivatives::Known;
+use crate::engine::Callable;
 use crate::error::exception;
 use crate::native::{Compiled, Native};
 use crate::own::{Blocks, Calls, Structure};
@@ -313,6 +316,43 @@ pub(crate) fn fit_table(
         None if dry => Done::plan(fitting::plan(request, host)),
         Some(table) => Done::run(fitting::run_on(table, request, host)),
         None => Done::run(fitting::run(request, host)),
+    })
+}
+
+/// Fits files whose passes an engine runs, by threads where there is none.
+#[pyfunction]
+#[pyo3(signature = (files, options, engine=None))]
+pub(crate) fn fit_parts(
+    files: Vec<PathBuf>,
+    options: &Bound<'_, PyDict>,
+    engine: Option<(String, Py<PyAny>)>,
+) -> PyResult<Handle> {
+    let request = request(options)?;
+    Handle::start(request, Trouble::default(), move |request, host| {
+        let table = open_all(&files, &OpenOptions::default())?;
+        match engine.map(Callable::new) {
+            Some(engine) => Done::run(fitting::run_by(&engine, Some(&table), request, host)),
+            None => Done::run(fitting::run_on(&table, request, host)),
+        }
+    })
+}
+
+/// Adds new rows to a run whose data are in parts, or forgets old ones.
+#[pyfunction]
+#[pyo3(signature = (old, new, forget, options, engine=None))]
+pub(crate) fn update(
+    old: PathBuf,
+    new: Vec<PathBuf>,
+    forget: Vec<PathBuf>,
+    options: &Bound<'_, PyDict>,
+    engine: Option<(String, Py<PyAny>)>,
+) -> PyResult<Handle> {
+    let request = request(options)?;
+    Handle::start(request, Trouble::default(), move |request, host| {
+        let arrivals = Arrivals { new, forget, draws: request.length.draws };
+        let engine = engine.map(Callable::new);
+        let engine = engine.as_ref().map(|engine| engine as &dyn Engine);
+        Done::run(parts::update((&old, &arrivals), request, engine, host))
     })
 }
 

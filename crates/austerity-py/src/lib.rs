@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `after` | how well a run predicts, how runs compare, what they say |
 //! | `request` | keyword arguments as a request |
+//! | `engine` | engines of Python for passes over data in parts, and the program with them |
 //! | `error` | errors as Python exceptions |
 //! | `table` | arrays and held columns as a table in memory |
 //! | `held` | columns of other libraries' tables, through Arrow |
@@ -27,6 +28,7 @@ mod after;
 mod callback;
 mod capsule;
 mod derivatives;
+mod engine;
 mod error;
 mod fingerprint;
 mod formula;
@@ -52,7 +54,11 @@ fn _austerity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(held::held, module)?)?;
     module.add_function(wrap_pyfunction!(formula::formula_columns, module)?)?;
     module.add_function(wrap_pyfunction!(formula::terms, module)?)?;
+    module.add_function(wrap_pyfunction!(engine::run_part, module)?)?;
+    module.add_function(wrap_pyfunction!(engine::program, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_table, module)?)?;
+    module.add_function(wrap_pyfunction!(handle::fit_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(handle::update, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_functions, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_derivatives, module)?)?;
     module.add_function(wrap_pyfunction!(handle::fit_native, module)?)?;

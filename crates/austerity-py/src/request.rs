@@ -233,6 +233,8 @@ fn about_data(request: &mut Request, keyword: Keyword, given: &Given<'_, '_>) ->
         Keyword::Standardize => data.standardize = given.flag()?,
         Keyword::Missing => data.missing = Some(given.choice()?),
         Keyword::Family => data.family = Some(given.choice()?),
+        Keyword::SampleRows => data.sample_rows = Some(given.whole()?),
+        Keyword::Memory => data.memory = Some(given.bytes()?),
         _ => return Ok(false),
     }
     Ok(true)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use austerity_fit::Request;
 use austerity_fit::output::Failure;
+use austerity_fit::parts::{Arrivals, Machines};
 use austerity_fit::request::{
     AuditChoice, BoundChoice, Common, DataOptions, FamilyChoice, LawChoice, LengthOptions, MissingChoice,
     Preset, ProposalChoice, Reference, RuleChoice, ShapeOptions, SurrogateChoice, grammar,
@@ -30,6 +31,23 @@ Examples:
 
 Exit codes: 0 done, 1 finished but not to be trusted (the reasons are printed), 2 bad usage or input.";
 
+/// Shown below the help of `plan`.
+pub(super) const PLAN_EXAMPLES: &str = "\
+Examples:
+  austerity plan 'days/*.parquet' --response y
+  austerity plan 'days/*.parquet' --response y --rows 1e12 --hosts 1000 --cores 16
+
+What a fit would decide is told by `austerity fit --dry-run`.";
+
+/// Shown below the help of `update`.
+pub(super) const UPDATE_EXAMPLES: &str = "\
+Examples:
+  austerity fit 'days/*.parquet' --response y --sample-rows 200000 --out run
+  austerity update run today.parquet --out run2
+  austerity update run2 tomorrow.parquet --forget days/day-01.parquet --out run3
+
+Priors and the coding of columns stay those of the first fit. Exit codes as of fit.";
+
 /// Options of `fit`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FitArguments {
@@ -45,6 +63,15 @@ pub(crate) struct FitArguments {
     shape: ShapeArguments,
     #[command(flatten)]
     length: LengthArguments,
+    /// Rows that chains run on, of data read in parts: see docs/scale.md. All rows in memory where there are no more. [default: all, or as many as --memory allows]
+    #[arg(long, value_name = "M", help_heading = "Scale")]
+    sample_rows: Option<usize>,
+    /// Memory that the rows may take, such as 2GB. Larger data are read in parts, several times, and chains run on a sample. [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = grammar::bytes, help_heading = "Scale")]
+    memory: Option<u64>,
+    /// Who reads data in parts: threads, or from `python -m austerity fit` processes:4, dask:tcp://HOST:8786, spark or mpi. [default: threads]
+    #[arg(long, value_name = "ENGINE", help_heading = "Scale")]
+    pub(crate) engine: Option<String>,
     /// Print progress as one JSON line per second on standard error.
     #[arg(long)]
     pub(crate) json_progress: bool,
@@ -72,11 +99,88 @@ impl FitArguments {
             resume: self.resume,
             seed: common.seed,
             threads: common.threads,
-            data: self.data.options(),
+            data: DataOptions { sample_rows: self.sample_rows, memory: self.memory, ..self.data.options() },
             length: self.length.options(),
             shape: self.shape.options()?,
             part: None,
         })
+    }
+}
+
+/// Options of `plan`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    data: DataArguments,
+    /// Rows that chains would run on. [default: 100000]
+    #[arg(long, value_name = "M")]
+    sample_rows: Option<usize>,
+    /// Rows, to extrapolate to, such as 1e12. [default: those of the files]
+    #[arg(long, value_name = "X")]
+    rows: Option<f64>,
+    /// Hosts.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    hosts: u32,
+    /// Cores of each host. [default: those of this machine]
+    #[arg(long, value_name = "N")]
+    cores: Option<u32>,
+    /// Bytes that a host reads in a second, such as 1GB.
+    #[arg(long, value_name = "SIZE", value_parser = grammar::bytes, default_value = "1GB")]
+    speed: u64,
+}
+
+impl PlanArguments {
+    /// The data, and where they would be fitted.
+    pub(crate) fn asked(&self) -> (DataOptions, Machines) {
+        let here = || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let machines = Machines {
+            rows: self.rows,
+            hosts: f64::from(self.hosts.max(1)),
+            cores: f64::from(self.cores.unwrap_or_else(here).max(1)),
+            speed: self.speed.max(1) as f64,
+        };
+        (DataOptions { sample_rows: self.sample_rows, ..self.data.options() }, machines)
+    }
+}
+
+/// Options of `update`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct UpdateArguments {
+    /// The folder of a run whose data were read in parts (--sample-rows or --memory).
+    run: PathBuf,
+    /// New rows: files, folders or patterns with the columns of the run's data.
+    new: Vec<PathBuf>,
+    /// Folder of the new run.
+    #[arg(long, value_name = "RUN2")]
+    out: PathBuf,
+    /// A file of the run whose rows are to be forgotten; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    forget: Vec<PathBuf>,
+    /// Draws per chain. [default: as in the old run]
+    #[arg(long, value_name = "N")]
+    draws: Option<u64>,
+    /// Who reads the new rows: see `fit --engine`.
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: Option<String>,
+    /// Print progress as one JSON line per second on standard error.
+    #[arg(long)]
+    pub(crate) json_progress: bool,
+}
+
+impl UpdateArguments {
+    /// The old run, what comes and goes, and where the new run is to be.
+    pub(crate) fn asked(&self, common: &Common) -> (&Path, Arrivals, Request) {
+        let request = Request {
+            out: Some(self.out.clone()),
+            seed: common.seed,
+            threads: common.threads,
+            ..Request::default()
+        };
+        (
+            &self.run,
+            Arrivals { new: self.new.clone(), forget: self.forget.clone(), draws: self.draws },
+            request,
+        )
     }
 }
 
@@ -153,6 +257,7 @@ impl DataArguments {
             standardize: given.standardize,
             missing: given.missing,
             family: given.family,
+            ..DataOptions::default()
         }
     }
 }

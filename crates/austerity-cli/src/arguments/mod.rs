@@ -26,8 +26,8 @@ pub(crate) use after::EffectArguments;
 use after::{CompareArguments, HypothesisArguments, LooArguments, SensitivityArguments};
 #[cfg(feature = "paper")]
 pub(crate) use data::{DataCommand, FetchOptions};
-pub(crate) use fit::FitArguments;
 use fit::PriorsArguments;
+pub(crate) use fit::{FitArguments, PlanArguments, UpdateArguments};
 pub(crate) use parts::{GibbsArguments, IcaArguments, PartArguments, SelectArguments};
 #[cfg(feature = "paper")]
 pub(crate) use reproduce::ReproduceOptions;
@@ -174,6 +174,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  austerity hypothesis run 'x1 - x2'\n  austerity hypothesis run 'x1 > 0' 'x1 - 2*x2 > 0.5'"
     )]
     Hypothesis(HypothesisArguments),
+    /// Forecast what a fit of data in parts would read and take, from a probe of one part; extrapolate to other rows and hosts.
+    #[command(after_help = fit::PLAN_EXAMPLES)]
+    Plan(Box<PlanArguments>),
+    /// Add new rows to a run whose data were read in parts, or forget old ones: one pass over the new rows.
+    #[command(after_help = fit::UPDATE_EXAMPLES)]
+    Update(UpdateArguments),
     /// Merge runs that hold different chains of the same posterior.
     #[command(after_help = runs::MERGE_EXAMPLES)]
     Merge(MergeArguments),

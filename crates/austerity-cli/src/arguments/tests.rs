@@ -60,9 +60,9 @@ fn every_flag_of_the_program_is_an_option_of_a_request() {
     let command = Arguments::command();
     let fit = command.find_subcommand("fit").unwrap();
     let flags = fit.get_arguments().chain(command.get_arguments()).filter_map(|flag| flag.get_long());
-    // How the program prints, and how far it goes, is no part of a request.
-    let flags = flags
-        .filter(|flag| !["json", "json-progress", "dry-run", "prior-only", "help", "version"].contains(flag));
+    // How the program prints, how far it goes, and who reads the data, is no part of a request.
+    let told = ["json", "json-progress", "dry-run", "prior-only", "engine", "help", "version"];
+    let flags = flags.filter(|flag| !told.contains(flag));
     let mut flags: Vec<String> = flags.map(|flag| flag.replace('-', "_")).collect();
     let mut known: Vec<String> = Keyword::of_fit().iter().map(|keyword| keyword.key()).collect();
     flags.sort();

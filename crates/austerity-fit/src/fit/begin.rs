@@ -36,6 +36,7 @@ use super::{Asked, AskedPriors, Done, Goal, Host, pace, unless_closed};
 use crate::data::{self, Loaded, all_cores};
 use crate::model::{Family, Posterior, Regression, Task};
 use crate::output::Failure;
+use crate::parts::{PartsRecord, STATE, State};
 use crate::refusal::Refusal;
 use crate::request::{ProposalChoice, Request};
 use crate::runs::{FORMAT, Folder, Fresh, RunFile, Saved, about};
@@ -73,12 +74,17 @@ pub(super) struct Rows {
     /// Parameters, those of the likelihood last.
     pub(super) names: Vec<String>,
     pub(super) priors: AskedPriors,
+    /// Rows in all and what passes did, where the data are in parts.
+    parts: Option<(usize, PartsRecord)>,
 }
 
 impl Rows {
     fn load(asked: &Asked<'_>, wanted: &Wanted) -> Result<Self, Failure> {
         let Request { data, shape, threads, .. } = asked.request;
-        let loaded = data::load_with_groups(data, asked.table, asked.request.seed_or_default(), *threads)?;
+        let loaded = match asked.prepared {
+            Some(prepared) => prepared.loaded.clone(),
+            None => data::load_with_groups(data, asked.table, asked.request.seed_or_default(), *threads)?,
+        };
         let family = Family::for_data(data.family, &loaded)?;
         wanted.check(loaded.store.rows())?;
         let mut names = loaded.store.coefficient_names();
@@ -92,8 +98,17 @@ impl Rows {
         if loaded.groups.is_empty() {
             kept(shape, &names)?;
         }
-        let priors = priors(shape, &loaded.store, family)?;
-        Ok(Self { loaded, family, names, priors })
+        let priors = match asked.prepared {
+            Some(prepared) => prepared.priors.clone(),
+            None => priors(shape, &loaded.store, family)?,
+        };
+        Ok(Self {
+            loaded,
+            family,
+            names,
+            priors,
+            parts: asked.prepared.map(|made| (made.rows, made.record.clone())),
+        })
     }
 
     fn posterior(&self) -> Posterior<'_> {
@@ -103,16 +118,7 @@ impl Rows {
     /// The mode, and what is wrong with the data.
     fn start(&self, budget: Option<Budget>, threads: usize) -> Result<Start, Failure> {
         let (store, family) = (&self.loaded.store, self.family);
-        let find = FindMode {
-            family,
-            priors: &self.priors,
-            centre: store.description().response_shift,
-            intercept: store.description().intercept,
-            width: if family.has_sigma() { store.response_sd() } else { 1.0 },
-            offset: self.loaded.recipe.offset.is_some(),
-            budget,
-            threads,
-        };
+        let find = find(&self.loaded, family, &self.priors, (budget, threads));
         let smooth = self.priors.priors.smooth();
         let mut start = Posterior { family, store, priors: &smooth }.build(false, find)?;
         start.hazards.extend(hazards(store, family, &start.mode));
@@ -136,16 +142,51 @@ impl Rows {
         let Loaded { store, recipe, remarks, checksum, .. } = &self.loaded;
         DataRecord {
             file: request.data.file.clone(),
-            rows: store.rows(),
+            rows: self.parts.as_ref().map_or(store.rows(), |(rows, _)| *rows),
+            parts: self.parts.as_ref().map(|(_, record)| record.clone()),
             fingerprint: String::new(),
             checksum: checksum.clone(),
             bytes: store.bytes(),
             mapped: store.is_mapped(),
             remarks: remarks.iter().cloned().map(Remark::from).chain(start.remarks.iter().cloned()).collect(),
-            successes: about::successes(store),
+            // Kept rows stand for others.
+            successes: if self.parts.is_some() { None } else { about::successes(store) },
             sds: about::sds(store, recipe),
         }
     }
+}
+
+/// How the mode of some rows is found.
+fn find<'a>(
+    loaded: &Loaded,
+    family: Family,
+    priors: &'a AskedPriors,
+    (budget, threads): (Option<Budget>, usize),
+) -> FindMode<'a> {
+    let store = &loaded.store;
+    FindMode {
+        family,
+        priors,
+        centre: store.description().response_shift,
+        intercept: store.description().intercept,
+        width: if family.has_sigma() { store.response_sd() } else { 1.0 },
+        offset: loaded.recipe.offset.is_some(),
+        budget,
+        threads,
+    }
+}
+
+/// The mode of some rows and the covariance there.
+pub(crate) fn mode_of(
+    loaded: &Loaded,
+    family: Family,
+    priors: &AskedPriors,
+    threads: usize,
+) -> Result<(Vec<f64>, Vec<f64>), Failure> {
+    let smooth = priors.priors.smooth();
+    let posterior = Posterior { family, store: &loaded.store, priors: &smooth };
+    let start = posterior.build(false, find(loaded, family, priors, (None, threads)))?;
+    Ok((start.mode.state, start.mode.covariance))
 }
 
 /// Begins a run of a regression, as careful as its history asks for; or only plans it.
@@ -184,6 +225,8 @@ pub(super) fn run(
         goal,
         host,
         wanted,
+        starts: asked.prepared.and_then(|made| made.starts.clone()),
+        state: asked.prepared.map(|made| &made.state),
         data: rows.record(request, &start),
         model: ModelRecord::of(rows.family, rows.prior_records(), &rows.loaded.recipe, &start),
         recipe: rows.loaded.recipe.clone(),
@@ -219,6 +262,10 @@ pub(super) struct Planner<'a> {
     pub(super) wanted: Wanted,
     /// The mode, and where chains start.
     pub(super) start: Start,
+    /// Where chains start, where they go on from those of another run.
+    pub(super) starts: Option<Starts>,
+    /// What the run keeps of data in parts.
+    pub(super) state: Option<&'a State>,
     pub(super) data: DataRecord,
     pub(super) model: ModelRecord,
     pub(super) recipe: Recipe,
@@ -314,7 +361,10 @@ impl Planner<'_> {
     /// Where chains start; at the mode where one of their starts is impossible.
     fn starts(&self, chains: &dyn ModelChains<'_>, settings: &Settings) -> Result<Starts, Failure> {
         let numbers = settings.first_chain..settings.first_chain + settings.chains;
-        let starts = starts(&self.start, settings.seed, numbers, |state| chains.log_prior(state))?;
+        let starts = match &self.starts {
+            Some(starts) => starts.clone(),
+            None => starts(&self.start, settings.seed, numbers, |state| chains.log_prior(state))?,
+        };
         match starts.iter().try_for_each(|start| chains.check_start(start)) {
             Err(austerity::Error::ImpossibleStart { .. }) => {
                 let mode = self.start.mode.state.clone();
@@ -389,6 +439,9 @@ impl Planner<'_> {
         pairs: Option<&Pairs>,
     ) -> Result<Session<'_>, Failure> {
         let Goal::Run { folder, fresh } = &mut self.goal else { return Err(Failure::Interrupted) };
+        if let Some(state) = self.state {
+            state.write(&folder.file(STATE))?;
+        }
         Opening {
             request: self.request,
             folder,

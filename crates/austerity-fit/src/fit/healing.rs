@@ -216,7 +216,7 @@ pub(super) fn again(
         seed: Some(run.plan.settings.seed),
         ..asked.request.clone()
     };
-    let asked = Asked { request: &request, table: asked.table };
+    let asked = Asked { request: &request, ..*asked };
     let goal = Goal::Run { folder, fresh: Fresh::replacing(folder)? };
     begin::run(&asked, goal, History::of(&run), host)?.ran()
 }

@@ -69,34 +69,55 @@ use std::time::Instant;
 use austerity_io::table::Source;
 
 use crate::output::Failure;
+use crate::parts::{self, Engine, Prepared, STATE};
 use crate::request::Request;
 use crate::runs::{Folder, Fresh, Overview, create_named, missing_name};
 use healing::History;
 
+pub(crate) use begin::mode_of;
 pub use host::{Host, Unattended};
-pub(crate) use options::AskedPriors;
+pub(crate) use options::{AskedPriors, priors as priors_of};
 pub use own::{Own, plan_expandable, plan_own, run_expandable, run_own};
 pub use plan::Plan;
 pub use progress::Display;
 
 /// Fits the table that the request names.
 pub fn run(request: &Request, host: &mut dyn Host) -> Result<Overview, Failure> {
-    fit(&Asked { request, table: None }, host)
+    fit(&Asked::new(request), host)
 }
 
 /// Fits a table in memory; the file that the request names is only what it is called.
 pub fn run_on(table: &Source, request: &Request, host: &mut dyn Host) -> Result<Overview, Failure> {
-    fit(&Asked { request, table: Some(table) }, host)
+    fit(&Asked { table: Some(table), ..Asked::new(request) }, host)
+}
+
+/// Fits the table that the request names, or one that was opened, with an engine for its passes: see [`crate::parts`].
+pub fn run_by(
+    engine: &dyn Engine,
+    table: Option<&Source>,
+    request: &Request,
+    host: &mut dyn Host,
+) -> Result<Overview, Failure> {
+    fit(&Asked { table, engine: Some(engine), ..Asked::new(request) }, host)
+}
+
+/// Fits what passes made ready.
+pub(crate) fn run_prepared(
+    prepared: &Prepared,
+    request: &Request,
+    host: &mut dyn Host,
+) -> Result<Overview, Failure> {
+    fit(&Asked { prepared: Some(prepared), ..Asked::new(request) }, host)
 }
 
 /// Plans the fit of the table that the request names: no folder is made, nothing is drawn.
 pub fn plan(request: &Request, host: &mut dyn Host) -> Result<Plan, Failure> {
-    planned(&Asked { request, table: None }, host)
+    planned(&Asked::new(request), host)
 }
 
 /// Plans the fit of a table in memory.
 pub fn plan_on(table: &Source, request: &Request, host: &mut dyn Host) -> Result<Plan, Failure> {
-    planned(&Asked { request, table: Some(table) }, host)
+    planned(&Asked { table: Some(table), ..Asked::new(request) }, host)
 }
 
 fn planned(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Plan, Failure> {
@@ -104,6 +125,8 @@ fn planned(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Plan, Failure> {
         return part::plan(asked, part, host);
     }
     begin::check(asked.request)?;
+    let made = parts::prepare(asked.request, (asked.table, asked.engine), host)?;
+    let asked = &Asked { prepared: made.as_ref(), ..*asked };
     begin::run(asked, Goal::Plan, History::default(), host)?.planned()
 }
 
@@ -116,14 +139,24 @@ fn fit(asked: &Asked<'_>, host: &mut dyn Host) -> Result<Overview, Failure> {
         let begun = Instant::now();
         let pending =
             || folder.read_run().is_ok_and(|run| run.healed.last().is_some_and(|last| last.pending));
-        let mut overview = match request.resume {
-            true if pending() => healing::again(asked, folder, begun, host)?,
-            true => resume::run(asked, folder, host)?,
-            false => {
-                begin::check(request)?;
-                let goal = Goal::Run { folder, fresh: Fresh::create(folder)? };
-                begin::run(asked, goal, History::default(), host)?.ran()?
+        let in_parts = request.resume && folder.read_run().is_ok_and(|run| run.plan.data.parts.is_some());
+        let mut made = None;
+        if in_parts {
+            made = Some(parts::restored(parts::read_state(&folder.file(STATE))?)?);
+        }
+        let mut fresh = None;
+        if !request.resume {
+            begin::check(request)?;
+            fresh = Some(Fresh::create(folder)?);
+            if asked.prepared.is_none() {
+                made = parts::prepare(request, (asked.table, asked.engine), host)?;
             }
+        }
+        let asked = &Asked { prepared: made.as_ref().or(asked.prepared), ..*asked };
+        let mut overview = match fresh {
+            None if pending() => healing::again(asked, folder, begun, host)?,
+            None => resume::run(asked, folder, host)?,
+            Some(fresh) => begin::run(asked, Goal::Run { folder, fresh }, History::default(), host)?.ran()?,
         };
         while let Some(healed) = overview.healed.take() {
             healing::give_up(folder, healed)?;
@@ -159,6 +192,17 @@ struct Asked<'a> {
     request: &'a Request,
     /// The table, where it is in memory.
     table: Option<&'a Source>,
+    /// Who runs passes over data in parts; threads where there is nobody.
+    engine: Option<&'a dyn Engine>,
+    /// What passes made of data in parts.
+    prepared: Option<&'a Prepared>,
+}
+
+impl<'a> Asked<'a> {
+    /// A file, with nothing else.
+    fn new(request: &'a Request) -> Self {
+        Self { request, table: None, engine: None, prepared: None }
+    }
 }
 
 /// How far to go.

@@ -70,6 +70,7 @@ fn draws(options: &LengthOptions) -> u64 {
 }
 
 /// The priors of a run.
+#[derive(Clone)]
 pub(crate) struct AskedPriors {
     /// One per parameter, those of the extra parameters last.
     pub(crate) priors: Priors,
@@ -78,7 +79,7 @@ pub(crate) struct AskedPriors {
 }
 
 /// The priors that were asked for, and the defaults of all others.
-pub(super) fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<AskedPriors, Failure> {
+pub(crate) fn priors(options: &ShapeOptions, store: &Store, family: Family) -> Result<AskedPriors, Failure> {
     let DefaultPriors { coefficients: mut priors, sigma } = store.default_priors_with(family.tails());
     let mut names = store.coefficient_names();
     for extra in family.extra() {

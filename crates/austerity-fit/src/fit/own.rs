@@ -53,7 +53,7 @@ pub fn run_own<M: Sampled>(
 ) -> Result<Overview, Failure> {
     in_folder(request, |folder| {
         if request.resume {
-            let asked = Asked { request, table: None };
+            let asked = Asked::new(request);
             return OnRows(model).give(resume::own(&asked, folder, model.len(), host)?);
         }
         sensible(model, own, request)?;
@@ -82,7 +82,7 @@ pub fn run_expandable<L: Derivatives>(
 ) -> Result<Overview, Failure> {
     in_folder(request, |folder| {
         if request.resume {
-            let asked = Asked { request, table: None };
+            let asked = Asked::new(request);
             let resumed = resume::own(&asked, folder, model.len(), host)?;
             if let Some(record) = resumed.run.plan.crossing.clone().filter(CrossingRecord::is_expanded) {
                 return crossing::restored(model, &record, false, 1)?.give(resumed);
@@ -186,6 +186,7 @@ fn planner<'a, M: Sampled>(
         formula: None,
     };
     let data = DataRecord {
+        parts: None,
         file: request.data.file.clone(),
         rows: model.len(),
         fingerprint: String::new(),
@@ -198,6 +199,8 @@ fn planner<'a, M: Sampled>(
     };
     // Without derivatives of rows in blocks a pass has no known price: a budget only ends the run.
     Ok(Planner {
+        starts: None,
+        state: None,
         request,
         goal,
         host,

@@ -42,7 +42,7 @@ pub(super) struct PriorTable {
 /// Prints the priors that a fit would have; writes draws from them where a file is named.
 pub fn run(common: &Common, request: &Request, draws: Option<(usize, &Path)>) -> Result<(), Failure> {
     super::begin::check(request)?;
-    let found = prior_records(&Asked { request, table: None })?;
+    let found = prior_records(&Asked::new(request))?;
     if let Some((count, file)) = draws {
         found.write(common.seed(), count, file)?;
     }

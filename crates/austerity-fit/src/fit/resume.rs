@@ -55,8 +55,12 @@ pub(super) fn run(asked: &Asked<'_>, folder: &Folder, host: &mut dyn Host) -> Re
     let data = same(&run.request.data, &options.data, &["file", "further"])?;
     host.note("reading the data");
     let data = DataOptions { file: options.data.file.clone(), further: options.data.further.clone(), ..data };
-    let loaded = data::load_with_groups(&data, asked.table, run.plan.settings.seed, options.threads)?;
-    compare_data(&run, &options.data.file, &loaded)?;
+    let loaded = match asked.prepared {
+        Some(prepared) => prepared.loaded.clone(),
+        None => data::load_with_groups(&data, asked.table, run.plan.settings.seed, options.threads)?,
+    };
+    let rows = asked.prepared.map_or(loaded.store.rows(), |prepared| prepared.rows);
+    compare_data(&run, &options.data.file, (&loaded, rows))?;
     refuse_old_sigma(&run, folder)?;
     let priors = PriorRecord::read(&run.plan.model.priors, &loaded.store.column_means())?;
     compare_priors(&run, options, &loaded, &priors)?;
@@ -409,7 +413,11 @@ fn shown(value: &Value) -> String {
 }
 
 /// Refuses other data, naming what differs.
-pub(super) fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Result<(), Failure> {
+pub(super) fn compare_data(
+    run: &RunFile,
+    file: &Path,
+    (loaded, rows): (&Loaded, usize),
+) -> Result<(), Failure> {
     let differ = |what: &str, stored: String, now: String| {
         let old = &run.plan.data.file;
         let begun = if old == file { String::new() } else { format!(", which began with {}", old.display()) };
@@ -420,7 +428,6 @@ pub(super) fn compare_data(run: &RunFile, file: &Path, loaded: &Loaded) -> Resul
         ))
     };
     let (old, found) = (&run.plan.recipe, &loaded.recipe);
-    let rows = loaded.store.rows();
     if rows != run.plan.data.rows {
         return Err(differ("the number of rows", run.plan.data.rows.to_string(), rows.to_string()));
     }

@@ -45,6 +45,8 @@ keywords! {
     Standardize = "standardize",
     Missing = "missing",
     Family = "family",
+    SampleRows = "sample-rows",
+    Memory = "memory",
     Out = "out",
     Resume = "resume",
     Prior = "prior",

@@ -115,6 +115,12 @@ pub struct DataOptions {
     pub missing: Option<MissingChoice>,
     /// The likelihood; the usual one of the response where none is given.
     pub family: Option<FamilyChoice>,
+    /// Rows that chains run on, of data that are read in parts; all rows in memory where there are no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample_rows: Option<usize>,
+    /// Bytes of memory that the rows may take; data that need more are read in parts. What is free on the machine where none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
 }
 
 /// What shapes the draws: a resumed run refuses other values.

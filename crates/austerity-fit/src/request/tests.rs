@@ -107,6 +107,8 @@ fn data() -> impl Strategy<Value = DataOptions> {
             family,
             ([no_intercept, standardize], missing),
         )| DataOptions {
+            sample_rows: None,
+            memory: None,
             file: file.into(),
             further: further.into_iter().map(Into::into).collect(),
             response: role.clone(),

@@ -15,10 +15,12 @@ use austerity_io::run::RunLock;
 
 use super::Folder;
 use crate::output::Failure;
+use crate::parts::STATE;
 use crate::refusal::Refusal;
 
 /// What a beginning may leave behind, beside temporary files.
-const MADE: [&str; 6] = ["checkpoint", "checkpoint.previous", "draws.zarr", "pairs.csv", "lock", MERGING];
+const MADE: [&str; 7] =
+    ["checkpoint", "checkpoint.previous", "draws.zarr", "pairs.csv", STATE, "lock", MERGING];
 /// What goes last, if at all.
 const KEPT: [&str; 2] = ["lock", MERGING];
 /// A folder with this file is being filled by a merge, or was by one that is dead.

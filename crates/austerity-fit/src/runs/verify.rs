@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run.toml`, `summary.json`, `report.html` | the checksum that each carries |
 //! | `pairs.csv` | its checksum in `run.toml` |
+//! | `parts.bin`, of data in parts | its own checksum |
 //! | `checkpoint`, `checkpoint.previous` | their checksums, and the draws on disk |
 //! | `draws.zarr` | checksums of all chunks and descriptions |
 //! | the data, where they are a store | its own checksums, and the one that the run remembers |
@@ -20,10 +21,12 @@ use serde_json::{Value, json};
 
 use super::{Folder, RunFile, Saved};
 use crate::output::{Failure, json as print_json, say};
+use crate::parts::{self, STATE};
 use crate::request::Common;
 
 /// Files of a run that this module looks at, beside temporary ones.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
+    STATE,
     "run.toml",
     "checkpoint",
     "checkpoint.previous",
@@ -152,6 +155,7 @@ fn of_run(folder: &Folder, threads: usize) -> Result<Verified, Failure> {
     }
     if let Some(run) = &run {
         pairs(folder, run, &mut found);
+        in_parts(folder, run, &mut found);
         data(run, threads, &mut found)?;
     }
     others(folder, &mut found);
@@ -275,6 +279,23 @@ fn pairs(folder: &Folder, run: &RunFile, found: &mut Verified) {
             }
         }
         Err(error) => found.lose(file, format!("cannot be read ({error})"), lost),
+    }
+}
+
+/// `parts.bin`.
+fn in_parts(folder: &Folder, run: &RunFile, found: &mut Verified) {
+    if run.plan.data.parts.is_none() {
+        return;
+    }
+    let file = folder.file(STATE);
+    found.files += 1;
+    found.bytes += file.metadata().map_or(0, |known| known.len());
+    if let Err(failure) = parts::read_state(&file) {
+        found.lose(
+            file,
+            failure.to_string(),
+            "the rows and sums that `--resume` and `austerity update` go on from",
+        );
     }
 }
 

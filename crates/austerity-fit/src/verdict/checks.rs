@@ -10,6 +10,7 @@
 //! | decisions | predicted relative error of posterior standard deviations | 5 % |
 //! | audits | decisions that all rows contradict | upper end of what the test claims |
 //! | data | – | every row is a number that the family allows; of a store, all checksums fit |
+//! | sample | standard error of a log ratio that the rows kept of data in parts leave | 0.03 |
 //! | precision | audited totals that single precision misses | 0 |
 //! | quadrature | of group effects: error of a difference of log-likelihoods that twice as many nodes see, and that of node tables | 0.01, and 0.03 |
 //! | groups | levels that effects vary between | 5 |
@@ -30,6 +31,7 @@ use super::tails::TailFinding;
 use crate::fit::groups::{GroupsRecord, MOST_TABLE_ERROR};
 use crate::fit::modes::{MATTERS, ModesRecord};
 use crate::model::Family;
+use crate::parts::ERROR_LIMIT;
 use crate::table::table;
 
 /// Groups below which little can be said of how they vary.
@@ -47,6 +49,7 @@ pub(crate) enum Checked {
     Decisions,
     Audits,
     Data,
+    Sample,
     Precision,
     Quadrature,
     Groups,
@@ -63,6 +66,7 @@ impl Checked {
             Self::Decisions => "decisions",
             Self::Audits => "audits",
             Self::Data => "data",
+            Self::Sample => "sample",
             Self::Precision => "precision",
             Self::Quadrature => "quadrature",
             Self::Groups => "groups",
@@ -149,6 +153,7 @@ pub(crate) fn of(overview: &Overview) -> Vec<Check> {
         data(overview),
         precision(overview),
     ];
+    checks.extend(sample(overview));
     checks.extend(overview.run.plan.groups.iter().flat_map(groups));
     checks
 }
@@ -358,6 +363,13 @@ fn data(overview: &Overview) -> Check {
         "all rows were checked as they were read; a table carries no checksum"
     };
     Check::without(Checked::Data, Some(true), words)
+}
+
+/// Of data in parts alone.
+fn sample(overview: &Overview) -> Option<Check> {
+    let record = overview.run.plan.data.parts.as_ref()?;
+    let figures = [Some(record.error), Some(ERROR_LIMIT)];
+    Some(Check::new(Checked::Sample, figures, Some(record.passed()), record.words()))
 }
 
 fn precision(overview: &Overview) -> Check {

@@ -19,6 +19,7 @@ use crate::fit::groups::GroupEffects;
 use crate::fit::healing::Healed;
 use crate::fit::plan::words;
 use crate::output::Failure;
+use crate::parts::PartsRecord;
 use crate::request::Dialect;
 use crate::runs::{Folder, RunFile, Saved, Standing, about, scales, summaries};
 use crate::table::table;
@@ -93,6 +94,8 @@ impl Overview {
             verdict.short |= verdict.reasons.is_empty();
             verdict.reasons.extend(tails.iter().filter_map(TailFinding::reason));
             verdict.reasons.extend(crossing.as_ref().and_then(CrossingFinding::reason));
+            let in_parts = run.plan.data.parts.as_ref();
+            verdict.reasons.extend(in_parts.and_then(PartsRecord::reason).map(Reason::Told));
         }
         noted(&mut verdict, &run, &saved, (&counters, dialect));
         verdict

@@ -159,7 +159,7 @@ enum Loss {
 }
 
 /// What storing counts or weights as they are loses, piece by piece.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     largest: f64,
     lost: usize,
@@ -176,6 +176,13 @@ impl Counts {
             self.lost += usize::from(back != v && (is_whole(v) || (back - v).abs() > 1e-7 * v));
         }
         self.rows += values.len();
+    }
+
+    /// Adds what other values lose.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.largest = self.largest.max(other.largest);
+        self.lost += other.lost;
+        self.rows += other.rows;
     }
 
     /// A sentence when they do not survive single precision.

@@ -13,10 +13,13 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::ResponseKind;
 use super::checks::{LARGEST_VALUE, check_each, check_finite_from, check_response, check_trials};
 use super::scale::{Counts, Rounding};
 use super::summary::{ColumnSummary, Summarizer};
+use crate::store::Description;
 use austerity::error::Result;
 use austerity::model::check_length;
 
@@ -59,8 +62,8 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Takes side columns piece by piece.
-#[derive(Clone, Debug)]
+/// Takes side columns piece by piece, and parts of them that were taken elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SideSurvey {
     kind: ResponseKind,
     rows: usize,
@@ -128,6 +131,31 @@ impl SideSurvey {
         self.rows += rows;
     }
 
+    /// Ends the part of this number, as [`Summarizer::into_part`] does.
+    #[must_use]
+    pub fn into_part(mut self, number: usize) -> Self {
+        self.centred = self.centred.into_part(number);
+        self.buffer = Vec::new();
+        self
+    }
+
+    /// The same where another part has another value.
+    #[must_use]
+    pub fn varying(self) -> Self {
+        Self { constant: false, ..self }
+    }
+
+    /// Adds the part that follows.
+    pub fn merge(&mut self, later: &Self) {
+        self.constant &=
+            later.constant && (self.first.is_none() || later.first.is_none() || self.first == later.first);
+        self.first = self.first.or(later.first);
+        self.centred.merge(&later.centred);
+        self.counts.iter_mut().zip(&later.counts).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.present.iter_mut().zip(&later.present).for_each(|(mine, theirs)| *mine |= theirs);
+        self.rows += later.rows;
+    }
+
     /// How the side columns are stored.
     #[must_use]
     pub fn finish(self) -> SidePlan {
@@ -183,6 +211,24 @@ impl SidePlan {
         let mut survey = SideSurvey::new(kind);
         survey.push(sides)?;
         Ok(survey.finish())
+    }
+
+    /// Of some rows of a store that is described: they are stored as its own were.
+    #[must_use]
+    pub fn described(description: &Description, rows: usize) -> Self {
+        let Description { kind, trials, offset, weights, response_shift, offset_shift, .. } = *description;
+        Self {
+            rows,
+            trials,
+            offset,
+            weights,
+            response_shift,
+            offset_shift,
+            constant: None,
+            subtracted: false,
+            rounding: None,
+            ..SideSurvey::new(kind).finish()
+        }
     }
 
     /// Of side columns in memory that were checked before.

@@ -10,6 +10,8 @@
 //! column is the sum of its rows' weights times the bits of 1. No shield against malice. Cost: about 2 ns per value.
 //! Memory: one run.
 
+use serde::{Deserialize, Serialize};
+
 use super::checks::LARGEST_VALUE;
 use crate::simd::{detected, dispatched};
 use austerity::error::{Error, Result};
@@ -66,6 +68,18 @@ impl ColumnSummary {
         running.summary(rows, (minimum, running.mean), (true, true), fingerprint, None)
     }
 
+    /// The summary of (value − shift)/scale, whose fingerprint stays that of the values.
+    #[must_use]
+    pub fn moved(&self, shift: f64, scale: f64) -> Self {
+        let to = |value: f64| (value - shift) / scale;
+        let (mean, sd) = (to(self.mean), self.sd / scale);
+        let nonzeros = if shift == 0.0 { self.nonzeros } else { self.rows };
+        let of_nonzeros =
+            if shift == 0.0 { (self.of_nonzeros.0 / scale, self.of_nonzeros.1 / scale) } else { (mean, sd) };
+        let (minimum, maximum) = (to(self.minimum), to(self.maximum));
+        Self { nonzeros, minimum, maximum, whole: false, mean, sd, of_nonzeros, ..*self }
+    }
+
     /// Whether few values differ from 0.
     #[must_use]
     pub fn is_rare(&self) -> bool {
@@ -100,11 +114,13 @@ impl ColumnSummary {
     }
 }
 
-/// Takes a column piece by piece.
-#[derive(Clone, Debug)]
+/// Takes a column piece by piece, and parts of it that were taken elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summarizer {
     /// The rows of a run that is not complete.
     pending: Vec<f64>,
+    /// Rows of parts that have ended.
+    before: usize,
     runs: usize,
     running: Running,
     range: (f64, f64),
@@ -119,6 +135,7 @@ impl Default for Summarizer {
     fn default() -> Self {
         Self {
             pending: Vec::new(),
+            before: 0,
             runs: 0,
             running: Running::default(),
             range: (f64::INFINITY, f64::NEG_INFINITY),
@@ -149,11 +166,44 @@ impl Summarizer {
         runs.for_each(|run| self.run(run));
     }
 
+    /// Ends a part of a column, the one of this number; [`Summarizer::merge`] joins parts in their order.
+    ///
+    /// The fingerprint of a part gets a factor of its number, as that of a run has: equal columns that were cut alike have equal fingerprints.
+    #[must_use]
+    pub fn into_part(mut self, number: usize) -> Self {
+        let rest = std::mem::take(&mut self.pending);
+        self.before = self.runs * RUN + rest.len();
+        if !rest.is_empty() {
+            self.run(&rest);
+        }
+        self.runs = 0;
+        self.fingerprint = self.fingerprint.wrapping_mul(run_factor(number));
+        self
+    }
+
+    /// Adds the part that follows. Both were ended by [`Summarizer::into_part`].
+    pub fn merge(&mut self, later: &Self) {
+        let ends = [self.range, later.range];
+        if let (None, Some((row, value))) = (self.unfit, later.unfit) {
+            self.unfit = Some((self.before + row, value));
+        }
+        self.range = (ends[0].0.min(ends[1].0), ends[0].1.max(ends[1].1));
+        let range = self.range;
+        let known = |(low, high): (f64, f64)| low > high || is_end(low, range) && is_end(high, range);
+        self.at_ends = self.at_ends && later.at_ends && ends.into_iter().all(known);
+        self.whole &= later.whole;
+        if later.running.count > 0 {
+            self.running.merge(&later.running);
+        }
+        self.fingerprint = self.fingerprint.wrapping_add(later.fingerprint);
+        self.before += later.before;
+    }
+
     /// The summary of all rows taken.
     #[must_use]
     pub fn finish(mut self) -> ColumnSummary {
         let rest = std::mem::take(&mut self.pending);
-        let rows = self.runs * RUN + rest.len();
+        let rows = self.before + self.runs * RUN + rest.len();
         if !rest.is_empty() {
             self.run(&rest);
         }
@@ -194,7 +244,7 @@ impl Summarizer {
 }
 
 /// Takes a column that is 0 but for the values given, one by one with their rows: a level's share of a column of numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SparseSummarizer {
     running: Running,
     range: Option<(f64, f64)>,
@@ -218,6 +268,29 @@ impl SparseSummarizer {
         self.fraction |= !is_whole(value);
         let product = u128::from(value.to_bits()).wrapping_mul(row_weight(row));
         self.fingerprint = self.fingerprint.wrapping_add(product);
+    }
+
+    /// Ends a part, as [`Summarizer::into_part`] does.
+    #[must_use]
+    pub fn into_part(mut self, number: usize) -> Self {
+        self.fingerprint = self.fingerprint.wrapping_mul(run_factor(number));
+        self
+    }
+
+    /// Adds the part that follows `rows` rows.
+    pub fn merge(&mut self, later: &Self, rows: usize) {
+        if let (None, Some((row, value))) = (self.unfit, later.unfit) {
+            self.unfit = Some((rows + row, value));
+        }
+        if let Some((low, high)) = later.range {
+            let (from, to) = self.range.unwrap_or((low, high));
+            self.range = Some((from.min(low), to.max(high)));
+        }
+        self.fraction |= later.fraction;
+        if later.running.count > 0 {
+            self.running.merge(&later.running);
+        }
+        self.fingerprint = self.fingerprint.wrapping_add(later.fingerprint);
     }
 
     /// Mean square of the values given, and their number.
@@ -298,7 +371,9 @@ pub fn row_weight(row: usize) -> u128 {
     u128::from(WEIGHTS[row % RUN]).wrapping_mul(run_factor(row / RUN))
 }
 
-fn run_factor(run: usize) -> u128 {
+/// The factor of a run, or of a part, in a fingerprint.
+#[must_use]
+pub fn run_factor(run: usize) -> u128 {
     (u128::from(scrambled(2 * run as u64)) << 64) | u128::from(scrambled(2 * run as u64 + 1) | 1)
 }
 
@@ -330,7 +405,7 @@ fn is_end(value: f64, (from, to): (f64, f64)) -> bool {
 }
 
 /// Count, mean and Σ(x − mean)².
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Running {
     count: u64,
     mean: f64,
@@ -429,6 +504,46 @@ mod tests {
         assert_eq!(found, ColumnSummary::of(&column));
         let all = ColumnSummary::of_indicator(rows, rows, weight(&mut (0..rows)));
         assert_eq!(all, ColumnSummary::of(&vec![1.0; rows]));
+    }
+
+    #[test]
+    fn parts_merge_to_the_summary_of_the_whole() {
+        let whole = values(5 * RUN + 77);
+        let parts = |cuts: &[usize]| {
+            let mut all = Summarizer::default().into_part(0);
+            let mut from = 0;
+            for (number, &to) in cuts.iter().enumerate() {
+                let mut part = Summarizer::default();
+                part.push(&whole[from..to]);
+                all.merge(&part.into_part(number + 1));
+                from = to;
+            }
+            all.finish()
+        };
+        let (given, cut) = (ColumnSummary::of(&whole), parts(&[100, 3000, 3000, whole.len()]));
+        assert_eq!((cut.rows, cut.nonzeros, cut.whole), (given.rows, given.nonzeros, given.whole));
+        assert_eq!(
+            (cut.minimum, cut.maximum, cut.two_valued),
+            (given.minimum, given.maximum, given.two_valued)
+        );
+        assert!(
+            (cut.mean - given.mean).abs() < 1e-12 * given.mean
+                && (cut.sd - given.sd).abs() < 1e-12 * given.sd
+        );
+        assert_eq!(cut.fingerprint, parts(&[100, 3000, 3000, whole.len()]).fingerprint);
+        assert_ne!(cut.fingerprint, parts(&[101, 3000, 3000, whole.len()]).fingerprint);
+        // Two values are found where no part has both.
+        let mut two = Summarizer::default().into_part(0);
+        for (number, value) in [0.0, 1.0, 0.0].into_iter().enumerate() {
+            let mut part = Summarizer::default();
+            part.push(&vec![value; 50]);
+            two.merge(&part.into_part(number));
+        }
+        assert_eq!(two.clone().finish().half_range(), Some(0.5));
+        let mut third = Summarizer::default();
+        third.push(&[0.5; 3]);
+        two.merge(&third.into_part(3));
+        assert_eq!(two.finish().half_range(), None);
     }
 
     #[test]

@@ -144,7 +144,7 @@ pub(super) fn evaluate<F: Family>(
     let sums = model.driver.run(&Derivatives::new(model, state, valued, hessian.is_some()), model)?;
     to_user(model, &sums, gradient, hessian.as_deref_mut());
     add_prior(model, state, gradient, hessian);
-    let prior = model.priors.log_density(state);
+    let prior = model.log_outside(state);
     if prior.is_nan() {
         return Err(Error::PriorNotANumber);
     }
@@ -176,9 +176,9 @@ fn stored<F: Family>(model: &Glm<F>, state: &[f64]) -> Predictor {
 
 /// Adds the derivatives of the prior.
 fn add_prior<F: Family>(model: &Glm<F>, state: &[f64], gradient: &mut [f64], hessian: Option<&mut [f64]>) {
-    model.priors.add_gradient(state, gradient);
+    model.add_outside_gradient(state, gradient);
     if let Some(hessian) = hessian {
-        model.priors.add_hessian(state, hessian, |second| second);
+        model.add_outside_hessian(state, hessian, |second| second);
     }
 }
 

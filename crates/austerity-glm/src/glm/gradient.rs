@@ -185,7 +185,7 @@ impl<F: Family> BatchGradient for Glm<F> {
     }
 
     fn add_prior_gradient(&self, state: &[f64], _: &mut Workspace, gradient: &mut [f64]) -> Result<()> {
-        self.priors.add_gradient(state, gradient);
+        self.add_outside_gradient(state, gradient);
         Ok(())
     }
 }

@@ -65,6 +65,7 @@ use fearless_simd::Simd;
 
 use crate::pass::Driver;
 use crate::simd::{self, Level};
+use crate::store::Beyond;
 use crate::{CheckedData, Priors, ResponseKind, Store, WithPriors};
 use austerity::error::{Error, Result};
 use austerity::model::{Access, Curvature, Gradient, Model, Parameters, check_length, fingerprint};
@@ -230,6 +231,39 @@ impl<F: Family> Glm<F> {
         gamma
     }
 
+    /// What rows that are not stored add to the log-likelihood.
+    fn beyond(&self) -> Option<&Beyond> {
+        self.store.beyond()
+    }
+
+    /// Log density of all but the stored rows: the priors, and what rows that are not stored add.
+    fn log_outside(&self, state: &[f64]) -> f64 {
+        let prior = self.priors.log_density(state);
+        self.beyond().map_or(prior, |beyond| prior + beyond.value(state))
+    }
+
+    /// Adds its gradient.
+    fn add_outside_gradient(&self, state: &[f64], gradient: &mut [f64]) {
+        self.priors.add_gradient(state, gradient);
+        if let Some(beyond) = self.beyond() {
+            beyond.add_gradient(state, gradient);
+        }
+    }
+
+    /// Adds its Hessian; `limit` may replace the second derivative of a single prior.
+    fn add_outside_hessian(&self, state: &[f64], hessian: &mut [f64], limit: impl Fn(f64) -> f64) {
+        self.priors.add_hessian(state, hessian, limit);
+        if let Some(beyond) = self.beyond() {
+            beyond.add_hessian(hessian);
+        }
+    }
+
+    /// Its change when one parameter moves.
+    fn outside_change(&self, state: &[f64], parameter: usize, by: f64) -> f64 {
+        let prior = self.priors.change(state, parameter, by);
+        self.beyond().map_or(prior, |beyond| prior + beyond.change(state, parameter, by))
+    }
+
     /// Number of coefficients, the intercept included.
     fn coefficients(&self) -> usize {
         usize::from(self.intercept) + self.coding.len()
@@ -283,7 +317,7 @@ impl<F: Family> Model for Glm<F> {
     }
 
     fn log_prior(&self, state: &Vec<f64>) -> f64 {
-        self.priors.log_density(state)
+        self.log_outside(state)
     }
 
     /// The cache in `scratch` is keyed by the coefficients of `from`, so it needs no word of acceptance.
@@ -305,8 +339,11 @@ impl<F: Family> Model for Glm<F> {
 
     /// Of at most 4,096 blocks spread over the storage, the names and the priors.
     fn fingerprint(&self) -> u64 {
-        let words =
+        let mut words =
             format!("{} {:?} {:?} {}", self.family.name(), self.names, self.priors, self.blocks().rows());
+        if let Some(Beyond { rows, gradient, hessian, .. }) = self.beyond() {
+            words += &format!(" {rows} {gradient:?} {hessian:?}");
+        }
         fingerprint(self.blocks().sample().chain(words.bytes().map(u32::from)))
     }
 

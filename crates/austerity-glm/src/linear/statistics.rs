@@ -11,6 +11,7 @@ use nalgebra::{DMatrix, DVector};
 use crate::glm::blocks::{BLOCK, Line};
 use crate::glm::precise::predictor;
 use crate::glm::predictor::products::{CrossProducts, WideBlock};
+use crate::store::LinearSums;
 use crate::{CheckedData, Store};
 use austerity::dot::dot;
 
@@ -126,6 +127,23 @@ impl Statistics {
         Self { rows: store.rows(), weight, level: description.response_shift, gram, centre, slope, least }
     }
 
+    /// Of sums over rows that are not all stored; responses are stored less `level`.
+    pub(super) fn of_sums(sums: &LinearSums, level: f64) -> Self {
+        let LinearSums { rows, weight, gram, moment, square } = sums;
+        let k = moment.len();
+        let (mut centre, mut slope) = (vec![0.0; k], moment.clone());
+        let solve = pseudo_solver(gram, k);
+        for _ in 0..2 {
+            centre.iter_mut().zip(solve(&slope)).for_each(|(c, step)| *c += step);
+            for (i, slot) in slope.iter_mut().enumerate() {
+                *slot = moment[i] - dot(&gram[i * k..(i + 1) * k], &centre);
+            }
+        }
+        // RSS = Σ w y² − φ̂'m − φ̂'slope: the response is centred, so that little cancels.
+        let least = (square - dot(&centre, moment) - dot(&centre, &slope)).max(0.0);
+        Self { rows: *rows as usize, weight: *weight, level, gram: gram.clone(), centre, slope, least }
+    }
+
     /// `value(c, i)` of row i: 1 for c = 0, the scaled columns, y − offset − level for c = k, the weight for c = k + 1.
     fn solve(
         (rows, k): (usize, usize),
@@ -187,6 +205,15 @@ impl Statistics {
             });
         }
         Self { rows, weight, level, gram, centre, slope, least }
+    }
+
+    /// The sums that [`Statistics::of_sums`] takes, of stored rows.
+    pub(super) fn sums_of(store: &Store) -> LinearSums {
+        let Self { rows, weight, gram, centre, slope, least, .. } = Self::of_store(store);
+        let k = centre.len();
+        let moment: Vec<f64> = (0..k).map(|i| slope[i] + dot(&gram[i * k..(i + 1) * k], &centre)).collect();
+        let square = least + dot(&centre, &moment) + dot(&centre, &slope);
+        LinearSums { rows: rows as u64, weight, gram, moment, square }
     }
 
     pub(super) fn gram_row(&self, i: usize) -> &[f64] {

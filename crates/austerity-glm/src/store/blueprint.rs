@@ -82,6 +82,20 @@ impl Blueprint {
         Ok(Self { columns, sides, intercept, order, told })
     }
 
+    /// Of so many rows that are stored as those of a store that is described were, in the order given: a part of its data, or rows that came later.
+    pub fn described(description: &Description, rows: usize) -> Result<Self> {
+        check_rows(rows)?;
+        let planned =
+            |column: &StoredColumn| Planned { column: column.clone(), fingerprint: None, rounding: None };
+        Ok(Self {
+            columns: description.columns.iter().map(planned).collect(),
+            sides: SidePlan::described(description, rows),
+            intercept: description.intercept,
+            order: Order::AsGiven,
+            told: Vec::new(),
+        })
+    }
+
     /// Decides how column number `column` is stored; refuses values that are not finite and constant columns.
     pub fn plan(&mut self, column: usize, name: &str, summary: &ColumnSummary) -> Result<()> {
         let StoredColumn { transform, factor, slope, .. } = self.columns[column].column;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod` | [`Store`] and its [`Description`] |
 //! | [`blueprint`] | how every column is going to be stored, decided from one pass over it; the checks |
+//! | [`beyond`] | [`Beyond`]: what rows that are not stored add to the log-likelihood |
 //! | [`builder`] | [`StoreBuilder`]: fills the blocks column by column or piece by piece |
 //!
 //! A store is what remains of the data when the user's columns are gone: 4 bytes per value. It comes from
@@ -11,6 +12,7 @@
 //! the same rows and order. Models take it whole: [`crate::Glm::from_store`], [`crate::Linear::from_store`].
 //! A clone shares the memory.
 
+pub mod beyond;
 pub mod blueprint;
 pub mod builder;
 
@@ -22,12 +24,14 @@ use serde::{Deserialize, Serialize};
 use crate::data::Transform;
 use crate::data::summary::ColumnSummary;
 use crate::default_priors::{ColumnFacts, ResponseFacts, ResponseRow, default_priors};
-use crate::glm::blocks::{BLOCK, Blocks, Layout, Memory};
+use crate::glm::blocks::{BLOCK, Blocks, Layout, Memory, ZERO};
 use crate::glm::predictor::levels;
+use crate::memory::filled;
 use crate::{CheckedData, DefaultPriors, NoiseTails, Priors, ResponseKind};
 use austerity::error::{Error, Result};
 use austerity::model::{check_length, storage_order};
 
+pub use beyond::{Beyond, LinearSums};
 pub use blueprint::Blueprint;
 pub use builder::{RowMoves, ShuffledColumn, Shuffler, StoreBuilder};
 
@@ -219,6 +223,7 @@ pub struct Store {
     blocks: Blocks,
     list: Option<RowList>,
     mapped: bool,
+    beyond: Option<Arc<Beyond>>,
 }
 
 impl fmt::Debug for Store {
@@ -247,7 +252,7 @@ impl Store {
 
     fn made(description: Description, blocks: Blocks, list: Option<RowList>, mapped: bool) -> Self {
         let slots = description.slots().into();
-        Self { description: Arc::new(description), slots, blocks, list, mapped }
+        Self { description: Arc::new(description), slots, blocks, list, mapped, beyond: None }
     }
 
     /// The values of all columns at a storage position, levels as 0 and 1, on the user's scale: as given, up to single precision.
@@ -288,7 +293,56 @@ impl Store {
         }
         // Named after the rows of this store; whoever reports an error about one looks it up there.
         let list: Vec<u32> = positions.to_vec();
-        Self::made(description, blocks, Some(Arc::new(list)), false)
+        Self { beyond: self.beyond.clone(), ..Self::made(description, blocks, Some(Arc::new(list)), false) }
+    }
+
+    /// Rows as another store of the same columns had them: `rows` holds the values of each in the order of a block's columns, `weights` one more factor of its weight.
+    /// `numbers` says where they stood in the data.
+    pub fn of_rows(
+        description: &Description,
+        rows: &[f32],
+        weights: &[f64],
+        numbers: Vec<u32>,
+    ) -> Result<Self> {
+        let (layout, count) = (description.layout(), weights.len());
+        check_length("values of the rows", count * layout.width, rows.len())?;
+        check_length("numbers of the rows", count, numbers.len())?;
+        let mut lines = filled(count.div_ceil(BLOCK) * layout.lines(), ZERO);
+        for (at, row) in rows.chunks_exact(layout.width.max(1)).enumerate() {
+            let block = &mut lines[at / BLOCK * layout.lines()..][..layout.lines()];
+            for (column, &value) in row.iter().enumerate() {
+                block[2 * column + at % BLOCK / 16].0[at % 16] = value;
+            }
+        }
+        let mut blocks = Blocks::new(Arc::new(lines), layout, count)?;
+        let weighted = weights.iter().any(|&weight| weight != 1.0);
+        if weighted {
+            blocks = blocks.weighted(weights);
+        }
+        let mut description =
+            Description { rows: count, weights: weighted || description.weights, ..description.clone() };
+        let words = description.fingerprint_words();
+        description.fingerprint =
+            austerity::model::fingerprint(blocks.sample().chain(words.bytes().map(u32::from)));
+        Ok(Self::made(description, blocks, Some(Arc::new(numbers)), false))
+    }
+
+    /// The same rows with what others add to the log-likelihood.
+    #[must_use]
+    pub fn with_beyond(self, beyond: Option<Beyond>) -> Self {
+        Self { beyond: beyond.map(Arc::new), ..self }
+    }
+
+    /// What rows that are not stored add to the log-likelihood.
+    #[must_use]
+    pub fn beyond(&self) -> Option<&Beyond> {
+        self.beyond.as_deref()
+    }
+
+    /// Appends the stored values of a row, in the order of a block's columns.
+    pub fn append_row(&self, position: usize, values: &mut Vec<f32>) {
+        let (lines, i) = (self.blocks.block(position / BLOCK), position % BLOCK);
+        values.extend((0..self.blocks.layout().width).map(|column| lines[2 * column + i / 16].0[i % 16]));
     }
 
     /// What is stored, and how.

@@ -81,6 +81,12 @@ impl<'a> NewRows<'a> {
         self.response
     }
 
+    /// Whether weights will be read.
+    #[must_use]
+    pub fn has_weights(&self) -> bool {
+        self.weights
+    }
+
     /// Whether trials will be read.
     #[must_use]
     pub fn has_trials(&self) -> bool {
@@ -89,6 +95,15 @@ impl<'a> NewRows<'a> {
 
     /// Hands over the rows, piece by piece; returns their number.
     pub fn scan(&self, visit: &mut dyn FnMut(&Piece<'_>) -> Result<()>) -> Result<usize> {
+        self.scan_watched(&mut |_, _| {}, visit)
+    }
+
+    /// The same; `watch` is shown every piece of the columns as the file has them, with their names.
+    pub(crate) fn scan_watched(
+        &self,
+        watch: &mut dyn FnMut(&[String], &[Chunk<'_>]),
+        visit: &mut dyn FnMut(&Piece<'_>) -> Result<()>,
+    ) -> Result<usize> {
         let file = self.source.path();
         let mut text = self.recipe.text_columns();
         if matches!(
@@ -103,6 +118,7 @@ impl<'a> NewRows<'a> {
         let mut coders: Vec<Coder<'_>> = self.recipe.terms.iter().map(Coder::new).collect();
         let rows = self.source.scan(&self.names, &text, &mut |first, chunks| {
             let rows = chunks.first().map_or(0, Chunk::len);
+            watch(&self.names, chunks);
             let mut rest = chunks.iter();
             let mut columns = Vec::new();
             for (coder, chunk) in coders.iter_mut().zip(&mut rest) {

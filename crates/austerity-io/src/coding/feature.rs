@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use austerity_glm::data::summary::{ColumnSummary, SparseSummarizer, Summarizer, row_weight};
+use austerity_glm::data::summary::{ColumnSummary, SparseSummarizer, Summarizer, row_weight, run_factor};
+use serde::{Deserialize, Serialize};
 
 use super::choice::{self, Choice, absent};
 use super::role;
@@ -67,7 +68,8 @@ pub(crate) enum Filling {
     Slopes { columns: Vec<Option<usize>>, scale: f64 },
 }
 
-/// Takes the column of a file piece by piece.
+/// Takes the column of a file piece by piece, and parts of it that were taken elsewhere.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Survey {
     rows: usize,
     numbers: Option<Summarizer>,
@@ -75,7 +77,7 @@ pub(crate) struct Survey {
 }
 
 /// Rows of every level.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Levels {
     labels: Vec<String>,
     counts: Vec<usize>,
@@ -129,6 +131,11 @@ impl Survey {
             }
         }
         self.rows += chunk.len();
+        self.check_levels(file, name)
+    }
+
+    /// Refuses more levels than there may be.
+    fn check_levels(&self, file: &Path, name: &str) -> Result<()> {
         match &self.levels {
             Some(levels) if levels.labels.len() > MOST_LEVELS => Err(Error::Role {
                 file: file.into(),
@@ -140,6 +147,43 @@ impl Survey {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// Ends the part of this number, as [`Summarizer::into_part`] does.
+    pub(crate) fn into_part(mut self, number: usize) -> Self {
+        self.numbers = self.numbers.map(|numbers| numbers.into_part(number));
+        if let Some(levels) = &mut self.levels {
+            let factor = run_factor(number);
+            levels.weights.iter_mut().for_each(|weight| *weight = weight.wrapping_mul(factor));
+            levels.slopes = levels.slopes.drain(..).map(|slope| slope.into_part(number)).collect();
+        }
+        self
+    }
+
+    /// Adds the part that follows; refuses text beside numbers.
+    pub(crate) fn merge(&mut self, (file, name): (&Path, &str), later: Self) -> Result<()> {
+        if self.numbers.is_some() && later.levels.is_some()
+            || self.levels.is_some() && later.numbers.is_some()
+        {
+            return Err(role(
+                file,
+                name,
+                "it holds text in some files and numbers in others",
+                "write it the same way in all files, or leave the column out",
+            ));
+        }
+        match (&mut self.numbers, later.numbers) {
+            (Some(mine), Some(theirs)) => mine.merge(&theirs),
+            (mine @ None, theirs) => *mine = theirs,
+            (Some(_), None) => {}
+        }
+        match (&mut self.levels, later.levels) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs, self.rows),
+            (mine @ None, theirs) => *mine = theirs,
+            (Some(_), None) => {}
+        }
+        self.rows += later.rows;
+        self.check_levels(file, name)
     }
 
     /// The feature.
@@ -217,6 +261,37 @@ fn number(
 }
 
 impl Levels {
+    /// Adds the levels of the part that follows `rows` rows.
+    fn merge(&mut self, later: Self, rows: usize) {
+        let mut places: HashMap<String, usize> =
+            self.labels.iter().enumerate().map(|(code, label)| (label.clone(), code)).collect();
+        self.truths &= later.truths;
+        let mut codes = Vec::with_capacity(later.labels.len());
+        for label in later.labels {
+            let code = *places.entry(label.clone()).or_insert_with(|| {
+                self.labels.push(label);
+                self.labels.len() - 1
+            });
+            codes.push(code);
+        }
+        self.counts.resize(self.labels.len(), 0);
+        self.weights.resize(self.labels.len(), 0);
+        for ((&code, count), weight) in codes.iter().zip(later.counts).zip(later.weights) {
+            self.counts[code] += count;
+            self.weights[code] = self.weights[code].wrapping_add(weight);
+        }
+        if !later.slopes.is_empty() {
+            self.slopes.resize(self.labels.len(), SparseSummarizer::default());
+            for (&code, slope) in codes.iter().zip(&later.slopes) {
+                self.slopes[code].merge(slope, rows);
+            }
+        }
+        if let Some(known) = later.known {
+            let mine = self.known.get_or_insert_with(HashMap::new);
+            mine.extend(known.into_iter().map(|(bits, code)| (bits, codes[code as usize] as u32)));
+        }
+    }
+
     fn count(&mut self, first: usize, codes: &[u32]) {
         self.counts.resize(self.labels.len(), 0);
         self.weights.resize(self.labels.len(), 0);

@@ -36,6 +36,7 @@ use std::path::Path;
 
 use crate::error::{Error, Place, Result};
 use crate::table::Missing;
+use serde::{Deserialize, Serialize};
 
 pub use apply::{NewRows, Piece};
 pub use formula::{FormulaRecipe, TermNames};
@@ -48,7 +49,7 @@ pub(crate) use choice::Choice;
 pub(crate) use response::Named;
 
 /// Which columns play which role.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodingOptions {
     /// A formula, which then says all that the fields about columns say; these do not count.
     pub formula: Option<String>,

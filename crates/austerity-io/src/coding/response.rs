@@ -78,7 +78,8 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// Takes the response, and what stands beside it, piece by piece.
+/// Takes the response, and what stands beside it, piece by piece, and parts of them that were taken elsewhere.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Survey {
     kind: Option<ResponseKind>,
     /// As numbers, when they can be taken so.
@@ -309,6 +310,81 @@ impl Survey {
             }
         }
         Ok(())
+    }
+
+    /// Ends the part of this number, as [`SideSurvey::into_part`] does.
+    pub(crate) fn into_part(mut self, number: usize) -> Self {
+        self.plain = self.plain.map(|plain| plain.into_part(number));
+        self.binary = self.binary.map(|binary| binary.into_part(number));
+        self
+    }
+
+    /// Adds the part that follows.
+    pub(crate) fn merge(&mut self, at: Named<'_>, later: Self) -> Result<()> {
+        let texts = |survey: &Self| !survey.labels.is_empty() && !survey.truths;
+        if texts(self) && !later.numbers.is_empty() || texts(&later) && !self.numbers.is_empty() {
+            return Err(role(
+                at.file,
+                at.name,
+                "the response holds text in some files and numbers in others",
+                "write it the same way in all files",
+            ));
+        }
+        for &(value, row) in &later.numbers {
+            let room = self.numbers.len() < 3 || self.kind == Some(ResponseKind::Ordered);
+            if room && !self.numbers.iter().any(|&(known, _)| known == value) {
+                self.numbers.push((value, self.rows + row));
+            }
+        }
+        let known = self.labels.len();
+        self.labels.extend(
+            later
+                .labels
+                .into_iter()
+                .filter(|label| self.labels[..known].iter().all(|mine| mine != label))
+                .collect::<Vec<_>>(),
+        );
+        self.truths &= later.truths;
+        self.range = (self.range.0.min(later.range.0), self.range.1.max(later.range.1));
+        self.whole &= later.whole;
+        if let Some((low, high)) = later.trials {
+            let (from, to) = self.trials.unwrap_or((low, high));
+            self.trials = Some((from.min(low), to.max(high)));
+        }
+        for (mine, theirs) in [(&mut self.plain, later.plain), (&mut self.binary, later.binary)] {
+            match (mine.as_mut(), theirs) {
+                (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                _ => *mine = None,
+            }
+        }
+        if self.numbers.len() > 1 || self.labels.len() > 1 {
+            // Every part counts its first value as the same.
+            self.binary = self.binary.take().map(SideSurvey::varying);
+        }
+        self.rows += later.rows;
+        if self.numbers.len() > 2 {
+            self.binary = None;
+        }
+        let third = match (&self.numbers[..], &self.labels[..]) {
+            ([(first, _), (second, _), (third, _)], _) => {
+                Some([first, second, third].map(ToString::to_string))
+            }
+            (_, [first, second, third, ..]) => Some([first, second, third].map(Clone::clone)),
+            _ => None,
+        };
+        match third {
+            Some([first, second, third])
+                if self.kind == Some(ResponseKind::Binary) || !self.labels.is_empty() =>
+            {
+                Err(role(
+                    at.file,
+                    at.name,
+                    format!("`{third}` is a third value of the response, beside `{first}` and `{second}`"),
+                    "the logistic family explains two values: choose another family, or keep two classes",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The coding, for the kind that was asked for or that the values suggest.

@@ -1,9 +1,12 @@
 //! The first pass over a table, which decides everything, and the second, which hands over what is stored.
 
+use std::path::Path;
+
 use austerity_glm::data::Sides;
 use austerity_glm::data::summary::{ColumnSummary, Summarizer};
 use austerity_glm::store::{Blueprint, Order};
 use austerity_glm::{ResponseKind, Store};
+use serde::{Deserialize, Serialize};
 
 use super::Loaded;
 use crate::coding::feature::{self, Filled, Filling, Made, Wish};
@@ -97,6 +100,65 @@ impl Assembly {
     }
 }
 
+/// What the first pass over a table, or a part of it, saw.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Surveyed {
+    pub(crate) rows: usize,
+    response: response::Survey,
+    /// By name: files of a table may have their columns in any order.
+    features: Vec<(String, feature::Survey)>,
+}
+
+impl Surveyed {
+    /// Reads the table once; `watch` is shown every piece of its columns, with their names.
+    pub(crate) fn of(
+        source: &Source,
+        (options, kind): (&CodingOptions, Option<ResponseKind>),
+        watch: &mut dyn FnMut(&[String], &[Chunk<'_>]),
+    ) -> Result<Self> {
+        let roles = Roles::assign(source.path(), &source.schema().names, options)?;
+        let at = Named { file: source.path(), name: &roles.response };
+        let mut response = response::Survey::new(kind_wanted(options, kind));
+        let mut features: Vec<(String, feature::Survey)> =
+            roles.features.iter().map(|name| (name.clone(), feature::Survey::new())).collect();
+        let columns = roles.columns();
+        let rows = source.scan(&columns, &options.categorical, &mut |first, chunks| {
+            watch(&columns, chunks);
+            let spelled = spelled_truths(&chunks[1..]);
+            let (beside, count) = beside(source, (&roles, kind), first, (&chunks[1..], &spelled))?;
+            response.push(at, &chunks[0], beside)?;
+            for ((name, survey), chunk) in features.iter_mut().zip(&chunks[1 + count..]) {
+                survey.push(source.path(), name, chunk, options.categorical.contains(name))?;
+            }
+            Ok(())
+        })?;
+        Ok(Self { rows, response, features })
+    }
+
+    /// Ends the part of this number: parts that are merged in their order have the summaries of the whole.
+    pub(crate) fn into_part(self, number: usize) -> Self {
+        let part = |(name, survey): (String, feature::Survey)| (name, survey.into_part(number));
+        Self {
+            rows: self.rows,
+            response: self.response.into_part(number),
+            features: self.features.into_iter().map(part).collect(),
+        }
+    }
+
+    /// Adds the part that follows; `file` is named in messages.
+    pub(crate) fn merge(&mut self, (file, response): (&Path, &str), later: Self) -> Result<()> {
+        self.response.merge(Named { file, name: response }, later.response)?;
+        for (name, survey) in later.features {
+            match self.features.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, mine)) => mine.merge((file, &name), survey)?,
+                None => self.features.push((name, survey)),
+            }
+        }
+        self.rows += later.rows;
+        Ok(())
+    }
+}
+
 /// The kind to look for: trials say what they count.
 pub(crate) fn kind_wanted(options: &CodingOptions, kind: Option<ResponseKind>) -> Option<ResponseKind> {
     kind.or_else(|| options.trials.is_some().then_some(ResponseKind::CountOfTrials))
@@ -159,24 +221,29 @@ impl Intake {
         options: &CodingOptions,
         kind: Option<ResponseKind>,
     ) -> Result<Self> {
+        let surveyed = Surveyed::of(source, (options, kind), &mut |_, _| {})?;
+        Self::of_survey(source, options, surveyed, &mut |features, standardized| {
+            summarize_again(source, options, features, standardized)
+        })
+    }
+
+    /// Decides by a survey of the table; `again` makes the summaries of the features that are standardised.
+    pub(crate) fn of_survey(
+        source: &Source,
+        options: &CodingOptions,
+        surveyed: Surveyed,
+        again: &mut dyn FnMut(&mut [Planned], &[usize]) -> Result<()>,
+    ) -> Result<Self> {
         let roles = Roles::assign(source.path(), &source.schema().names, options)?;
         let at = Named { file: source.path(), name: &roles.response };
-        let mut response = response::Survey::new(kind_wanted(options, kind));
-        let mut surveys: Vec<feature::Survey> =
-            roles.features.iter().map(|_| feature::Survey::new()).collect();
-        source.scan(&roles.columns(), &options.categorical, &mut |first, chunks| {
-            let spelled = spelled_truths(&chunks[1..]);
-            let (beside, count) = beside(source, (&roles, kind), first, (&chunks[1..], &spelled))?;
-            response.push(at, &chunks[0], beside)?;
-            for ((survey, name), chunk) in surveys.iter_mut().zip(&roles.features).zip(&chunks[1 + count..]) {
-                survey.push(source.path(), name, chunk, options.categorical.contains(name))?;
-            }
-            Ok(())
-        })?;
+        let Surveyed { response, mut features, .. } = surveyed;
         let coded = response.finish(at, success(source, options))?;
         let mut assembly = Assembly::new(&roles, options);
         let mut standardized = Vec::new();
-        for (name, survey) in roles.features.iter().zip(surveys) {
+        for name in &roles.features {
+            let place =
+                features.iter().position(|(known, _)| known == name).ok_or_else(|| changed(source))?;
+            let (_, survey) = features.swap_remove(place);
             let wish = wish(source, options, &roles, (name, assembly.full_levels));
             let made = survey.finish(source.path(), name, wish)?;
             if let Made::Feature(feature::Feature { standardized: true, .. }) = made {
@@ -185,7 +252,7 @@ impl Intake {
             assembly.add(source, name, made)?;
         }
         if !standardized.is_empty() {
-            summarize_again(source, options, &mut assembly.features, &standardized)?;
+            again(&mut assembly.features, &standardized)?;
         }
         Self::new(source, roles, options, coded, assembly)
     }

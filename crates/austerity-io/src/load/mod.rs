@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `intake` | the first pass: roles, codings, levels, summaries, checks; and the second, piece by piece |
+//! | [`part`] | a table in parts that are read one by one, here or elsewhere |
 //! | `columnar` | files stored by columns: each column is decoded once, summarised, stored and dropped |
 //!
 //! Text and row-major arrays are read twice (three times to standardise): the first pass decides, the second sends every
@@ -23,6 +24,7 @@
 
 mod columnar;
 pub(crate) mod intake;
+pub mod part;
 
 use std::path::PathBuf;
 

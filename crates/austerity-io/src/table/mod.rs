@@ -5,6 +5,7 @@
 //! | `open`, one table whatever it is made of | `source` |
 //! | detection by content and extension | `recognise` |
 //! | several files as one table: folders, patterns, lists | `parts` |
+//! | pieces of a table that others can open by themselves | `piece` |
 //! | rows without missing values | `kept` |
 //! | whole columns on threads | `columns` |
 //! | delimited text, gzip or not | `csv` |
@@ -33,6 +34,7 @@ mod npy;
 mod number;
 mod parquet;
 mod parts;
+mod piece;
 mod recognise;
 mod scan;
 mod source;
@@ -44,6 +46,7 @@ use crate::error::{Error, Result};
 
 pub use held::{Held, Plain};
 pub use names::nearest;
+pub use piece::{FolderValue, PartSpec};
 pub use scan::{CHUNK_ROWS, Chunk, Missing, Visit};
 pub use source::{Dropped, OpenOptions, Source, open, open_all, open_with};
 

@@ -3,6 +3,8 @@
 //! Every format hands over the same [`Chunk`]s in row order; nothing of the file's size is kept but the different texts of
 //! text columns. A scan may be repeated: texts get the same codes again.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Result;
 
 /// Rows handed over at a time.
@@ -51,7 +53,7 @@ impl Chunk<'_> {
 }
 
 /// What becomes of rows in which a value is missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Missing {
     /// The first one is an error with its file, column and row.
     #[default]

@@ -64,10 +64,10 @@ impl fmt::Display for Dropped {
 /// A table that was recognised and can be read.
 #[derive(Clone, Debug)]
 pub struct Source {
-    path: PathBuf,
-    kind: Kind,
-    schema: Schema,
-    threads: usize,
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    pub(super) schema: Schema,
+    pub(super) threads: usize,
     /// Columns whose labels are in an order that means something.
     ordered: Vec<String>,
     /// The rows that are handed over; all when `None`.
@@ -75,7 +75,7 @@ pub struct Source {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Csv(Dialect),
     Parquet(Arc<parquet::Footer>),
     Npy(npy::Layout),
@@ -136,7 +136,7 @@ impl OpenOptions {
 }
 
 impl Source {
-    fn new(path: &Path, kind: Kind, schema: Schema, threads: usize) -> Self {
+    pub(super) fn new(path: &Path, kind: Kind, schema: Schema, threads: usize) -> Self {
         Self { path: path.into(), kind, schema, threads, ordered: Vec::new(), kept: None }
     }
 

@@ -115,6 +115,7 @@ pub(super) fn go(way: Way<'_>, options: &IcaOptions, host: &mut dyn Host) -> Res
         let alike = |(i, j): &(usize, usize)| Remark::Alike { first: i + 1, second: j + 1 };
         Ok(Prepared {
             data: DataRecord {
+                parts: None,
                 file,
                 rows,
                 fingerprint: String::new(),

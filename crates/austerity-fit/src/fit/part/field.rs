@@ -80,6 +80,7 @@ pub(super) fn go(way: Way<'_>, host: &mut dyn Host) -> Result<Done, Failure> {
         };
         Ok(Prepared {
             data: DataRecord {
+                parts: None,
                 file: file.clone(),
                 rows: target.rows(),
                 fingerprint: String::new(),

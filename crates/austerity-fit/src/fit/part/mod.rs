@@ -183,7 +183,7 @@ impl Way<'_> {
                 same_length_of_sweeps(&run, &self.asked.request.shape)?;
                 let shape = ShapeOptions { warmup: None, thin: None, ..self.asked.request.shape.clone() };
                 let request = Request { shape, ..self.asked.request.clone() };
-                let asked = Asked { request: &request, table: self.asked.table };
+                let asked = Asked { table: self.asked.table, ..Asked::new(&request) };
                 let overview = resume::begun(&asked, folder, *run, host)?.with(chains)?;
                 Ok(Done::Ran(Box::new(overview)))
             }

@@ -86,7 +86,7 @@ pub(super) fn go(way: Way<'_>, options: &SelectOptions, host: &mut dyn Host) -> 
             let options = resume::same(&stored, &asked, &["file", "family"])?;
             let options = DataOptions { file: asked.file.clone(), family: asked.family, ..options };
             let loaded = data::load(&options, way.asked.table, way.seed(), request.threads)?;
-            resume::compare_data(run, &asked.file, &loaded)?;
+            resume::compare_data(run, &asked.file, (&loaded, loaded.store.rows()))?;
             loaded
         }
     };
@@ -112,6 +112,7 @@ pub(super) fn go(way: Way<'_>, options: &SelectOptions, host: &mut dyn Host) -> 
         let Loaded { store, recipe, remarks, checksum, .. } = &loaded;
         Ok(Prepared {
             data: DataRecord {
+                parts: None,
                 file: request.data.file.clone(),
                 rows: store.rows(),
                 fingerprint: String::new(),

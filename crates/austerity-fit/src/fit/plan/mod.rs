@@ -32,6 +32,7 @@ use super::surrogate::SurrogateRecord;
 use super::wide::WideRecord;
 use crate::model::Family;
 use crate::output::Failure;
+use crate::parts::PartsRecord;
 
 pub(crate) use why::{Origin, Proposing, Remark, Threshold, Why, Without};
 
@@ -174,6 +175,9 @@ pub(crate) struct DataRecord {
     pub(crate) mapped: bool,
     /// What was noticed while reading, and on the way to the plan.
     pub(crate) remarks: Vec<Remark>,
+    /// What passes over data in parts did, where chains run on a sample of the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parts: Option<PartsRecord>,
     /// Rows of the success class of a response with two classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) successes: Option<u64>,

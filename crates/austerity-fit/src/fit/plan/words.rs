@@ -73,6 +73,7 @@ pub(crate) fn of(plan: &Plan, dialect: Dialect) -> String {
         plan.model.parameters,
         plan.model.family.words()
     )];
+    lines.extend(plan.data.parts.as_ref().map(|record| format!("• {}", record.sentence(plan.data.rows))));
     lines.extend(plan.remarks().iter().map(|remark| format!("• {remark}")));
     lines.extend(about::coding(plan));
     let fatal = plan.model.hazards.iter().filter(|hazard| hazard.is_fatal());

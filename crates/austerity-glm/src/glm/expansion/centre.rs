@@ -94,7 +94,7 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool) -> Res
         }
         let (covariance, mean_precision, step) = newton(&smoothed, &state, &gradient, &hessian)?;
         let mut slope = gradient.clone();
-        smoothed.priors.add_gradient(&state, &mut slope);
+        smoothed.add_outside_gradient(&state, &mut slope);
         let gain: f64 = slope.iter().zip(&step).map(|(g, s)| g * s).sum();
         let mode: Vec<f64> = state.iter().zip(&step).map(|(s, d)| s + d).collect();
         let lost = !fixed && gain > CLOSE && passes >= PASSES;
@@ -128,7 +128,11 @@ fn mode_of_few<F: Family>(model: &Glm<F>, start: &[f64]) -> Result<Mode> {
 }
 
 /// Gradient and Hessian of the log-likelihood of all rows, in the user's coefficients; η goes to `eta`.
-fn all_rows<F: Family>(model: &Glm<F>, state: &[f64], eta: &mut [f32]) -> Result<(Vec<f64>, Vec<f64>)> {
+pub(super) fn all_rows<F: Family>(
+    model: &Glm<F>,
+    state: &[f64],
+    eta: &mut [f32],
+) -> Result<(Vec<f64>, Vec<f64>)> {
     let sums = model.driver.run_keeping(&Derivatives::new(model, state, false, true), model, eta)?;
     let d = state.len();
     let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
@@ -145,8 +149,8 @@ fn newton<F: Family>(
 ) -> Result<(Vec<f64>, f64, Vec<f64>)> {
     let d = state.len();
     let (mut hessian, mut slope) = (hessian.to_vec(), DVector::from_column_slice(gradient));
-    model.priors.add_hessian(state, &mut hessian, |second| second.min(0.0));
-    model.priors.add_gradient(state, slope.as_mut_slice());
+    model.add_outside_hessian(state, &mut hessian, |second| second.min(0.0));
+    model.add_outside_gradient(state, slope.as_mut_slice());
     let matrix = DMatrix::from_fn(d, d, |i, j| -hessian[i * d + j]);
     // A unit diagonal keeps columns of different units apart from singular ones.
     let unit = matrix.diagonal().map(|a| if a > 0.0 { 1.0 / a.sqrt() } else { 1.0 });
@@ -165,7 +169,7 @@ fn newton<F: Family>(
 }
 
 /// Moves a state to the nearest one whose coefficients, in the units of the storage, are f32: η̂ is then that of the centre itself.
-fn snap<F: Family>(model: &Glm<F>, state: &mut [f64]) {
+pub(super) fn snap<F: Family>(model: &Glm<F>, state: &mut [f64]) {
     let mut constant = model.side_constant;
     for entry in &model.coding.entries {
         let beta = &mut state[entry.parameter];

@@ -14,6 +14,7 @@
 //! | `spread` | the posterior sd of a linear predictor |
 //! | `tensor` | sums of second and third order, which the bounds are made of |
 //! | [`row_sample`] | a weighted sample of the rows, for proposals where no expansion holds |
+//! | [`sweep`] | what one reading of some rows answers: of a part of the data, here or elsewhere |
 //! | [`width`] | whether there are too many coefficients for all this, before it is done |
 //! | `build` | the steps from a model to its expansion |
 //!
@@ -43,6 +44,7 @@ pub mod row_sample;
 pub mod scores;
 pub(in crate::glm) mod span;
 pub mod spread;
+pub mod sweep;
 mod tensor;
 pub mod width;
 
@@ -345,7 +347,7 @@ impl<F: Family> GlmExpansion<F> {
     }
 
     fn prior(&self, state: &[f64]) -> f64 {
-        self.model.priors.log_density(state)
+        self.model.log_outside(state)
     }
 }
 
@@ -389,7 +391,7 @@ impl<F: Family> Expansion for GlmExpansion<F> {
 
     fn log_density_gradient(&self, state: &[f64], slopes: &mut Slopes, gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        self.model.priors.add_gradient(state, gradient);
+        self.model.add_outside_gradient(state, gradient);
         let known = self.prior(state) + self.taylor(state, Some(gradient));
         let Some(stratum) = &self.stratum else { return known };
         slopes.reset(self.model.blocks().layout());
@@ -492,7 +494,7 @@ impl<F: Family> CertainSteps for GlmExpansion<F> {
     }
 
     fn certain_change(&self, memory: &Predictors, state: &[f64], parameter: usize, by: f64) -> f64 {
-        let prior = self.model.priors.change(state, parameter, by);
+        let prior = self.model.outside_change(state, parameter, by);
         let Some(stratum) = &self.stratum else { return prior };
         let (slot, moved) = self.stored_step(parameter, by);
         prior + stratum.change(memory, slot, moved)

@@ -69,7 +69,7 @@ pub struct TermNames {
 
 impl FormulaRecipe {
     /// A table with the columns of this formula beside those it has. What the formula explains, and weights, may be missing.
-    pub(super) fn over(&self, source: &Source) -> Result<Source> {
+    pub(crate) fn over(&self, source: &Source) -> Result<Source> {
         let sheet = Sheet::new(self.clone(), source.path())?;
         let columns = sheet.columns_over(source)?;
         Ok(source.derived(columns, Arc::new(sheet)))

@@ -94,7 +94,7 @@ impl<'a> Task<'a> {
                 .map_err(|_| damaged(self.path, &format!("{rows} rows do not fit in memory")))?;
         }
         let mut row = 0;
-        for group in 0..self.footer.metadata.num_row_groups() {
+        for group in self.footer.groups.clone() {
             let mut pieces = self.open(group)?;
             loop {
                 let found = pieces.some(row, BATCH, &mut sink)?;

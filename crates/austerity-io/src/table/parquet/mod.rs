@@ -8,6 +8,7 @@ mod chunks;
 mod decode;
 mod guard;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -28,6 +29,8 @@ pub(super) struct Footer {
     metadata: ParquetMetaData,
     /// Length and time of the last change.
     state: (u64, Option<SystemTime>),
+    /// The groups of rows that are read.
+    groups: Range<usize>,
 }
 
 /// Names, kinds and rows from the footer.
@@ -58,7 +61,8 @@ impl Footer {
                 return Err(damaged(path, "its footer has a negative position or size"));
             }
         }
-        Ok(Self { metadata, state })
+        let groups = 0..metadata.num_row_groups();
+        Ok(Self { metadata, state, groups })
     }
 
     fn schema(&self, path: &Path) -> Result<Schema> {
@@ -79,8 +83,42 @@ impl Footer {
         Ok(Schema { names, kinds, rows: Some(self.rows(path)?), notes: Vec::new() })
     }
 
-    /// Rows of the file, whatever part of them is used.
-    fn rows(&self, path: &Path) -> Result<usize> {
+    /// The footer of some groups of the file, as if there were no others, and the rows before them.
+    pub(super) fn limited(&self, groups: Range<usize>) -> Option<(Self, usize)> {
+        if groups.is_empty() || groups.end > self.metadata.num_row_groups() {
+            return None;
+        }
+        let before = (0..groups.start).map(|group| self.group_rows(group)).sum();
+        Some((Self { metadata: self.metadata.clone(), state: self.state, groups }, before))
+    }
+
+    /// Groups of the file that have `rows` rows or a few more together, or what is left of it.
+    pub(super) fn pieces(&self, rows: usize) -> Vec<Range<usize>> {
+        let (mut pieces, mut first, mut held) = (Vec::new(), self.groups.start, 0);
+        for group in self.groups.clone() {
+            held += self.group_rows(group);
+            if held >= rows || group + 1 == self.groups.end {
+                pieces.push(first..group + 1);
+                (first, held) = (group + 1, 0);
+            }
+        }
+        pieces
+    }
+
+    /// Rows of some groups.
+    pub(super) fn rows_of(&self, groups: Range<usize>) -> usize {
+        groups.map(|group| self.group_rows(group)).sum()
+    }
+
+    fn group_rows(&self, group: usize) -> usize {
+        usize::try_from(self.metadata.row_group(group).num_rows()).unwrap_or(0)
+    }
+
+    /// Rows of the file, or of the groups of it that are read.
+    pub(super) fn rows(&self, path: &Path) -> Result<usize> {
+        if self.groups != (0..self.metadata.num_row_groups()) {
+            return Ok(self.rows_of(self.groups.clone()));
+        }
         let claimed = self.metadata.file_metadata().num_rows();
         usize::try_from(claimed).map_err(|_| damaged(path, &format!("it claims {claimed} rows")))
     }
@@ -147,7 +185,8 @@ pub(super) fn scan(
             .collect::<Result<_>>()?;
         let mut sinks: Vec<decode::Sink> = tasks.iter().map(decode::Task::sink).collect();
         let mut first = 0;
-        for (group, about) in footer.metadata.row_groups().iter().enumerate() {
+        for group in footer.groups.clone() {
+            let about = footer.metadata.row_group(group);
             let rows = usize::try_from(about.num_rows())
                 .map_err(|_| damaged(path, "a group has a negative number of rows"))?;
             let mut columns =

@@ -19,6 +19,7 @@ use self::paths::Found;
 use super::csv::number_of;
 use super::levels::{MISSING, Relabel};
 use super::names::nearest;
+use super::piece::FolderValue;
 use super::scan::{Chunk, Nulls, Visit};
 use super::source::{OpenOptions, Source, open_file};
 use super::{Column, ColumnKind, Schema};
@@ -98,6 +99,35 @@ impl Parts {
             columns.push(Origin::Folder { place, number });
         }
         Ok((Self { parts, columns }, schema))
+    }
+
+    /// One file, or a piece of it, with what its folders say: see [`PartSpec`](super::PartSpec).
+    pub(super) fn one(source: Source, folders: &[FolderValue]) -> (Self, Schema) {
+        let mut schema = source.schema().clone();
+        let mut columns: Vec<Origin> = (0..schema.names.len()).map(Origin::File).collect();
+        for (place, folder) in folders.iter().enumerate() {
+            schema.names.push(folder.name.clone());
+            schema.kinds.push(if folder.number { ColumnKind::Number } else { ColumnKind::Text });
+            columns.push(Origin::Folder { place, number: folder.number });
+        }
+        let rows = schema.rows.map_or_else(OnceLock::new, OnceLock::from);
+        let values = folders.iter().map(|folder| folder.value.clone()).collect();
+        let places = (0..source.schema().names.len()).collect();
+        (Self { parts: vec![Part { source, places, values, rows }], columns }, schema)
+    }
+
+    /// The files, and what the folders say of each.
+    pub(super) fn files(&self, names: &[String]) -> Vec<(&Source, Vec<FolderValue>)> {
+        let folders = |part: &Part| {
+            let of = |(origin, name): (&Origin, &String)| match *origin {
+                Origin::Folder { place, number } => {
+                    Some(FolderValue { name: name.clone(), value: part.values[place].clone(), number })
+                }
+                Origin::File(_) => None,
+            };
+            self.columns.iter().zip(names).filter_map(of).collect()
+        };
+        self.parts.iter().map(|part| (&part.source, folders(part))).collect()
     }
 
     /// Whether every file stores whole columns.
