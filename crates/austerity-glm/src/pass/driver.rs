@@ -89,6 +89,12 @@ impl Driver {
         Self { threads: threads.max(1), watch: None }
     }
 
+    /// Threads that it runs passes on.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// The same, on another number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {

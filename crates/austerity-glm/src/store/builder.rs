@@ -133,26 +133,33 @@ impl Shuffler {
     }
 
     fn shuffled(&self, values: &[f64], transform: Transform) -> Vec<f32> {
-        // Rounded first: random reads from half the memory.
-        let mut stored = self.spare.take(values.len());
-        dispatched!(detected(), _simd => {
-            for (stored, &value) in stored.iter_mut().zip(values) {
-                *stored = transform.stored(value);
-            }
-        });
-        let ordered = self.in_order(&stored);
-        self.spare.give(stored);
+        // Rounded for one pass at a time, into memory that the cache holds.
+        let mut stored = vec![0.0; PASS_ROWS.min(values.len())];
+        let mut ordered = self.spare.take(values.len());
+        for (values, pass) in values.chunks(PASS_ROWS).zip(&self.moves.passes) {
+            dispatched!(detected(), _simd => {
+                for (stored, &value) in stored.iter_mut().zip(values) {
+                    *stored = transform.stored(value);
+                }
+            });
+            scatter(pass, &stored, &mut ordered);
+        }
         ordered
     }
 
     fn in_order(&self, stored: &[f32]) -> Vec<f32> {
         let mut ordered = self.spare.take(stored.len());
-        for pass in &self.moves.passes {
-            for &(position, row) in pass {
-                ordered[position as usize] = stored[row as usize];
-            }
+        for (stored, pass) in stored.chunks(PASS_ROWS).zip(&self.moves.passes) {
+            scatter(pass, stored, &mut ordered);
         }
         ordered
+    }
+}
+
+/// Writes the rows of one pass to their positions.
+fn scatter(pass: &[(u32, u32)], stored: &[f32], ordered: &mut [f32]) {
+    for &(position, row) in pass {
+        ordered[position as usize] = stored[row as usize % PASS_ROWS];
     }
 }
 

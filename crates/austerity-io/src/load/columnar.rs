@@ -12,14 +12,14 @@ use super::intake::{
     Assembly, Intake, beside, changed, kind_wanted, nothing_left, spelled_truths, success, wish,
 };
 use crate::coding::feature::{self, Feature, Filled, Filling, Made};
-use crate::coding::response::{self, Coded};
+use crate::coding::response::{self, Coded, Coder};
 use crate::coding::roles::Roles;
 use crate::coding::{CodingOptions, Named};
 use crate::error::{Error, Result};
 use crate::table::{Chunk, Column, ColumnKind, Source, Table};
 
 /// Columns written to the blocks together: a block is far from the next, and a visit should pay.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 4;
 
 pub(super) fn load(
     source: &Source,
@@ -77,7 +77,7 @@ impl ResponseRead {
         kind: Option<ResponseKind>,
     ) -> Result<Self> {
         let single = roles.columns().len() - roles.features.len();
-        let sides = source.read(Some(&roles.columns()[..single]))?;
+        let mut sides = source.read(Some(&roles.columns()[..single]))?;
         let chunks: Vec<Chunk<'_>> = sides.columns.iter().map(Column::chunk).collect();
         let at = Named { file: source.path(), name: &roles.response };
         let mut survey = response::Survey::new(kind_wanted(options, kind));
@@ -85,8 +85,15 @@ impl ResponseRead {
         let (beside, _) = beside(source, (roles, kind), 0, (&chunks[1..], &spelled))?;
         survey.push(at, &chunks[0], beside)?;
         let coded = survey.finish(at, success(source, options))?;
-        let values = coded.coder.apply(&chunks[0]).ok_or_else(|| changed(source))?;
+        let applied = match coded.coder {
+            Coder::AsGiven => None,
+            _ => Some(coded.coder.apply(&chunks[0]).ok_or_else(|| changed(source))?),
+        };
         drop(chunks);
+        let values = match (applied, std::mem::take(&mut sides.columns[0])) {
+            (Some(values), _) | (None, Column::Numbers(values)) => values,
+            (None, Column::Levels { .. }) => return Err(changed(source)),
+        };
         Ok(Self { sides, coded, values })
     }
 

@@ -50,7 +50,7 @@ where
     /// A kernel whose chain is at `state`, revealing blocks in `order`.
     ///
     /// Refuses a state with prior density 0 or NaN; the likelihood is the caller's to check
-    /// ([`check_start`]), since that costs a pass.
+    /// ([`check_starts`]), since that costs a pass.
     pub fn new(model: &'m M, proposal: P, rule: R, order: BlockOrder, state: &M::State) -> Result<Self> {
         let log_prior = starting_prior(model, state)?;
         let scratch = model.scratch(rule.access());
@@ -183,14 +183,14 @@ fn starting_prior<M: Model>(model: &M, state: &M::State) -> Result<f64> {
     })
 }
 
-/// Refuses a start at which the prior or the likelihood of some row is zero or not a number. Costs one pass.
-pub fn check_start<M: Model>(model: &M, state: &M::State) -> Result<()> {
-    model.check_state(state)?;
-    starting_prior(model, state)?;
-    let mut scratch = model.scratch(crate::population::Access::Blocks);
-    let total = model.compare(state, state, &mut scratch).total();
-    match total {
-        Ok(moments) if moments.sum().is_finite() => Ok(()),
+/// Refuses starts at which the prior or the likelihood of some row is zero or not a number. Costs one pass for all of them.
+pub fn check_starts<M: Model>(model: &M, starts: &[M::State]) -> Result<()> {
+    for state in starts {
+        model.check_state(state)?;
+        starting_prior(model, state)?;
+    }
+    match model.totals(&starts.iter().map(|state| (state, state)).collect::<Vec<_>>()) {
+        Ok(totals) if totals.iter().all(|moments| moments.sum().is_finite()) => Ok(()),
         Ok(_) => Err(Error::ImpossibleStart {
             density: "zero".into(),
             why: "the log-likelihood is infinite".into(),

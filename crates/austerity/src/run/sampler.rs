@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::diagnostics::{Streaming, ess_bulk};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::kernel::metropolis::check_start;
+use crate::kernel::metropolis::check_starts;
 use crate::model::Parameters;
 use crate::proposal::Proposal;
 use crate::run::progress::{Observer, Progress};
@@ -98,7 +98,7 @@ where
     /// A new run. `starts` holds one state for all chains or one for each; each distinct one is checked by a
     /// pass over the data.
     pub fn new(model: &'m M, settings: &Settings, proposal: &P, starts: &[M::State]) -> Result<Self> {
-        starts.iter().try_for_each(|start| check_start(model, start))?;
+        check_starts(model, starts)?;
         let chains = first_states(settings, starts)?
             .map(|start| ChainCheckpoint::start(start.clone(), proposal.clone()))
             .collect();

@@ -10,7 +10,7 @@
 //! A chain's state is one number per feature, 0 for those that are out. Cost: O(D) per step beside the decision.
 
 use austerity::error::Error;
-use austerity::kernel::metropolis::check_start;
+use austerity::kernel::metropolis::check_starts;
 use austerity::model::{Access, Model, Parameters, find_mode};
 use austerity::proposal::{Proposal, Proposed};
 use austerity::rng::{Rng, Role, stream};
@@ -32,7 +32,6 @@ use crate::fit::{Done, Host, resume};
 use crate::model::Family;
 use crate::output::Failure;
 use crate::request::{DataOptions, FamilyChoice, SelectOptions};
-use crate::runs::about;
 
 /// Steps of a coefficient, and coefficients of new features, in posterior sds of the regression on all features.
 const UPDATE: f64 = 2.4;
@@ -108,23 +107,11 @@ pub(super) fn go(way: Way<'_>, options: &SelectOptions, host: &mut dyn Host) -> 
     let restored = |_: StoredProposal| Ok(proposal.clone());
     way.sample(&OfModel::new(&model, restored), host, |way| {
         let starts: Vec<Vec<f64>> = way.chains().map(|chain| guide.start(way.seed(), chain)).collect();
-        starts.iter().try_for_each(|start| check_start(&model, start))?;
-        let Loaded { store, recipe, remarks, checksum, .. } = &loaded;
+        check_starts(&model, &starts)?;
         Ok(Prepared {
-            data: DataRecord {
-                parts: None,
-                file: request.data.file.clone(),
-                rows: store.rows(),
-                fingerprint: String::new(),
-                checksum: checksum.clone(),
-                bytes: store.bytes(),
-                mapped: store.is_mapped(),
-                remarks: remarks.iter().cloned().map(Into::into).collect(),
-                successes: about::successes(store),
-                sds: about::sds(store, recipe),
-            },
+            data: DataRecord::of(request, &loaded),
             family: Family::of(FamilyChoice::named("logistic"), ResponseKind::Binary),
-            recipe: recipe.clone(),
+            recipe: loaded.recipe.clone(),
             record: PartRecord::Selection(record),
             proposal: Proposing::Features { update_sd: record.update_sd, birth_sd: record.birth_sd },
             decided: Decided::of_part(&request.shape, false)?,

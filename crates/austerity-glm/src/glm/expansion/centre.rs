@@ -15,7 +15,7 @@ use crate::glm::blocks::{BLOCK, View};
 use crate::glm::derivative::{self, Derivatives};
 use crate::glm::predictor::levels;
 use crate::glm::{Family, Glm};
-use crate::memory::filled;
+use crate::memory::filled_on;
 use austerity::error::{Error, Result};
 use austerity::model::{Mode, find_mode};
 use austerity::population::relocated;
@@ -80,7 +80,7 @@ pub(super) fn find<F: Family>(model: &Glm<F>, start: &[f64], fixed: bool) -> Res
         };
     }
     snap(model, &mut state);
-    let mut eta = filled(model.blocks().count() * BLOCK, 0.0);
+    let mut eta = filled_on(model.driver.threads(), model.blocks().count() * BLOCK, 0.0);
     let mut passes = 0;
     loop {
         passes += 1;

@@ -28,7 +28,7 @@ use super::tensor::{PANEL, Panel};
 use crate::glm::blocks::BLOCK;
 use crate::glm::kernel::{Rows, column};
 use crate::glm::{Family, Glm, Kernel as _};
-use crate::memory::filled;
+use crate::memory::filled_on;
 use crate::pass::Pass;
 use crate::simd::{Lanes, dispatched};
 use austerity::error::Result;
@@ -218,7 +218,7 @@ pub(super) fn of_all<F: Family>(
     limited: bool,
 ) -> Result<(Vec<f32>, Option<Collected>)> {
     let pass = ScoreRows::new(model, centre, third, limited)?;
-    let mut scores = filled(model.blocks().count() * BLOCK, 0.0);
+    let mut scores = filled_on(model.driver.threads(), model.blocks().count() * BLOCK, 0.0);
     let totals = model.driver.run_keeping(&pass, model, &mut scores)?;
     let collected = pass.collector.zip(totals);
     Ok((scores, collected.map(|(collector, totals)| Collected { collector, totals })))
