@@ -7,7 +7,7 @@
 //! | [`runs`] | a run's folder, what can be said of it, and the commands that read runs |
 //! | [`parts`] | data that do not fit in memory: passes on any engine, a sample for the chains, new rows on an old fit |
 //! | [`analyze`], [`design`], [`check`] | how wrong a test is, which one to take, whether its assumptions are sound |
-//! | [`budget`] | which setting has the least risk when a budget is spent: pure functions |
+//! | [`risk`] | the predicted risk of settings, and which has the least at the end of a budget: pure functions |
 //! | [`data`] | from a table to rows ready for sampling |
 //! | [`refusal`] | requests that cannot be met, and why, in the reader's words |
 //! | [`output`] | what goes to standard output, and what can go wrong |
@@ -15,7 +15,6 @@
 //! No terminal is needed: a run is told to its host, and only functions called `run` of commands print.
 
 pub mod analyze;
-pub mod budget;
 pub mod check;
 pub mod data;
 pub mod design;
@@ -28,6 +27,7 @@ mod progress;
 pub mod refusal;
 mod report;
 pub mod request;
+pub mod risk;
 pub mod runs;
 mod table;
 mod verdict;

@@ -24,9 +24,7 @@ use super::gradients::OnGradients;
 use super::groups::{self, GroupsRecord};
 use super::healing::History;
 use super::options::{kept, layout, priors, settings};
-use super::plan::{
-    DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Remark, Without, words,
-};
+use super::plan::{DataRecord, DecisionRecord, Expected, ModelRecord, Plan, PriorRecord, Without, words};
 use super::prior_table::PriorTable;
 use super::spikes::FindSpikes;
 use super::start::{FindMode, Start, hazards, starts};
@@ -39,7 +37,7 @@ use crate::output::Failure;
 use crate::parts::{PartsRecord, STATE, State};
 use crate::refusal::Refusal;
 use crate::request::{ProposalChoice, Request};
-use crate::runs::{FORMAT, Folder, Fresh, RunFile, Saved, about};
+use crate::runs::{FORMAT, Folder, Fresh, RunFile, Saved};
 
 /// Effective draws per chain that a run without a length is planned for, and its fewest and most draws.
 const EFFECTIVE: f64 = 600.0;
@@ -139,20 +137,13 @@ impl Rows {
 
     /// What a plan says of the data.
     fn record(&self, request: &Request, start: &Start) -> DataRecord {
-        let Loaded { store, recipe, remarks, checksum, .. } = &self.loaded;
-        DataRecord {
-            file: request.data.file.clone(),
-            rows: self.parts.as_ref().map_or(store.rows(), |(rows, _)| *rows),
-            parts: self.parts.as_ref().map(|(_, record)| record.clone()),
-            fingerprint: String::new(),
-            checksum: checksum.clone(),
-            bytes: store.bytes(),
-            mapped: store.is_mapped(),
-            remarks: remarks.iter().cloned().map(Remark::from).chain(start.remarks.iter().cloned()).collect(),
+        let mut record = DataRecord::of(request, &self.loaded);
+        record.remarks.extend(start.remarks.iter().cloned());
+        if let Some((rows, parts)) = &self.parts {
             // Kept rows stand for others.
-            successes: if self.parts.is_some() { None } else { about::successes(store) },
-            sds: about::sds(store, recipe),
+            record = DataRecord { rows: *rows, parts: Some(parts.clone()), successes: None, ..record };
         }
+        record
     }
 }
 
@@ -365,11 +356,11 @@ impl Planner<'_> {
             Some(starts) => starts.clone(),
             None => starts(&self.start, settings.seed, numbers, |state| chains.log_prior(state))?,
         };
-        match starts.iter().try_for_each(|start| chains.check_start(start)) {
+        match chains.check_starts(&starts) {
             Err(austerity::Error::ImpossibleStart { .. }) => {
-                let mode = self.start.mode.state.clone();
-                chains.check_start(&mode)?;
-                Ok(vec![mode])
+                let mode = vec![self.start.mode.state.clone()];
+                chains.check_starts(&mode)?;
+                Ok(mode)
             }
             checked => Ok(checked.map(|()| starts)?),
         }

@@ -19,7 +19,7 @@ mod words;
 
 use std::time::Instant;
 
-use crate::budget::{Estimates, Observed, Offer, PredictedRisk, Segment, Terms, next_review, plan};
+use crate::risk::{Estimates, Observed, Offer, PredictedRisk, Segment, Terms, next_review, plan};
 use austerity::design::Prediction;
 use austerity::rule::RuleSettings;
 use austerity::run::{Checkpoint, Settings, UNBOUNDED};

@@ -15,7 +15,7 @@
 //! each combination. A step is called through a table, which costs a nanosecond.
 
 use austerity::kernel::Kernel;
-use austerity::kernel::metropolis::check_start;
+use austerity::kernel::metropolis::check_starts;
 use austerity::proposal::RandomWalk;
 use austerity::rng::Streams;
 use austerity::rule::{Audit, Decision, RuleSettings};
@@ -200,8 +200,8 @@ pub(super) trait ModelChains<'m>: Chains<'m> {
     /// The log prior density of a state.
     fn log_prior(&self, state: &[f64]) -> f64;
 
-    /// Refuses a state that is impossible. Costs one pass.
-    fn check_start(&self, state: &[f64]) -> austerity::Result<()>;
+    /// Refuses states that are impossible. Costs one pass for all of them.
+    fn check_starts(&self, starts: &[Vec<f64>]) -> austerity::Result<()>;
 
     /// The memory that chains will take.
     fn memory(&self, settings: &Settings) -> austerity::Result<Memory>;
@@ -256,8 +256,8 @@ where
         self.model.log_prior(&state.to_vec())
     }
 
-    fn check_start(&self, state: &[f64]) -> austerity::Result<()> {
-        check_start(self.model, &state.to_vec())
+    fn check_starts(&self, starts: &[Vec<f64>]) -> austerity::Result<()> {
+        check_starts(self.model, starts)
     }
 
     fn memory(&self, settings: &Settings) -> austerity::Result<Memory> {

@@ -13,7 +13,6 @@ use austerity::model::{Access, Mode, Model as _};
 use austerity::population::Population as _;
 use austerity::run::Control;
 use austerity_glm::own::{Derivatives, FromBatches};
-use austerity_io::coding::{Recipe, ResponseCoding};
 
 use super::begin::{Finish, Planner, check, numbers};
 use super::choose::Chosen;
@@ -24,7 +23,7 @@ use super::healing::History;
 use super::modes::{Modes, exchanged};
 use super::numeric::{self, Search};
 use super::options::settings;
-use super::plan::{DataRecord, ModelRecord, Plan, Remark};
+use super::plan::{DataRecord, ModelRecord, Plan, Remark, no_recipe};
 use super::start::Start;
 use super::storage::Closing;
 use super::surrogate::{self, Prepared};
@@ -175,16 +174,7 @@ fn planner<'a, M: Sampled>(
     possible(model, own.start)?;
     host.note("finding the mode");
     let start = start(model, own, &host.control())?;
-    let recipe = Recipe {
-        response: String::new(),
-        coding: ResponseCoding::AsGiven,
-        terms: Vec::new(),
-        weights: None,
-        trials: None,
-        offset: None,
-        intercept: false,
-        formula: None,
-    };
+    let recipe = no_recipe();
     let data = DataRecord {
         parts: None,
         file: request.data.file.clone(),

@@ -127,7 +127,7 @@ impl Overview {
                 );
             }
             RuleSettings::Certified { .. } => return Some(self.certified()),
-            RuleSettings::Own(_) => return None,
+            _ => return None,
         };
         let prediction = self.run.plan.decision.prediction.as_ref()?;
         let what = if matches!(test.law, Law::Compensated { .. }) {

@@ -219,7 +219,7 @@ impl Source {
             Kind::Parquet(_) => true,
             Kind::Derived(derived) => derived.source.has_whole_columns(),
             Kind::Parts(parts) => parts.is_columnar(),
-            Kind::Csv(_) | Kind::Npy(_) | Kind::Memory(_) => false,
+            _ => false,
         }
     }
 
@@ -250,12 +250,12 @@ impl Source {
     /// Whether whole columns can be had one by one as cheaply as rows.
     pub(crate) fn is_columnar(&self) -> bool {
         match &self.kind {
-            Kind::Csv(_) => false,
             Kind::Parquet(_) => true,
             Kind::Memory(columns) => columns.iter().all(|column| matches!(column, Held::Ready(_))),
             Kind::Npy(layout) => npy::is_columnar(layout),
             Kind::Parts(parts) => parts.is_columnar(),
             Kind::Derived(derived) => derived.source.is_columnar(),
+            _ => false,
         }
     }
 
@@ -300,7 +300,7 @@ impl Source {
                 Ok(reader.column())
             }
             Kind::Parts(parts) => parts.column((j, nulls), spare),
-            Kind::Csv(_) | Kind::Npy(_) | Kind::Derived(_) => {
+            _ => {
                 let mut column = None;
                 self.scan_all(&[j], (&[], nulls), &mut |_, chunks| {
                     append(&mut column, &chunks[0]);
@@ -416,7 +416,7 @@ impl Source {
         match &self.kind {
             Kind::Derived(derived) => (0..self.schema.names.len())
                 .any(|place| derived.compute.cells(place).is_some_and(|cells| cells.slopes)),
-            Kind::Csv(_) | Kind::Parquet(_) | Kind::Npy(_) | Kind::Memory(_) | Kind::Parts(_) => false,
+            _ => false,
         }
     }
 

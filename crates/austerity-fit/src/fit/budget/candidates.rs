@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use crate::budget::{Effort, Estimates, Offer, Prices, noise_bias, noise_inflation, plan, spread_at, walks};
+use crate::risk::{Effort, Estimates, Offer, Prices, noise_bias, noise_inflation, plan, spread_at, walks};
 use austerity::model::Mode;
 use austerity::proposal::{Laplace, RandomWalk, RobustAdaptive};
 use austerity::rule::audit::SET_UP;

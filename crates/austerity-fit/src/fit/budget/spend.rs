@@ -10,7 +10,7 @@ use austerity::run::{Settings, UNBOUNDED};
 use super::super::execute::SHORTEST;
 use super::super::plan::Plan;
 use super::{Budget, BudgetPlan, FIRST, Now, Unit};
-use crate::budget as spending;
+use crate::risk as spending;
 
 /// A stretch that takes so many times as long as was planned is cut short.
 const PATIENCE: f64 = 1.5;

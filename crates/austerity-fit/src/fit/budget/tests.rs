@@ -1,7 +1,7 @@
 //! Plans of runs, their words, and what a resumption makes of them.
 
 use super::*;
-use crate::budget::Prices;
+use crate::risk::Prices;
 
 fn candidate(cost: f64, inflation: f64) -> Candidate {
     let setting = Offer { block_evaluations: cost, worth: 0.1, inflation, ..Offer::default() };

@@ -1,6 +1,6 @@
 //! The plan for people and for `summary.json`, and budgets that afford nothing.
 
-use crate::budget::{Estimates, Offer, PredictedRisk};
+use crate::risk::{Estimates, Offer, PredictedRisk};
 use serde_json::{Value, json};
 
 use super::{Budget, BudgetPlan, Candidate, FEWEST_WARMUP, Stretch, Unit};

@@ -18,10 +18,10 @@ use austerity_models::ica::{Ratio, Scratch, Whitening, amari_distance};
 use austerity_models::{Ica, Stiefel};
 use serde::{Deserialize, Serialize};
 
-use super::{PartRecord, Prepared, Way, no_recipe, separate};
+use super::{PartRecord, Prepared, Way, separate};
 use crate::fit::decide::Decided;
 use crate::fit::engine::OfModel;
-use crate::fit::plan::{DataRecord, Proposing, Remark};
+use crate::fit::plan::{DataRecord, Proposing, Remark, no_recipe};
 use crate::fit::save_draws::Stored;
 use crate::fit::{Done, Host};
 use crate::model::Family;

@@ -16,10 +16,10 @@ use austerity_models::{Field, Gibbs, GibbsSettings, Scan};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
-use super::{PartRecord, Prepared, Way, no_recipe};
+use super::{PartRecord, Prepared, Way};
 use crate::fit::decide::Decided;
 use crate::fit::engine::{AnyKernel, AnySampler, AnyTarget, Chains};
-use crate::fit::plan::{DataRecord, Proposing};
+use crate::fit::plan::{DataRecord, Proposing, no_recipe};
 use crate::fit::save_draws::Planned;
 use crate::fit::{Done, Host};
 use crate::model::Family;

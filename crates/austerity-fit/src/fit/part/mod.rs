@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use austerity::run::{Hazard, Settings, UNBOUNDED};
 use austerity_glm::proposal::StoredProposal;
-use austerity_io::coding::{Recipe, ResponseCoding};
+use austerity_io::coding::Recipe;
 use serde::{Deserialize, Serialize};
 
 use super::begin::{Opening, numbers};
@@ -329,18 +329,4 @@ fn same_length_of_sweeps(run: &RunFile, typed: &ShapeOptions) -> Result<(), Fail
         }
     }
     Ok(())
-}
-
-/// The recipe of data that have no response.
-fn no_recipe() -> Recipe {
-    Recipe {
-        response: String::new(),
-        coding: ResponseCoding::AsGiven,
-        terms: Vec::new(),
-        weights: None,
-        trials: None,
-        offset: None,
-        intercept: false,
-        formula: None,
-    }
 }

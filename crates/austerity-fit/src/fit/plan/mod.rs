@@ -15,7 +15,7 @@ use austerity::design::Prediction;
 use austerity::rule::RuleSettings;
 use austerity::run::{Hazard, Memory, Settings};
 use austerity_glm::{FreeTail, Prior, Priors};
-use austerity_io::coding::Recipe;
+use austerity_io::coding::{Recipe, ResponseCoding};
 use serde::{Deserialize, Serialize};
 
 use super::AskedPriors;
@@ -30,9 +30,12 @@ use super::start::Start;
 use super::storage::Storage;
 use super::surrogate::SurrogateRecord;
 use super::wide::WideRecord;
+use crate::data::Loaded;
 use crate::model::Family;
 use crate::output::Failure;
 use crate::parts::PartsRecord;
+use crate::request::Request;
+use crate::runs::about;
 
 pub(crate) use why::{Origin, Proposing, Remark, Threshold, Why, Without};
 
@@ -153,7 +156,7 @@ impl Plan {
             (RuleSettings::Sequential(_), None) => {
                 self.decision.prediction.map(|prediction| prediction.data_share * rows)
             }
-            (RuleSettings::Certified { .. } | RuleSettings::Own(_), _) => None,
+            _ => None,
         }
     }
 }
@@ -184,6 +187,39 @@ pub(crate) struct DataRecord {
     /// Standard deviation of every column of the design, on the scale of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) sds: Vec<f64>,
+}
+
+impl DataRecord {
+    /// Of a table, with what was noticed while it was read.
+    pub(crate) fn of(request: &Request, loaded: &Loaded) -> Self {
+        let Loaded { store, recipe, remarks, checksum, .. } = loaded;
+        Self {
+            file: request.data.file.clone(),
+            rows: store.rows(),
+            parts: None,
+            fingerprint: String::new(),
+            checksum: checksum.clone(),
+            bytes: store.bytes(),
+            mapped: store.is_mapped(),
+            remarks: remarks.iter().cloned().map(Remark::from).collect(),
+            successes: about::successes(store),
+            sds: about::sds(store, recipe),
+        }
+    }
+}
+
+/// The recipe of data that have no response.
+pub(crate) fn no_recipe() -> Recipe {
+    Recipe {
+        response: String::new(),
+        coding: ResponseCoding::AsGiven,
+        terms: Vec::new(),
+        weights: None,
+        trials: None,
+        offset: None,
+        intercept: false,
+        formula: None,
+    }
 }
 
 /// The posterior.

@@ -8,7 +8,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`risk`] | [`Segment`], [`PredictedRisk`]: what draws of several settings together are worth |
+//! | [`pooled`] | [`Segment`], [`PredictedRisk`]: what draws of several settings together are worth |
 //! | [`walks`](mod@walks) | [`walks()`]: the rules of a random walk to choose from |
 //! | [`noise`] | noise of decisions about what a surrogate leaves → acceptance, bound of the sd inflation |
 //! | [`estimates`] | [`Offer`], [`Estimates`], [`Observed`]: what a setting costs and brings, as far as known |
@@ -18,14 +18,14 @@
 
 pub mod estimates;
 pub mod noise;
-pub mod risk;
+pub mod pooled;
 pub mod walks;
 
 use serde::{Deserialize, Serialize};
 
 pub use estimates::{Estimates, Observed, Offer, Prices, Terms};
 pub use noise::{noise_bias, noise_inflation, noisy_acceptance, spread_at};
-pub use risk::{PredictedRisk, Segment};
+pub use pooled::{PredictedRisk, Segment};
 pub use walks::{Effort, Walk, walks};
 
 /// A segment shorter than this share of the one before it is not worth a plan of its own: the last one takes it.
@@ -50,7 +50,7 @@ pub struct Choice {
 /// positive number, the choice is no setting at all and the risk that of the history as it is.
 ///
 /// ```
-/// use austerity_fit::budget::{Estimates, Prices, Offer, Terms, plan};
+/// use austerity_fit::risk::{Estimates, Prices, Offer, Terms, plan};
 ///
 /// let exact = Offer { scan_evaluations: 100_000.0, worth: 0.02, ..Offer::default() };
 /// let quick = Offer { block_evaluations: 5_000.0, worth: 0.02, inflation: 1.05, ..Offer::default() };

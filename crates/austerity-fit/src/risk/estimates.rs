@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::risk::Segment;
+use super::pooled::Segment;
 
 /// Effective draws at which the mixing that was seen weighs as much as that which was expected.
 const KNOWN: f64 = 20.0;
