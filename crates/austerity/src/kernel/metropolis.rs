@@ -185,10 +185,8 @@ fn starting_prior<M: Model>(model: &M, state: &M::State) -> Result<f64> {
 
 /// Refuses starts at which the prior or the likelihood of some row is zero or not a number. Costs one pass for all of them.
 pub fn check_starts<M: Model>(model: &M, starts: &[M::State]) -> Result<()> {
-    for state in starts {
-        model.check_state(state)?;
-        starting_prior(model, state)?;
-    }
+    starts.iter().try_for_each(|state| model.check_state(state))?;
+    starts.iter().try_for_each(|state| starting_prior(model, state).map(|_| ()))?;
     match model.totals(&starts.iter().map(|state| (state, state)).collect::<Vec<_>>()) {
         Ok(totals) if totals.iter().all(|moments| moments.sum().is_finite()) => Ok(()),
         Ok(_) => Err(Error::ImpossibleStart {
