@@ -38,7 +38,7 @@ pub(super) struct Request {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Work {
     /// How columns are to be coded.
-    Learn(ToLearn),
+    Learn(Box<ToLearn>),
     /// Something about coded rows.
     Rows(Box<OfRows>),
 }

@@ -64,7 +64,7 @@ impl<'a> Passes<'a> {
         first: u64,
         host: &mut dyn Host,
     ) -> Result<Vec<Known>, Failure> {
-        let work = Work::Learn(learning.wanted().clone());
+        let work = Work::Learn(Box::new(learning.wanted().clone()));
         let tasks: Vec<Task> = (self.base..)
             .zip(parts)
             .map(|(number, part)| Task { number, first: 0, part: part.clone() })

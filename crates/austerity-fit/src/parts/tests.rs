@@ -231,9 +231,12 @@ fn parts_that_change_between_passes_are_named() {
     }
 }
 
+/// A name, what happens to a file, and words of the message.
+type Case<'a> = (&'a str, &'a dyn Fn(&Path), &'a [&'a str]);
+
 #[test]
 fn parts_that_cannot_be_used_are_named() {
-    let cases: [(&str, &dyn Fn(&Path), &[&str]); 5] = [
+    let cases: [Case; 5] = [
         ("schema", &|file| fs::write(file, rows(0..9).replace("city", "town")).unwrap(), &["4.csv", "city"]),
         ("nan", &|file| fs::write(file, "y,x,z,rare,city\n1,nan,0.1,0,c1\n").unwrap(), &["4.csv", "x"]),
         ("text", &|file| fs::write(file, "y,x,z,rare,city\n1,0.5,abc,0,c1\n").unwrap(), &["4.csv", "z"]),

@@ -70,14 +70,14 @@ fn ask(request: &Request, task: &Task) -> Result<(usize, ColumnHashes, Answered)
         }
         Work::Rows(wanted) => {
             let (store, hashes) = store_part(&task.part, &wanted.recipe, &wanted.description)?;
-            let answer = of_rows(wanted, &store, task.first).map_err(|failure| named(failure, task))?;
+            let answer = of_rows(wanted, &store, task.first).map_err(|failure| named(&failure, task))?;
             Ok((store.rows(), hashes, Answered::Rows(Box::new(answer))))
         }
     }
 }
 
 /// A failure with the part in which it was met.
-fn named(failure: Failure, task: &Task) -> Failure {
+fn named(failure: &Failure, task: &Task) -> Failure {
     Failure::Usage(format!("{}: {failure}", task.part.path.display()))
 }
 

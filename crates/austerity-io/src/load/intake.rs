@@ -214,6 +214,9 @@ pub(crate) fn beside<'a>(
     Ok((Beside { trials, offset, weights }, next))
 }
 
+/// Makes the summaries of these features again.
+pub(crate) type SummarizeAgain<'a> = dyn FnMut(&mut [Planned], &[usize]) -> Result<()> + 'a;
+
 impl Intake {
     /// Reads the table once (twice to standardise).
     pub(crate) fn survey(
@@ -232,7 +235,7 @@ impl Intake {
         source: &Source,
         options: &CodingOptions,
         surveyed: Surveyed,
-        again: &mut dyn FnMut(&mut [Planned], &[usize]) -> Result<()>,
+        again: &mut SummarizeAgain<'_>,
     ) -> Result<Self> {
         let roles = Roles::assign(source.path(), &source.schema().names, options)?;
         let at = Named { file: source.path(), name: &roles.response };

@@ -105,11 +105,11 @@ mod tests {
     /// The mean of key ranks over neighbours: rows far apart in storage are no nearer in the table than others. Within 4 sds: false alarms 6·10⁻⁵.
     #[test]
     fn storage_neighbours_are_strangers() {
-        let (rows, order) = (300_000, storage_order(300_000, Some(9)));
-        let gaps = order.windows(2).map(|two| f64::from(two[0].abs_diff(two[1])) / rows as f64);
-        let mean = gaps.sum::<f64>() / (rows - 1) as f64;
+        let (rows, order) = (300_000.0, storage_order(300_000, Some(9)));
+        let gaps = order.windows(2).map(|two| f64::from(two[0].abs_diff(two[1])) / rows);
+        let mean = gaps.sum::<f64>() / (rows - 1.0);
         // Two uniform numbers are 1/3 apart, with the variance 1/18; neighbouring gaps share a row (correlation −1/20 at most).
-        assert!((mean - 1.0 / 3.0).abs() < 4.0 * (1.0 / 18.0 / rows as f64 * 1.2).sqrt(), "{mean}");
+        assert!((mean - 1.0 / 3.0).abs() < 4.0 * (1.0 / 18.0 / rows * 1.2).sqrt(), "{mean}");
     }
 
     #[test]

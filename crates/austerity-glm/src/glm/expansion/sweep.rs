@@ -14,6 +14,7 @@ use crate::glm::{Family, Glm};
 use crate::memory::filled;
 use austerity::error::Result;
 use austerity::model::{Model as _, check_length};
+use austerity::population::Moments;
 
 /// What is asked about some rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,7 +52,7 @@ impl Question {
         if !self.moves.is_empty() {
             let moves: Vec<_> = self.moves.iter().map(|to| (&self.state, to)).collect();
             let totals = model.totals(&moves)?;
-            answer.totals = totals.iter().map(|moments| moments.sum()).collect();
+            answer.totals = totals.iter().map(Moments::sum).collect();
             return Ok(answer);
         }
         let mut eta = filled(model.blocks().count() * BLOCK, 0.0);
