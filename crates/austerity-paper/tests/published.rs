@@ -74,8 +74,8 @@ fn pages_and_figures_are_there_and_small() {
     }
     let mut look = |path: &Path| {
         let text = fs::read_to_string(path).unwrap();
-        for place in ["/work/", "/home/", "/root/", "/tmp/"] {
-            assert!(!text.contains(place), "{} names the folder {place}", path.display());
+        for place in ["work", "home", "root", "tmp"] {
+            assert!(!text.contains(&format!("/{place}/")), "{} names the folder {place}", path.display());
         }
     };
     let bytes = walk(&published(), &mut look);
