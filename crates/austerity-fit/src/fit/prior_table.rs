@@ -22,6 +22,7 @@ use crate::model::Family;
 use crate::output::{Failure, json as print_json, say};
 use crate::refusal::Refusal;
 use crate::request::{Common, Keyword, Request};
+use crate::runs::about;
 use crate::table::table;
 
 /// Draws of cut points until they rise.
@@ -55,7 +56,7 @@ pub fn run(common: &Common, request: &Request, draws: Option<(usize, &Path)>) ->
     for record in &found.records {
         let whence = if record.default { "default" } else { "asked for" };
         let at = if record.at_means { ", at the column means" } else { "" };
-        lines.add_row([record.parameter.clone(), record.prior.clone(), format!("{whence}{at}")]);
+        lines.add_row([record.parameter.clone(), about::rounded(&record.prior), format!("{whence}{at}")]);
     }
     let drawn =
         draws.map(|(count, file)| format!("\n{count} draws from the priors are in {}.", file.display()));

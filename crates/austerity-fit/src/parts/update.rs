@@ -66,8 +66,10 @@ pub fn run(
     let engine = engine.unwrap_or(&threads);
     change(&mut state, arrivals, engine, host)?;
     let mut made: Prepared = prepared(state)?;
-    let starts: Vec<Vec<f64>> = saved.checkpoint.chains.iter().map(|chain| chain.state.clone()).collect();
-    made.starts = Some(starts).filter(|starts| !starts.is_empty());
+    // Old states are no starts where the mode has moved far from them: independent proposals would never leave.
+    let recentred = made.state.arrivals.last().is_some_and(|last| last.recentred);
+    let states = || saved.checkpoint.chains.iter().map(|chain| chain.state.clone()).collect();
+    made.starts = (!recentred && !saved.checkpoint.chains.is_empty()).then(states);
     let mut asked = before.request;
     asked.out.clone_from(&request.out);
     asked.resume = false;
