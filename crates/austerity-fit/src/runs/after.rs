@@ -23,7 +23,7 @@ const QUESTIONS: [&str; 7] =
     ["check", "check-held-out", "loo", "sensitivity", "comparisons", "slopes", "predictions"];
 
 /// Keeps an answer.
-pub(super) fn keep(run: &Path, question: &str, title: &str, words: String, picture: Option<&Figure>) {
+pub(super) fn keep(run: &Path, (question, title): (&str, &str), words: String, picture: Option<&Figure>) {
     let answer = Answer { title: title.into(), words, picture: picture.map(Figure::svg) };
     let folder = run.join("after");
     let made = std::fs::create_dir_all(&folder).is_ok();

@@ -80,7 +80,7 @@ pub struct SensitivityOptions {
 /// Measures and prints.
 pub fn run(common: &Common, options: &SensitivityOptions) -> Result<(), Failure> {
     let made = answer(&options.run, &Rows::at(options.data.as_deref()), (common.seed(), common.threads))?;
-    after::keep(&options.run, "sensitivity", "Sensitivity to prior and likelihood", words(&made), None);
+    after::keep(&options.run, ("sensitivity", "Sensitivity to prior and likelihood"), words(&made), None);
     if common.json { print_json(&json(&made)) } else { say(words(&made)) }
 }
 
@@ -130,7 +130,7 @@ pub fn answer(run: &Path, rows: &Rows<'_>, (seed, threads): (u64, usize)) -> Res
         .iter()
         .for_each(|state| mean.iter_mut().zip(state).for_each(|(mean, value)| *mean += value / count));
     let source = RunRows::open(&file, rows, all_cores(threads))?;
-    let sums = pass(&file, &draws, &mean, &source, seed)?;
+    let sums = pass(&file, (&draws, &mean), &source, seed)?;
     let likelihood = sums.log_likelihoods(&file, &draws, &mean, &states);
     let prior = log_priors(&file, &states, &sums.means)?;
     let names = file.plan.recipe.coefficient_names().into_iter();
@@ -175,8 +175,7 @@ struct Sums {
 
 fn pass(
     file: &RunFile,
-    draws: &Draws,
-    mean: &[f64],
+    (draws, mean): (&Draws, &[f64]),
     source: &RunRows<'_>,
     seed: u64,
 ) -> Result<Sums, Failure> {
@@ -210,7 +209,12 @@ fn pass(
 }
 
 /// The curve of a row at a state.
-fn curve(law: &impl Law, piece: &Piece<'_>, row: usize, eta: f64, extra: &[f64]) -> (f64, f64, f64, Curve) {
+fn curve(
+    law: &impl Law,
+    (piece, row): (&Piece<'_>, usize),
+    eta: f64,
+    extra: &[f64],
+) -> (f64, f64, f64, Curve) {
     let trials = piece.trials.as_ref().map_or(1.0, |trials| trials[row]);
     let weight = piece.weights.as_ref().map_or(1.0, |weights| weights[row]);
     let y = piece.response.as_ref().map_or(f64::NAN, |response| response[row]);
@@ -240,7 +244,7 @@ impl Lawful for Add<'_> {
             x[skip..].iter_mut().zip(&piece.columns).for_each(|(value, column)| *value = column[row]);
             let offset = piece.offset.as_ref().map_or(0.0, |offset| offset[row]);
             let eta = offset + x.iter().zip(mean).map(|(x, b)| x * b).sum::<f64>();
-            let (_, _, weight, curve) = curve(law, piece, row, eta, extra);
+            let (_, _, weight, curve) = curve(law, (piece, row), eta, extra);
             for (a, value) in x.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                 sums.gradient[a] += weight * curve.slope[0] * value;
                 let scaled = weight * curve.second[0][0] * value;
@@ -316,7 +320,7 @@ impl Lawful for LeftOver<'_> {
                     .map(|(column, b)| column[row] * b)
                     .sum();
                 let eta = intercept + known + piece.offset.as_ref().map_or(0.0, |offset| offset[row]);
-                let (y, trials, weight, curve) = curve(law, &piece, row, eta, extra);
+                let (y, trials, weight, curve) = curve(law, (&piece, row), eta, extra);
                 let start = law.log_density(eta, extra, y, trials);
                 for (d, own) in product.row(at).iter().enumerate() {
                     let of_draw = draws.extra(d);

@@ -1,3 +1,5 @@
+//! Tests of integrals over the effects of groups: against sums over a grid, and derivatives against differences.
+
 use std::sync::Arc;
 
 use super::marginal::{Effect, Workspace};

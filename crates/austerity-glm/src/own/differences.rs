@@ -10,7 +10,7 @@
 //! ```
 //!
 //! of every row (Abramowitz & Stegun 25.3.23–27). Widths are a function of the state alone. The Hessian of all rows that leads to the mode and shapes proposals is that of
-//! [`SAMPLE`] rows, scaled up.
+//! `SAMPLE` rows, scaled up.
 //!
 //! Cost: d² + d + 1 log-likelihoods per row, once, and N·d(d + 3)/2 numbers of eight bytes. Not for more than [`MOST_PARAMETERS`], and not where rows jump.
 

@@ -97,8 +97,7 @@ pub(super) fn go(way: Way<'_>, options: &IcaOptions, host: &mut dyn Host) -> Res
     });
     let walk = Stiefel::rotations(names.len(), record.sds.clone())?;
     let model = Unmixing { ica, names, whitening: whitening.matrix(), mixing };
-    let rows = columns[0].len();
-    let file = data.file.clone();
+    let (rows, file) = (columns[0].len(), data.file.clone());
     let restored = |_: StoredProposal| Ok(walk.clone());
     let done = way.sample(&OfModel::new(&model, restored), host, |way| {
         let starts = way.chains().map(|chain| {

@@ -39,7 +39,7 @@ pub(super) struct Looked {
 }
 
 /// Looks at rows; `counted` families get the numbers of a rootogram.
-pub(super) fn look(family: Family, draws: &Draws, kept: &Kept, counted: bool, seed: u64) -> Looked {
+pub(super) fn look(family: Family, (draws, kept): (&Draws, &Kept), counted: bool, seed: u64) -> Looked {
     under(family, Look { draws, kept, counted, seed })
 }
 

@@ -145,7 +145,7 @@ pub fn run(common: &Common, options: &AppraisalOptions) -> Result<(), Failure> {
         Some(_) => ("check-held-out", "Held-out data"),
         None => ("check", "Does the model look like the data?"),
     };
-    after::keep(&options.run, question, title, made.words(None), Some(&made.picture()));
+    after::keep(&options.run, (question, title), made.words(None), Some(&made.picture()));
     made.tell(common, options.plot.as_deref())
 }
 
@@ -174,7 +174,7 @@ pub fn answer(run: &Path, rows: &Rows<'_>, settings: &AppraisalSettings) -> Resu
     }
     let kept = frame.scored(&file)?;
     let family = file.plan.model.family;
-    let seen = look(family, &draws, &kept, family.kind() == ResponseKind::Count, settings.seed);
+    let seen = look(family, (&draws, &kept), family.kind() == ResponseKind::Count, settings.seed);
     if seen.response.iter().any(|y| y.is_nan()) {
         return Err(Failure::Usage(format!(
             "{} has no column `{}`, which the run explains: a check compares predictions with it",
@@ -182,7 +182,7 @@ pub fn answer(run: &Path, rows: &Rows<'_>, settings: &AppraisalSettings) -> Resu
             file.plan.recipe.response
         )));
     }
-    Ok(appraise(run, &file, (&frame, available), &seen, settings))
+    Ok(appraise((run, &file), (&frame, available), &seen, settings))
 }
 
 /// A random sample of the rows of a table.
@@ -233,8 +233,7 @@ fn sample(
 }
 
 fn appraise(
-    run: &Path,
-    file: &RunFile,
+    (run, file): (&Path, &RunFile),
     (frame, available): (&Frame, usize),
     seen: &Looked,
     settings: &AppraisalSettings,
@@ -331,109 +330,94 @@ fn statistics(seen: &Looked, kind: ResponseKind) -> Vec<Statistic> {
 
 /// Scores of the predictions averaged over the draws, with the posterior of the same score under single draws.
 fn scores(seen: &Looked, kind: ResponseKind) -> Vec<Score> {
-    let n = seen.mean.len();
-    let column = |draw: usize| (0..n).map(move |row| f64::from(seen.means[row * seen.draws + draw]));
-    let score = |name, meaning, estimate: f64, by_draw: Vec<f64>, error: f64| {
-        let count = by_draw.len() as f64;
-        let mean = by_draw.iter().sum::<f64>() / count;
-        let sd =
-            (by_draw.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0)).sqrt();
-        let ends = quantiles(&[&by_draw], &[0.025, 0.975]);
-        Score { name, meaning, estimate, sd, ends: (ends[0], ends[1]), error }
-    };
-    let moments = |values: &[f64]| {
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
-            / (values.len() as f64 - 1.0).max(1.0);
-        (mean, (variance / values.len() as f64).sqrt())
-    };
-    let y = &seen.response;
     let losses: Vec<f64> = seen.density.iter().map(|density| -density).collect();
-    let (loss, error) = moments(&losses);
-    let by_draw = seen.densities.iter().map(|sum| -sum / n as f64).collect();
-    let mut made = vec![score("log_loss", "minus the mean log predictive density", loss, by_draw, error)];
-    if kind == ResponseKind::Time {
-        return made;
-    }
+    let by_draw: Vec<f64> = seen.densities.iter().map(|sum| -sum / seen.mean.len() as f64).collect();
+    let loss = score("log_loss", "minus the mean log predictive density", moments(&losses), &by_draw);
+    let others = match kind {
+        ResponseKind::Time => Vec::new(),
+        ResponseKind::Binary => scores_of_classes(seen),
+        _ => scores_of_numbers(seen),
+    };
+    std::iter::once(loss).chain(others).collect()
+}
+
+/// A score: its estimate with its error, and its values under single draws.
+fn score(name: &'static str, meaning: &'static str, (estimate, error): (f64, f64), by_draw: &[f64]) -> Score {
+    let count = by_draw.len() as f64;
+    let mean = by_draw.iter().sum::<f64>() / count;
+    let squares = by_draw.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    let ends = quantiles(&[by_draw], &[0.025, 0.975]);
+    let sd = (squares / (count - 1.0).max(1.0)).sqrt();
+    Score { name, meaning, estimate, sd, ends: (ends[0], ends[1]), error }
+}
+
+/// Mean and standard error.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (mean, (squares / (count - 1.0).max(1.0) / count).sqrt())
+}
+
+/// The expected responses of all rows under one draw.
+fn expected(seen: &Looked, draw: usize) -> impl Iterator<Item = f64> + '_ {
+    (0..seen.mean.len()).map(move |row| f64::from(seen.means[row * seen.draws + draw]))
+}
+
+/// Mean squared errors: of the averaged predictions with its standard error, and under every draw.
+fn squared_errors(seen: &Looked) -> ((f64, f64), Vec<f64>) {
+    let y = &seen.response;
     let squares: Vec<f64> = seen.mean.iter().zip(y).map(|(mean, y)| (mean - y).powi(2)).collect();
-    let by_draw: Vec<f64> = (0..seen.draws)
-        .map(|draw| column(draw).zip(y).map(|(mean, y)| (mean - y).powi(2)).sum::<f64>() / n as f64)
-        .collect();
-    let (square, error) = moments(&squares);
-    if kind == ResponseKind::Binary {
-        made.push(score(
-            "brier",
-            "Brier score: mean squared error of the probability",
-            square,
-            by_draw,
-            error,
-        ));
-        let successes: Vec<bool> = y.iter().map(|y| *y == 1.0).collect();
-        if let Some(auc) = area(&seen.mean, &successes) {
-            let each = (0..seen.draws)
-                .filter_map(|draw| area(&column(draw).collect::<Vec<f64>>(), &successes))
-                .collect();
-            let (ones, zeros) = (
-                successes.iter().filter(|one| **one).count() as f64,
-                successes.iter().filter(|one| !**one).count() as f64,
-            );
-            // Hanley and McNeil 1982.
-            let (first, second) = (auc / (2.0 - auc), 2.0 * auc * auc / (1.0 + auc));
-            let variance = (auc * (1.0 - auc)
-                + (ones - 1.0) * (first - auc * auc)
-                + (zeros - 1.0) * (second - auc * auc))
-                / (ones * zeros);
-            made.push(score(
-                "auc",
-                "AUC: chance that a success is ranked above a failure",
-                auc,
-                each,
-                variance.max(0.0).sqrt(),
-            ));
-        }
-        let wrong: Vec<f64> = seen
-            .mean
-            .iter()
-            .zip(y)
-            .map(|(mean, y)| f64::from(u8::from((*mean >= 0.5) != (*y == 1.0))))
-            .collect();
-        let each = (0..seen.draws)
-            .map(|draw| {
-                column(draw).zip(y).filter(|(mean, y)| (*mean >= 0.5) != (**y == 1.0)).count() as f64
-                    / n as f64
-            })
-            .collect();
-        let (mean, error) = moments(&wrong);
-        made.push(score("error_rate", "share of wrong classes", mean, each, error));
-    } else {
-        let root: Vec<f64> = by_draw.iter().map(|square| square.sqrt()).collect();
-        made.push(score(
-            "rmse",
-            "root mean squared error of the mean",
-            square.sqrt(),
-            root,
-            0.5 * error / square.sqrt(),
-        ));
-        let centre = y.iter().sum::<f64>() / n as f64;
-        let variance = y.iter().map(|y| (y - centre).powi(2)).sum::<f64>() / n as f64;
-        let each = by_draw.iter().map(|square| 1.0 - square / variance).collect();
-        made.push(score(
-            "r2",
-            "share of the variance explained by the mean",
-            1.0 - square / variance,
-            each,
-            error / variance,
-        ));
-        let inside: Vec<f64> =
-            seen.pit.iter().map(|pit| f64::from(u8::from((0.05..=0.95).contains(pit)))).collect();
-        let (mean, error) = moments(&inside);
-        made.push(score(
+    let of = |draw| expected(seen, draw).zip(y).map(|(mean, y)| (mean - y).powi(2)).sum::<f64>();
+    (moments(&squares), (0..seen.draws).map(|draw| of(draw) / y.len() as f64).collect())
+}
+
+/// Scores of probabilities of two classes.
+fn scores_of_classes(seen: &Looked) -> Vec<Score> {
+    let y = &seen.response;
+    let (square, by_draw) = squared_errors(seen);
+    let mut made =
+        vec![score("brier", "Brier score: mean squared error of the probability", square, &by_draw)];
+    let successes: Vec<bool> = y.iter().map(|y| *y == 1.0).collect();
+    if let Some(auc) = area(&seen.mean, &successes) {
+        let of = |draw| area(&expected(seen, draw).collect::<Vec<f64>>(), &successes);
+        let each: Vec<f64> = (0..seen.draws).filter_map(of).collect();
+        let ones = successes.iter().filter(|one| **one).count() as f64;
+        let zeros = successes.len() as f64 - ones;
+        // Hanley and McNeil 1982.
+        let (first, second) = (auc / (2.0 - auc), 2.0 * auc * auc / (1.0 + auc));
+        let pairs = (ones - 1.0) * (first - auc * auc) + (zeros - 1.0) * (second - auc * auc);
+        let error = ((auc * (1.0 - auc) + pairs) / (ones * zeros)).max(0.0).sqrt();
+        made.push(score("auc", "AUC: chance that a success is ranked above a failure", (auc, error), &each));
+    }
+    let is_wrong = |mean: f64, y: f64| f64::from(u8::from((mean >= 0.5) != (y == 1.0)));
+    let wrong: Vec<f64> = seen.mean.iter().zip(y).map(|(mean, y)| is_wrong(*mean, *y)).collect();
+    let of = |draw| expected(seen, draw).zip(y).map(|(mean, y)| is_wrong(mean, *y)).sum::<f64>();
+    let each: Vec<f64> = (0..seen.draws).map(|draw| of(draw) / y.len() as f64).collect();
+    made.push(score("error_rate", "share of wrong classes", moments(&wrong), &each));
+    made
+}
+
+/// Scores of expected numbers.
+fn scores_of_numbers(seen: &Looked) -> Vec<Score> {
+    let (y, n) = (&seen.response, seen.mean.len() as f64);
+    let ((square, error), by_draw) = squared_errors(seen);
+    let roots: Vec<f64> = by_draw.iter().map(|square| square.sqrt()).collect();
+    let root = (square.sqrt(), 0.5 * error / square.sqrt());
+    let centre = y.iter().sum::<f64>() / n;
+    let variance = y.iter().map(|y| (y - centre).powi(2)).sum::<f64>() / n;
+    let shares: Vec<f64> = by_draw.iter().map(|square| 1.0 - square / variance).collect();
+    let share = (1.0 - square / variance, error / variance);
+    let is_inside = |pit: &f64| f64::from(u8::from((0.05..=0.95).contains(pit)));
+    let inside = moments(&seen.pit.iter().map(is_inside).collect::<Vec<f64>>());
+    vec![
+        score("rmse", "root mean squared error of the mean", root, &roots),
+        score("r2", "share of the variance explained by the mean", share, &shares),
+        score(
             "coverage_90",
             "share of responses inside their 90 % predictive interval",
-            mean,
-            vec![mean; 2],
-            error,
-        ));
-    }
-    made
+            inside,
+            &[inside.0; 2],
+        ),
+    ]
 }

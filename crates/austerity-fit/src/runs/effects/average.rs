@@ -153,7 +153,7 @@ pub(super) fn averages(
     let mut made = Vec::new();
     for (place, unit) in units.iter().enumerate() {
         for group in &groups {
-            made.push(one(inputs, posterior, (unit, place), group, settings)?);
+            made.push(one(inputs, posterior, (unit, place, group), settings)?);
         }
     }
     Ok(made)
@@ -271,8 +271,7 @@ fn numbers(
 fn one(
     inputs: &Inputs<'_>,
     posterior: &Posterior<'_>,
-    (unit, place): (&Unit, usize),
-    group: &Group,
+    (unit, place, group): (&Unit, usize, &Group),
     settings: &Settings,
 ) -> Result<Estimate, Failure> {
     let draws = posterior.draws.count();

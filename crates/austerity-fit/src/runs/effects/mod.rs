@@ -148,7 +148,7 @@ pub fn run(common: &Common, options: &EffectOptions) -> Result<(), Failure> {
         picture(plot, &made.picture())?;
     }
     let title = format!("Average {}", made.verb.name());
-    after::keep(&options.run, made.verb.name(), &title, made.words(&[]), Some(&made.picture()));
+    after::keep(&options.run, (made.verb.name(), &title), made.words(&[]), Some(&made.picture()));
     made.tell(common, &[options.out.as_deref(), options.plot.as_deref()])
 }
 
@@ -184,7 +184,7 @@ pub fn answer(verb: Verb, run: &Path, rows: &Rows<'_>, settings: &Settings) -> R
         averages(&inputs, &posterior, &units, settings)?
     } else {
         let grid = ask::grid(&inputs, &settings.at)?;
-        at_points(&inputs, &posterior, &units, &grid, settings)?
+        at_points(&inputs, &posterior, (&units, &grid), settings)?
     };
     Ok(Effects {
         verb,
@@ -200,8 +200,7 @@ pub fn answer(verb: Verb, run: &Path, rows: &Rows<'_>, settings: &Settings) -> R
 fn at_points(
     inputs: &Inputs<'_>,
     posterior: &Posterior<'_>,
-    units: &[Unit],
-    grid: &Grid,
+    (units, grid): (&[Unit], &Grid),
     settings: &Settings,
 ) -> Result<Vec<Estimate>, Failure> {
     let frame = points(grid);

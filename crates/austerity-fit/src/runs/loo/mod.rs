@@ -169,7 +169,7 @@ pub fn run(common: &Common, options: &LooOptions, control: &Control) -> Result<(
     if let Some(out) = &options.out {
         loo.write(out)?;
     }
-    after::keep(&options.run, "loo", "Leave-one-out cross-validation", loo.words(None), None);
+    after::keep(&options.run, ("loo", "Leave-one-out cross-validation"), loo.words(None), None);
     loo.tell(common, options.out.as_deref())
 }
 
