@@ -175,11 +175,11 @@ class Effects(_Answer):
         rows = [{**{k: v for k, v in one.items() if k != "at"}, **one.get("at", {})} for one in self["estimates"]]
         return _frame({name: [row[name] for row in rows] for name in (rows[0] if rows else {})})
 
-    def plot(self, path: Any = None, ax: Any = None) -> Any:
-        """Curves over the first column of a grid of numbers, else intervals below each other: an SVG file at ``path``, or matplotlib's axes."""
+    def plot(self, path: Any = None, ax: Any = None, over: Optional[str] = None) -> Any:
+        """Curves over a column of numbers of the grid (``over``, or the first), else intervals below each other: an SVG file at ``path``, or matplotlib's axes."""
         if path is not None:
             return _written(path, self.svg)
-        return _curves(self, ax) or _forest(self, ax)
+        return _curves(self, ax, over) or _forest(self, ax)
 
 
 class Check(_Answer):
@@ -245,11 +245,13 @@ def _forest(effects: Effects, ax: Any) -> Any:
     return axes
 
 
-def _curves(effects: Effects, ax: Any) -> Any:
-    """Curves over the first column of a grid of numbers; nothing where there is no such grid."""
+def _curves(effects: Effects, ax: Any, over: Optional[str] = None) -> Any:
+    """Curves over a column of numbers of the grid; nothing where there is none."""
     found = effects["estimates"]
-    first = next(iter(found[0].get("at", {})), None) if found else None
-    if first is None or any(isinstance(one["at"][first], str) for one in found):
+    columns = found[0].get("at", {}) if found else {}
+    numbers = [name for name in columns if not any(isinstance(one["at"][name], str) for one in found)]
+    first = over if over in numbers else next(iter(numbers), None)
+    if first is None:
         return None
     groups: Dict[str, List[Mapping[str, Any]]] = {}
     for one in found:

@@ -399,7 +399,7 @@ class Fit:
     def plot_predictions(self, x: str, by: Optional[str] = None, *, path: Any = None, ax: Any = None, data: Any = None, **options: Any) -> Any:
         """Draws the expected response over a column, a curve for each value of ``by``: on matplotlib's axes, or as an SVG file at ``path``."""
         at = {x: None, **({by: None} if by else {})}
-        return _after.effects(self, "predictions", None, at, data, options).plot(path, ax)
+        return _after.effects(self, "predictions", None, at, data, options).plot(path, ax, over=x)
 
     def update(
         self,

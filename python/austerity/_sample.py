@@ -72,6 +72,7 @@ def sample(
         >>> untested = au.sample(model, proposal="sgfs:0.4", rule="none", draws=3000, progress=False)
         >>> untested.trusted, any("biased" in reason for reason in untested.reasons)
         (False, True)
+
     out : path
         The folder of the run, the same that the program ``austerity`` writes and reads. Default: a temporary one on disk
         that lives as long as the fit; the environment variable ``TMPDIR`` says where.

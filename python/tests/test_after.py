@@ -128,12 +128,12 @@ def test_a_pickled_fit_needs_its_rows_again(fit, table):
 
 
 def test_checks_sensitivity_and_hypotheses(fit, table):
-    made = fit.check(by="z")
+    made = fit.check(by="z", data=table)
     assert made["sound"], str(made)
     assert {"log_loss", "brier", "auc", "error_rate"} == set(made.frame()["name"])
     # A model that knows nothing of x is found out where x is looked at.
     blind = au.fit("y ~ z", table, family="logistic", draws=250, progress=False)
-    assert not blind.check(by="x")["sound"]
+    assert not blind.check(by="x", data=table)["sound"]
     held_out = {name: values[:1_000] for name, values in table.items()}
     assert fit.check(test=held_out)["held_out"]
     assert all(one["diagnosis"] is None for one in fit.sensitivity()["parameters"])

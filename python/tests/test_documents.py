@@ -24,7 +24,7 @@ def test_docstrings(name):
 
 
 #: The packages that a block needs, by a word in it; without them the block is passed over.
-_NEEDS = {"import jax": "jax", "numba": "numba", "import xarray": "xarray", "polars": "polars", "duckdb": "duckdb"}
+_NEEDS = {"import jax": "jax", "numba": "numba", "import xarray": "xarray", "zarr": "zarr", "polars": "polars", "duckdb": "duckdb"}
 
 
 def _bare(said):

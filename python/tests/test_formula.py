@@ -136,7 +136,7 @@ def test_missing_values_count_where_the_formula_uses_them(people):
         (3, {}, TypeError, "give a text such as"),
         ("income ~ age", {"family": 3}, TypeError, "give a text such as 'logistic'"),
         ("income ~ age", {"family": "gaussiann"}, ValueError, "gaussiann"),
-        ("income ~ age + (1 | city)", {}, ValueError, "city"),
+        ("income ~ age + (1 | city) + (1 | visits)", {}, ValueError, "one grouping"),
         ("income ~ age", {"weights": "visits"}, TypeError, "unexpected keyword argument 'weights'"),
         ("income ~ age", {"drwas": 3}, TypeError, "did you mean draws"),
         ("income ~ .", {"data": np.zeros((3, 2))}, TypeError, "no column names"),

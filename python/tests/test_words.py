@@ -33,7 +33,7 @@ def test_options_take_numbers_of_numpy():
     )
     assert np.array_equal(plain.draws["x1"], numpy.draws["x1"])
     assert plain.predict(X[:3], interval=np.float32(0.5), draws=np.int64(20), seed=np.uint16(2))["mean"].shape == (3,)
-    for budget in (np.float64(0.3), np.float32(0.3), np.int64(1), datetime.timedelta(seconds=0.3)):
+    for budget in (np.float64(0.8), np.float32(0.8), np.int64(1), datetime.timedelta(seconds=0.8)):
         assert au.sample(au.Logistic(X, Y), chains=2, budget=budget, progress=False).n_draws > 0
     for tolerance in (np.float32(0.05), np.float64(0.05)):
         assert au.sample(au.Logistic(X, Y), **QUICK, tolerance=tolerance).n_draws == 50

@@ -54,9 +54,17 @@ pub struct NewColumns {
 
 /// The columns that new rows must have to be predicted by the run at `run`.
 pub fn columns(run: &std::path::Path) -> Result<NewColumns, crate::output::Failure> {
-    let recipe = Folder::new(run).read_run()?.plan.recipe;
+    let plan = Folder::new(run).read_run()?.plan;
+    let recipe = plan.recipe;
     if let Some(formula) = &recipe.formula {
-        return Ok(NewColumns { features: recipe.inputs()?, offset: None, trials: formula.trials_column() });
+        let mut features = recipe.inputs()?;
+        let groups = plan.groups.iter().flat_map(crate::fit::groups::GroupsRecord::columns);
+        groups.for_each(|name| {
+            if !features.iter().any(|known| known == name) {
+                features.push(name.to_owned());
+            }
+        });
+        return Ok(NewColumns { features, offset: None, trials: formula.trials_column() });
     }
     let features = recipe.terms.iter().map(|term| term.column().to_owned()).collect();
     Ok(NewColumns { features, offset: recipe.offset, trials: recipe.trials })

@@ -43,6 +43,11 @@ pub(crate) struct GroupsRecord {
 }
 
 impl GroupsRecord {
+    /// The columns whose combinations are the groups.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.name.split(':')
+    }
+
     pub(super) fn new(grouping: &Grouping, terms: &[String], model: &Multilevel, found: &Found) -> Self {
         let sizes = (0..model.data().len()).map(|group| model.data().size(group));
         Self {

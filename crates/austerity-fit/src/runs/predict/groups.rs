@@ -60,7 +60,7 @@ impl GroupShifts {
             .zip(effects.effects.iter().step_by(q))
             .map(|(place, own)| (own.level.as_str(), place))
             .collect();
-        let by: Vec<String> = record.name.split(':').map(str::to_owned).collect();
+        let by: Vec<String> = record.columns().map(str::to_owned).collect();
         let (codes, levels) = groups_of_rows(source, &by)?;
         let places: Vec<u32> =
             levels.iter().map(|level| names.get(level.as_str()).copied().unwrap_or(NEW)).collect();
