@@ -37,7 +37,7 @@ const STEPS: u64 = 3000;
 fn posterior_draws<M: Parameters<State = Vec<f64>>>(
     model: &M,
     rule: &RuleSettings,
-    seed: u64,
+    (seed, start): (u64, &[f64]),
 ) -> Vec<Vec<f64>> {
     let dimension = model.names().len();
     let walk = RandomWalk::isotropic(dimension, 0.2).unwrap();
@@ -53,9 +53,9 @@ fn posterior_draws<M: Parameters<State = Vec<f64>>>(
             rule: rule.clone(),
             ..Settings::default()
         };
-        let start = vec![0.0; dimension];
-        let run =
-            Sampler::new(model, &settings, &proposal, &[start]).unwrap().run(&Control::new(), &mut Silent);
+        let run = Sampler::new(model, &settings, &proposal, &[start.to_vec()])
+            .unwrap()
+            .run(&Control::new(), &mut Silent);
         assert_eq!(run.ended, Ended::Draws);
         let parameters = (0..dimension).map(|j| run.trace.parameter(j));
         let ess = parameters.map(|chain| ess_bulk(&[&chain[0]])).fold(f64::INFINITY, f64::min);
@@ -88,7 +88,11 @@ fn calibration<M: Parameters<State = Vec<f64>>>(
         };
         let truth = functions(&state);
         let mut below = vec![0; truth.len()];
-        for mut draw in posterior_draws(&model, rule, 50_000 + u64::from(number)) {
+        // Chains begin at 0; where that is impossible, as with cut points, at the truth.
+        let zeros = vec![0.0; state.len()];
+        let is_possible = model.compare(&state, &zeros, &mut model.scratch(Access::Blocks)).total().is_ok();
+        let start = if is_possible { &zeros } else { &state };
+        for mut draw in posterior_draws(&model, rule, (50_000 + u64::from(number), start)) {
             to_state(&mut draw);
             let values = functions(&draw);
             for (f, below) in below.iter_mut().enumerate() {
