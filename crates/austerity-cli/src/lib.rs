@@ -21,7 +21,7 @@ mod without_paper;
 
 use std::ffi::OsString;
 
-use arguments::{Arguments, Command, EffectArguments, PartArguments};
+use arguments::{Arguments, Command, EffectArguments, PartArguments, with_minus};
 use austerity_fit::output::Failure;
 use austerity_fit::request::Common;
 use austerity_fit::runs::effects::Verb;
@@ -31,7 +31,7 @@ use clap::Parser as _;
 
 /// Runs what was typed, the name of the program first; gives the exit code.
 pub fn run(typed: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
-    let arguments = match Arguments::try_parse_from(typed) {
+    let arguments = match Arguments::try_parse_from(with_minus(typed.into_iter().map(Into::into).collect())) {
         Ok(arguments) => arguments,
         Err(error) => {
             let _ = error.print();

@@ -325,3 +325,72 @@ fn averages_agree_with_brute_force() {
         std::fs::read_to_string(folder.at("slopes.csv")).unwrap().starts_with("term,contrast,group,estimate")
     );
 }
+
+#[test]
+fn runs_with_other_weights_are_not_compared() {
+    let folder = Scratch::new("compare-weights");
+    let mut text = String::from("x,w,y\n");
+    for row in 0..120 {
+        text += &format!("{},{},{}\n", f64::from(row % 9) / 4.0, 1 + row % 3, row * 7 % 4);
+    }
+    folder.file("data.csv", text);
+    let fit = "fit data.csv --response y --features x --family poisson";
+    folder.done(&format!("{fit} --weights w --out weighted {FIT}"));
+    folder.done(&format!("{fit} --out plain {FIT}"));
+    folder.refused_with("compare weighted plain", &["different data", "weights"]);
+    folder.refused_with("compare plain weighted", &["different data", "weights"]);
+}
+
+/// Rows 1 and 4 miss a value, so the outlier in row 63 of the file is row 61 of those kept.
+#[test]
+fn influential_rows_are_those_of_the_file() {
+    let folder = Scratch::new("loo-dropped");
+    let mut text = String::from("x,y\n,1\n");
+    for row in 0..60 {
+        let x = f64::from(row % 7) - 3.0;
+        let y = 0.5 * x + 0.3 * (f64::from(row * 37 % 11) - 5.0) / 5.0;
+        text += &format!("{x},{y}\n{}", if row == 1 { "1,\n" } else { "" });
+    }
+    folder.file("data.csv", text + "9.0,-14.0\n");
+    folder.done(&format!("fit data.csv --response y --missing drop --out run {FIT}"));
+    let found = folder.json("loo run --out rows.csv");
+    assert_eq!(found["influential_rows"][0]["row"], 63, "{found}");
+    assert!(found["remarks"][0].as_str().unwrap().contains("63"), "{found}");
+    assert!(!folder.table("rows.csv").get("row").contains(&4.0));
+}
+
+#[test]
+fn changed_data_are_refused() {
+    let folder = fitted("after-changed", "linear", 400);
+    let commands = ["check run", "comparisons run", "predictions run", "slopes run", "loo run"];
+    commands.iter().for_each(|command| drop(folder.done(command)));
+    let text = std::fs::read_to_string(folder.at("data.csv")).unwrap();
+    folder.file("half.csv", text.lines().take(201).collect::<Vec<_>>().join("\n") + "\n");
+    for command in commands {
+        folder.refused_with(&format!("{command} --data half.csv"), &["half.csv", "200", "400", "--data"]);
+    }
+    let changed = |(row, line): (usize, &str)| match line.split_once(',') {
+        Some((_, others)) if row > 0 && row % 9 == 0 => format!("0.5,{others}\n"),
+        _ => format!("{line}\n"),
+    };
+    folder.file("data.csv", text.lines().enumerate().map(changed).collect::<String>());
+    for command in commands {
+        folder.refused_with(command, &["data.csv", "--data"]);
+    }
+    folder.file("data.csv", text);
+    folder.done("check run");
+}
+
+#[test]
+fn options_may_follow_an_expression() {
+    let folder = fitted("hypothesis-options", "linear", 300);
+    let run = |words: &[&str]| {
+        let output = folder.command(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let after = run(&["hypothesis", "run", "x1 - x2 > 0", "-x1 > 0", "--json"]);
+    assert_eq!(after, run(&["--json", "hypothesis", "run", "x1 - x2 > 0", "-x1 > 0"]));
+    assert_eq!(after["contrasts"].as_array().map(Vec::len), Some(2));
+    assert_eq!(after["contrasts"][1]["hypothesis"], "-x1 > 0");
+}

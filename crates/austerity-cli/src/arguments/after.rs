@@ -1,5 +1,6 @@
 //! What can be typed after the commands that say what a run is worth and what it means: `loo` and its kin.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use austerity_fit::runs::effects::{self, EffectOptions, Given, Settings, Verb};
@@ -187,12 +188,30 @@ pub(crate) struct HypothesisArguments {
     /// The folder of a run.
     run: PathBuf,
     /// Sums and differences of parameters, with `>` or `<` where a probability is wanted.
-    #[arg(required = true, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "EXPRESSION")]
     expressions: Vec<String>,
 }
 
 impl HypothesisArguments {
     pub(crate) fn options(&self) -> HypothesisOptions {
-        HypothesisOptions { run: self.run.clone(), expressions: self.expressions.clone() }
+        let expressions = self.expressions.iter().map(|text| text.trim().to_owned()).collect();
+        HypothesisOptions { run: self.run.clone(), expressions }
     }
+}
+
+/// What was typed, with a space before expressions of `hypothesis` that begin with a minus: they are no options, and options may follow them.
+pub(crate) fn with_minus(typed: Vec<OsString>) -> Vec<OsString> {
+    let of_all = |text: &str| text.starts_with('-') || text.parse::<u64>().is_ok();
+    let command = typed.iter().enumerate().skip(1).find(|(_, word)| !word.to_str().is_some_and(of_all));
+    let Some((place, _)) = command.filter(|(_, word)| *word == "hypothesis") else { return typed };
+    let guarded = |(at, word): (usize, OsString)| match word.to_str() {
+        Some(text) if at > place && minus(text) => format!(" {text}").into(),
+        _ => word,
+    };
+    typed.into_iter().enumerate().map(guarded).collect()
+}
+
+/// Whether an expression begins with a minus.
+fn minus(text: &str) -> bool {
+    text.starts_with('-') && !text.starts_with("--") && !matches!(text, "-" | "-h" | "-V")
 }

@@ -22,8 +22,8 @@ mod theory;
 
 #[cfg(not(feature = "paper"))]
 use crate::without_paper::Words;
-pub(crate) use after::EffectArguments;
 use after::{CompareArguments, HypothesisArguments, LooArguments, SensitivityArguments};
+pub(crate) use after::{EffectArguments, with_minus};
 #[cfg(feature = "paper")]
 pub(crate) use data::{DataCommand, FetchOptions};
 use fit::PriorsArguments;

@@ -4,6 +4,7 @@
 //! rows, and of successes where the run knows it, must be those of the fit. Memory: one piece of some thousand rows.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use austerity_glm::ResponseKind;
@@ -14,7 +15,7 @@ use austerity_io::table::{CHUNK_ROWS, OpenOptions, Source, open_with};
 
 use super::RunFile;
 use crate::output::Failure;
-use crate::request::MissingChoice;
+use crate::request::{DataOptions, MissingChoice};
 
 /// Where the rows of a run are.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +41,16 @@ impl<'a> Rows<'a> {
         let data = &run.request.data;
         let path = match self {
             Self::Table(source) => return complete(run, (*source).clone()),
-            Self::AsThen if !data.further.is_empty() => return complete(run, crate::data::opened(data)?),
+            Self::AsThen if !data.further.is_empty() => {
+                same_values(run, data, threads)?;
+                return complete(run, crate::data::opened(data)?);
+            }
             Self::At(path) => path,
-            Self::AsThen => &run.plan.data.file,
+            Self::AsThen => {
+                let data = DataOptions { file: run.plan.data.file.clone(), ..data.clone() };
+                same_values(run, &data, threads)?;
+                &run.plan.data.file
+            }
         };
         if store::is_store(path) {
             return Err(Failure::Usage(format!(
@@ -52,6 +60,48 @@ impl<'a> Rows<'a> {
         }
         complete(run, opened(path, threads)?)
     }
+}
+
+/// Numbers of data sets whose checksum is compared: more would have to be read once more for long.
+const COMPARED: usize = 4 << 20;
+
+/// Refuses a table with other values than those of the fit, where reading it once more takes a moment. What cannot be read is told by who reads it next.
+fn same_values(run: &RunFile, data: &DataOptions, threads: usize) -> Result<(), Failure> {
+    let (plan, file) = (&run.plan, &data.file);
+    let numbers = plan.data.rows.saturating_mul(plan.recipe.coefficient_names().len() + 1);
+    // Earlier versions wrote other checksums.
+    let comparable = plan.data.checksum.contains(':') && plan.data.parts.is_none();
+    if !comparable || numbers > COMPARED || store::is_store(file) {
+        return Ok(());
+    }
+    let Ok(loaded) = crate::data::load(data, None, plan.settings.seed, threads) else { return Ok(()) };
+    same_count(run, file, loaded.store.rows())?;
+    let names = loaded.recipe.coefficient_names() == plan.recipe.coefficient_names();
+    if names && loaded.checksum == plan.data.checksum { Ok(()) } else { Err(other_values(file)) }
+}
+
+fn other_values(file: &Path) -> Failure {
+    Failure::Usage(format!(
+        "{} has other columns or values now than when the run began (its checksum differs): restore the file, or name a copy of the rows that the run was \
+         fitted to with --data FILE",
+        file.display()
+    ))
+}
+
+/// Refuses another number of rows than the fit had.
+pub(super) fn same_count(run: &RunFile, file: &Path, rows: usize) -> Result<(), Failure> {
+    if rows == run.plan.data.rows {
+        Ok(())
+    } else {
+        Err(changed(file, "rows", (run.plan.data.rows as u64, rows as u64)))
+    }
+}
+
+fn changed(file: &Path, what: &str, (then, now): (u64, u64)) -> Failure {
+    Failure::Usage(format!(
+        "{} has {now} {what} now and had {then} when the run began: give the rows that the run was fitted to with --data FILE (from Python: data=)",
+        file.display()
+    ))
 }
 
 /// The rows that the fit kept: those without missing values, where it was to drop the others.
@@ -84,7 +134,7 @@ pub(super) struct RunRows<'a> {
 
 #[derive(Debug)]
 enum From<'a> {
-    Table(Box<NewRows<'a>>),
+    Table(Box<NewRows<'a>>, Source),
     Store(Box<StoreOnDisk>),
 }
 
@@ -96,7 +146,16 @@ impl<'a> RunRows<'a> {
             _ => &run.plan.data.file,
         };
         if !matches!(rows, Rows::Table(_)) && store::is_store(path) {
-            return Self::stored(run, path);
+            let made = Self::stored(run, path)?;
+            let sum = &run.plan.data.checksum;
+            return match &made.from {
+                From::Store(opened)
+                    if matches!(rows, Rows::AsThen) && sum.contains(':') && opened.checksum() != sum =>
+                {
+                    Err(other_values(path))
+                }
+                _ => Ok(made),
+            };
         }
         let source = rows.table(run, threads)?;
         let recipe = &run.plan.recipe;
@@ -108,7 +167,8 @@ impl<'a> RunRows<'a> {
                 recipe.response
             )));
         }
-        Ok(Self { run, from: From::Table(Box::new(new)), file: source.path().into() })
+        let file = source.path().into();
+        Ok(Self { run, from: From::Table(Box::new(new), source), file })
     }
 
     fn stored(run: &'a RunFile, path: &Path) -> Result<Self, Failure> {
@@ -136,6 +196,17 @@ impl<'a> RunRows<'a> {
         self.run.plan.data.rows
     }
 
+    /// The numbers, from 0, of rows in the table, before rows with missing values were dropped.
+    pub(super) fn in_file(&self, rows: &[usize]) -> HashMap<usize, usize> {
+        let mut sorted = rows.to_vec();
+        sorted.sort_unstable();
+        let given = match &self.from {
+            From::Table(_, source) => source.rows_before_dropping(&sorted),
+            From::Store(_) => sorted.clone(),
+        };
+        sorted.into_iter().zip(given).collect()
+    }
+
     /// Hands over all rows, piece by piece.
     pub(super) fn scan(
         &self,
@@ -150,20 +221,14 @@ impl<'a> RunRows<'a> {
             if piece.first + piece.rows <= self.count() { visit(piece) } else { Ok(()) }
         };
         let found = match &self.from {
-            From::Table(new) => new.scan(&mut counted)?,
+            From::Table(new, _) => new.scan(&mut counted)?,
             From::Store(opened) => scan_store(opened, &mut counted)?,
         };
-        let changed = |what: &str, then: u64, now: u64| {
-            Err(Failure::Usage(format!(
-                "{} has {now} {what} now and had {then} when the run began: give the rows that the run was fitted to",
-                self.file.display()
-            )))
-        };
-        if found != self.count() {
-            return changed("rows", self.count() as u64, found as u64);
-        }
+        same_count(self.run, &self.file, found)?;
         match expected {
-            Some(expected) if binary && expected != successes => changed("successes", expected, successes),
+            Some(expected) if binary && expected != successes => {
+                Err(changed(&self.file, "successes", (expected, successes)))
+            }
             _ => Ok(()),
         }
     }

@@ -65,6 +65,27 @@ impl Kept {
         self.bits.get(row / WORD).is_some_and(|word| word >> (row % WORD) & 1 == 1)
     }
 
+    /// The numbers that rows which stay, in ascending order, had among all rows: one pass.
+    pub(super) fn all_given(&self, rows: &[usize]) -> Vec<usize> {
+        let (mut made, mut next) = (Vec::with_capacity(rows.len()), 0);
+        let mut wanted = rows.iter().copied().peekable();
+        for (at, &word) in self.bits.iter().enumerate() {
+            let end = next + word.count_ones() as usize;
+            if wanted.peek().is_none_or(|row| *row >= end) {
+                next = end;
+                continue;
+            }
+            for bit in (0..WORD).filter(|bit| word >> bit & 1 == 1) {
+                while wanted.next_if_eq(&next).is_some() {
+                    made.push(at * WORD + bit);
+                }
+                next += 1;
+            }
+        }
+        made.resize(rows.len(), self.rows);
+        made
+    }
+
     /// The number that a row which stays had among all rows.
     pub(super) fn given(&self, row: usize) -> usize {
         let mut left = row;

@@ -339,6 +339,12 @@ impl Source {
         Ok((source, dropped))
     }
 
+    /// The numbers, from 0, that rows of this table had before rows with missing values were dropped; `rows` in ascending order.
+    #[must_use]
+    pub fn rows_before_dropping(&self, rows: &[usize]) -> Vec<usize> {
+        self.kept.as_ref().map_or_else(|| rows.to_vec(), |kept| kept.all_given(rows))
+    }
+
     /// The error with the file and the row that the user knows, where it names a row of this table: the rows of several files are counted
     /// through, and rows may have been dropped.
     pub(crate) fn located(&self, mut error: Error) -> Error {

@@ -27,7 +27,7 @@ use austerity_io::table::{OpenOptions, Source, open_with};
 use rand::RngExt as _;
 
 use super::effects::frame::Frame;
-use super::rows::Rows;
+use super::rows::{Rows, same_count};
 use super::{Folder, RunFile, after, predict};
 use crate::data::all_cores;
 use crate::output::{Failure, picture};
@@ -171,6 +171,9 @@ pub fn answer(run: &Path, rows: &Rows<'_>, settings: &AppraisalSettings) -> Resu
     let (frame, available) = sample(&file, &source, run, settings)?;
     if available == 0 {
         return Err(Failure::Usage(format!("{} has no rows", source.path().display())));
+    }
+    if settings.test.is_none() && !settings.held_out {
+        same_count(&file, source.path(), available)?;
     }
     let kept = frame.scored(&file)?;
     let family = file.plan.model.family;

@@ -10,7 +10,7 @@ use austerity_io::table::{Chunk, Column, Source, Table, nearest};
 
 use crate::output::Failure;
 use crate::runs::RunFile;
-use crate::runs::rows::Kept;
+use crate::runs::rows::{Kept, same_count};
 
 /// Different numbers that are counted one by one.
 const COUNTED: usize = 20;
@@ -182,7 +182,9 @@ impl<'a> Inputs<'a> {
         visit: &mut dyn FnMut(&[Chunk<'_>]) -> austerity_io::Result<()>,
     ) -> Result<usize, Failure> {
         let text: Vec<String> = self.text.iter().filter(|name| names.contains(name)).cloned().collect();
-        Ok(self.source.scan(names, &text, &mut |_, chunks| visit(chunks))?)
+        let rows = self.source.scan(names, &text, &mut |_, chunks| visit(chunks))?;
+        same_count(self.run, self.source.path(), rows)?;
+        Ok(rows)
     }
 
     /// What is typical of the columns: one pass.

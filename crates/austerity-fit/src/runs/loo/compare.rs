@@ -133,14 +133,7 @@ pub fn answer(
         passed.push(state.pass(source, most)?);
     }
     for (made, model) in passed.iter().zip(&models).skip(1) {
-        if made.digest.value != passed[0].digest.value {
-            return Err(differs(
-                "values of the response",
-                &models[0],
-                model,
-                "other ones, or in another order",
-            ));
-        }
+        same_values((&models[0], &passed[0]), (model, made))?;
     }
     let influential: BTreeSet<usize> = passed
         .iter()
@@ -161,9 +154,23 @@ fn same(what: &str, first: &Model, other: &Model, of: impl Fn(&Model) -> String)
     if then == now { Ok(()) } else { Err(differs(what, first, other, &format!("{now} instead of {then}"))) }
 }
 
+/// Refuses other responses, weights or trials.
+fn same_values((first, then): (&Model, &Passed), (other, now): (&Model, &Passed)) -> Result<(), Failure> {
+    let ([weights, trials], [other_weights, other_trials]) = (then.digest.beside, now.digest.beside);
+    let compared = [
+        ("values of the response", then.digest.value, now.digest.value),
+        ("weights", weights, other_weights),
+        ("trials or events", trials, other_trials),
+    ];
+    match compared.iter().find(|(_, then, now)| then != now) {
+        Some((what, ..)) => Err(differs(what, first, other, "other ones, or in another order")),
+        None => Ok(()),
+    }
+}
+
 fn differs(what: &str, first: &Model, other: &Model, how: &str) -> Failure {
     Failure::Usage(format!(
-        "{} and {} explain different data ({what}: {how}), so their predictive densities cannot be compared: fit both to the same rows of the same response",
+        "{} and {} explain different data ({what}: {how}), so their predictive densities cannot be compared: fit both to the same rows of the same response, with the same weights and trials",
         first.name, other.name
     ))
 }

@@ -194,6 +194,10 @@ pub fn answer(
     } else {
         state.sampled(&source)?
     };
+    let given = source.in_file(&loo.points.iter().map(|point| point.row).collect::<Vec<_>>());
+    for point in &mut loo.points {
+        point.row = given.get(&point.row).copied().unwrap_or(point.row);
+    }
     loo.run = run.into();
     loo.seconds = begun.elapsed().as_secs_f64();
     Ok(loo)
@@ -514,20 +518,26 @@ impl Leading {
     }
 }
 
-/// A digest of the responses in their order, and what stands beside them.
+/// Digests of the responses in their order, and of what stands beside them.
 #[derive(Default)]
 struct Digest {
     value: u64,
+    /// Of the weights, and of the trials or events: 1 where there are none.
+    beside: [u64; 2],
     weights: bool,
     trials: bool,
 }
 
 impl Digest {
     fn add(&mut self, piece: &Piece<'_>) {
-        let mut mix = |value: f64| {
-            self.value = (self.value ^ value.to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        let mix = |digest: u64, value: f64| {
+            (digest ^ value.to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
         };
-        piece.response.iter().flatten().for_each(|y| mix(*y));
+        self.value = piece.response.iter().flatten().fold(self.value, |digest, y| mix(digest, *y));
+        for (digest, side) in self.beside.iter_mut().zip([&piece.weights, &piece.trials]) {
+            let value = |row: usize| side.as_ref().map_or(1.0, |side| side[row]);
+            *digest = (0..piece.rows).fold(*digest, |digest, row| mix(digest, value(row)));
+        }
         self.weights |= piece.weights.is_some();
         self.trials |= piece.trials.as_ref().is_some_and(|trials| trials.iter().any(|trials| *trials > 1.0));
     }
