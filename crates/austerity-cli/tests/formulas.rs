@@ -201,6 +201,7 @@ fn what_was_learnt_serves_resumed_runs_and_new_rows() {
         ("Bonn,", "Kiel,", &["some.csv", "`city`", "row 1", "`Kiel`", "Bonn, Jena, Ulm"][..]),
         (",0,", ",99,", &["row 1", "99 is outside of 0 to 2.2", "bs(z, 5)", "cr()"]),
         ("n\n", "m\n", &["no column `n`"]),
+        (",0,", ",,", &["row 1", "missing", "remove the row"]),
     ] {
         folder.file("some.csv", some.replacen(cell, with, 1));
         folder.refused_with("predict whole some.csv --out none.csv", words);
@@ -221,6 +222,17 @@ fn formulas_that_cannot_be_meant_are_refused_at_their_character() {
     refused("y~x*(z", &["character 7", "expected `)`"]);
     refused("y~x+y", &["character 5", "cannot explain itself"]);
     refused("y~x+(1|city/n)", &["group terms"]);
+    // Of group terms `convert` knows nothing.
+    for (formula, words) in [
+        (
+            "y~x+(1|city/n)",
+            &["city and city:n", "one grouping is fitted at a time", "(1 | city:n) + C(city)"][..],
+        ),
+        ("y~x+(1|n)+(0+x|n)", &["one grouping is fitted at a time", "(x || n)"]),
+        ("y~x+city+(city|n)", &["a slope needs a column of numbers"]),
+    ] {
+        folder.refused_with(&format!("fit {data} --formula {formula} --family linear --dry-run"), words);
+    }
     refused("k|cens(n)~x", &["cens()", "--family exponential, weibull, lognormal"]);
     refused("k|cens(nn)~x --family weibull", &["character 8", "no column `nn`", "did you mean `n`"]);
     refused("n|cens(z)~x --family weibull", &["cens(z)", "row"]);

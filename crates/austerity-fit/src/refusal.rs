@@ -53,6 +53,8 @@ pub enum GroupRefusal {
     Several { names: Vec<String> },
     /// A slope that has no coefficient, or is no number.
     Slope { group: String, slope: String },
+    /// A slope of a column of levels.
+    TextSlope { group: String, slope: String },
     /// No effect, or too many.
     Effects { group: String, effects: usize, most: usize },
     /// As many groups as rows, where noise has a scale of its own.

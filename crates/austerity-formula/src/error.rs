@@ -214,8 +214,8 @@ impl fmt::Display for Problem {
             }
             Self::ManyLevels { factor, limit } => write!(
                 f,
-                "{factor} has more than {limit} levels, and each would have a coefficient of its own; group rare levels, or leave it out. \
-                 Group terms such as (1 | g) are meant for that many, but no model has them yet"
+                "{factor} has more than {limit} levels, and each would have a coefficient of its own; for that many write a group term, \
+                 as in (1 | id), group rare levels, or leave it out"
             ),
             Self::ResponseAsTerm(name) => write!(f, "the response {name} cannot explain itself; leave it out here"),
             Self::Unlearnt { factor, trouble } => trouble.write(factor, f),

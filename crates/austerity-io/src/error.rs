@@ -320,6 +320,15 @@ impl Error {
         }
     }
 
+    /// What to do about a missing value where nothing is fitted, so that no option drops rows.
+    #[must_use]
+    pub fn of_new_rows(mut self) -> Self {
+        if let Self::MissingValue { remedy, .. } = &mut self {
+            *remedy = "remove the row, or fill in the value".into();
+        }
+        self
+    }
+
     /// The library knows the response by its role: here it gets the name it has in the file.
     pub(crate) fn naming_response(mut self, response: &str) -> Self {
         use austerity::Error::{NotFinite, OutOfRange};

@@ -292,13 +292,12 @@ fn some(names: &[String]) -> String {
 /// Group terms that cannot be fitted, in words.
 fn groups(why: &GroupRefusal, dialect: Dialect) -> String {
     match why {
-        GroupRefusal::Several { names } => format!(
-            "the formula has group terms of {}; one grouping is fitted at a time: give the smaller one a coefficient for every level, as in C({}), or leave it out",
-            names.join(" and "),
-            names.last().map_or("", String::as_str)
-        ),
+        GroupRefusal::Several { names } => several_groups(names),
         GroupRefusal::Slope { group, slope } => format!(
             "({slope} | {group}): a slope varies about a coefficient, so {slope} must also be a term of the formula and a column of numbers: add `+ {slope}`"
+        ),
+        GroupRefusal::TextSlope { group, slope } => format!(
+            "({slope} | {group}): a slope needs a column of numbers, and {slope} has levels: write (1 | {group}) for an intercept of every group"
         ),
         GroupRefusal::Effects { group, effects: 0, .. } => {
             format!("(0 | {group}): nothing varies; write (1 | {group}) for an intercept of every group")
@@ -325,6 +324,27 @@ fn groups(why: &GroupRefusal, dialect: Dialect) -> String {
             )
         }
     }
+}
+
+/// More than one group term, in words.
+fn several_groups(names: &[String]) -> String {
+    let instead = match names {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|name| name == first) => {
+            format!(
+                "terms of the same groups are one term, as in (x || {first}) for an intercept and a slope of x without correlation"
+            )
+        }
+        [outer, inner] if inner.split(':').any(|part| part == outer) => {
+            format!("write (1 | {inner}) + C({outer}), which gives every level of {outer} a coefficient")
+        }
+        _ => match names.iter().rev().find(|name| !name.contains(':')) {
+            Some(name) => format!(
+                "keep one of them, and give the levels of the others coefficients, as in C({name}), or leave them out"
+            ),
+            None => "keep one of them".into(),
+        },
+    };
+    format!("the formula has group terms of {}; one grouping is fitted at a time: {instead}", listed(names))
 }
 
 #[cfg(test)]

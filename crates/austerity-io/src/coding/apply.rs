@@ -153,7 +153,7 @@ impl<'a> NewRows<'a> {
             };
             visit(&Piece { first, rows, columns, offset, trials, weights, response })
         });
-        rows.map_err(|error| self.source.located(error))
+        rows.map_err(|error| self.source.located(error).of_new_rows())
     }
 
     /// The response as the family sees it.

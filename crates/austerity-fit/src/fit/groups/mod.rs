@@ -85,6 +85,11 @@ fn grouping(loaded: &Loaded) -> Result<&Grouping, Failure> {
     }
 }
 
+/// Whether a column of the design stands for a level of `factor`, as `city[Bonn]` does.
+fn is_level_of(column: &str, factor: &str) -> bool {
+    column.strip_prefix(factor).is_some_and(|rest| rest.starts_with('['))
+}
+
 /// Effects of a group term, and their names.
 fn effects(loaded: &Loaded, grouping: &Grouping) -> Result<(Vec<Effect>, Vec<String>), Failure> {
     let refuse = |why| Err(Failure::from(Refusal::Groups(why)));
@@ -98,6 +103,9 @@ fn effects(loaded: &Loaded, grouping: &Grouping) -> Result<(Vec<Effect>, Vec<Str
     for slope in &grouping.slopes {
         match columns.iter().position(|column| column.name == *slope && column.factor.is_none()) {
             Some(place) => effects.push(Effect::Column(place)),
+            None if columns.iter().any(|column| is_level_of(&column.name, slope)) => {
+                return refuse(GroupRefusal::TextSlope { group, slope: slope.clone() });
+            }
             None => return refuse(GroupRefusal::Slope { group, slope: slope.clone() }),
         }
         names.push(slope.clone());

@@ -118,7 +118,7 @@ impl GroupsRecord {
         }
         if *largest == 1 {
             said.push(format!(
-                "Every row has a level of {name} of its own: the standard deviation between groups is that of single rows, which 0/1 responses alone hardly tell from the prior."
+                "Every row has a level of {name} of its own: the standard deviation between groups is that of single rows, and its prior may decide much of it: compare two values of --prior-group."
             ));
         }
         if *numeric {

@@ -61,7 +61,7 @@ impl GroupShifts {
             .map(|(place, own)| (own.level.as_str(), place))
             .collect();
         let by: Vec<String> = record.columns().map(str::to_owned).collect();
-        let (codes, levels) = groups_of_rows(source, &by)?;
+        let (codes, levels) = groups_of_rows(source, &by).map_err(austerity_io::Error::of_new_rows)?;
         let places: Vec<u32> =
             levels.iter().map(|level| names.get(level.as_str()).copied().unwrap_or(NEW)).collect();
         let unknown = places.iter().filter(|place| **place == NEW).count();
