@@ -268,7 +268,7 @@ fn many_levels_and_empty_cells_are_refused_by_name() {
     let data = folder.file("many.csv", text);
     folder.refused_with(
         &format!("fit {data} --formula y~C(id) --dry-run"),
-        &["C(id) has more than 3000 levels", "Group terms"],
+        &["C(id) has more than 3000 levels", "group term, as in (1 | id)"],
     );
     folder.refused_with(
         &format!("fit {data} --formula y~a*b --dry-run"),

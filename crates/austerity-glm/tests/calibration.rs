@@ -91,7 +91,8 @@ fn calibration<M: Parameters<State = Vec<f64>>>(
         // Chains begin at 0; where that is impossible, as with cut points, at the truth.
         let zeros = vec![0.0; state.len()];
         let there = model.compare(&state, &zeros, &mut model.scratch(Access::Blocks)).total();
-        let is_possible = there.is_ok_and(|total| total.sum().is_finite());
+        let is_possible =
+            there.is_ok_and(|total| total.sum().is_finite()) && model.log_prior(&zeros).is_finite();
         let start = if is_possible { &zeros } else { &state };
         for mut draw in posterior_draws(&model, rule, (50_000 + u64::from(number), start)) {
             to_state(&mut draw);
