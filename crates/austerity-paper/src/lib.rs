@@ -9,7 +9,7 @@
 //! | [`trajectory`] | [`follow`](trajectory::follow): running means of a chain against CPU time and evaluations |
 //! | [`curves`] | risk, bias² and variance of several chains, as curves |
 //! | [`risk`] | [`Risk`](risk::Risk): mean squared error of estimates, split into bias² and variance |
-//! | [`extent`] | [`Extent`](extent::Extent): a size and a share of the paper's steps; what fits into a given CPU time |
+//! | [`extent`] | [`Extent`]: a size and a share of the paper's steps; what fits into a given CPU time |
 //! | [`cache`] | ground truths, computed once and kept with their settings |
 //! | [`clock`] | CPU time of the calling thread |
 //! | [`compare`](mod@compare) | a new run against a published one |
