@@ -1,4 +1,4 @@
-//! The program `austerity COMMAND` as a library: the Python package runs it with engines of its own. Parses what was typed, runs it, turns errors into one clear message.
+//! The program `austerity COMMAND` as a library: the Python package runs it with engines of its own. It parses the arguments, runs the command and turns an error into one clear message.
 //!
 //! Exit codes: 0 done, 1 a fit that is not to be trusted or damage found by `verify`, 2 bad usage or input. Errors go to standard error; a closed pipe is no error.
 
@@ -29,7 +29,7 @@ use austerity_fit::{analyze, check, design, runs};
 use austerity_io::text::printable_lines;
 use clap::Parser as _;
 
-/// Runs what was typed, the name of the program first; gives the exit code.
+/// Runs the command of these arguments, the name of the program first, and returns the exit code.
 pub fn run(typed: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let arguments = match Arguments::try_parse_from(with_minus(typed.into_iter().map(Into::into).collect())) {
         Ok(arguments) => arguments,

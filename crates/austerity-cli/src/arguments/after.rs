@@ -199,7 +199,7 @@ impl HypothesisArguments {
     }
 }
 
-/// What was typed, with a space before expressions of `hypothesis` that begin with a minus: they are no options, and options may follow them.
+/// The arguments, with a space before each expression of `hypothesis` that begins with a minus. So clap does not take it for an option, and options may follow it.
 pub(crate) fn with_minus(typed: Vec<OsString>) -> Vec<OsString> {
     let of_all = |text: &str| text.starts_with('-') || text.parse::<u64>().is_ok();
     let command = typed.iter().enumerate().skip(1).find(|(_, word)| !word.to_str().is_some_and(of_all));

@@ -37,7 +37,7 @@ Examples:
   austerity plan 'days/*.parquet' --response y
   austerity plan 'days/*.parquet' --response y --rows 1e12 --hosts 1000 --cores 16
 
-What a fit would decide is told by `austerity fit --dry-run`.";
+`austerity fit --dry-run` prints what a fit would decide.";
 
 /// Shown below the help of `update`.
 pub(super) const UPDATE_EXAMPLES: &str = "\

@@ -289,7 +289,7 @@ impl<'m> AnyKernel<'m> {
     }
 }
 
-/// A kernel whose learning is told as a checkpoint file keeps it.
+/// A kernel that reports what it has learnt in the form that a checkpoint file keeps.
 struct AsStored<K>(K);
 
 /// The methods of a kernel that pass on what the one inside does.
